@@ -14,16 +14,16 @@
 #include "cuda/sweep.h"
 
 #define ALIGNED 256
-#define FEWEST_ROWS 8 /* a tile of the kernel */
+#define FEWEST_ROWS 8 /* rows of a tile of the kernel */
 #define FEWEST_CENTROIDS 64
 
-/* Data that is uploaded before the rows. */
+/* Data that is copied to the device before the rows. */
 typedef enum Section
 {
 	CENTROIDS = 0,
 	CENTERS,
-	BEGIN,    /* of the groups */
-	ROUNDING, /* all data is uploaded */
+	BEGIN,    /* first centroid of each group */
+	ROUNDING, /* rounding; all data is on the device */
 	SECTIONS
 } Section;
 
@@ -31,19 +31,19 @@ struct HyCudaAssignment
 {
 	HyCudaBlock *block;
 	char *memory;                    /* memory of the block */
-	uint64_t offset[SECTIONS];       /* of the sections in memory */
+	uint64_t offset[SECTIONS];       /* offsets of the sections in memory */
 	uint64_t sorting[HY_CUDA_SLOTS]; /* offset of a slot's sorting data */
-	int section;                     /* section to upload next */
-	int64_t at;                      /* rows of the section uploaded so far */
+	int section;                     /* section that is uploaded next */
+	int64_t at;                      /* rows of that section that are uploaded */
 	bool uploads[HY_CUDA_SLOTS];     /* whether a slot's piece uploads a section */
 	int32_t groups;                  /* 0: every row is compared with all centroids */
 	int32_t largest;                 /* centroids of the largest group */
-	int64_t met;                  /* approximate number of centroids and centers compared per row */
-	int64_t row;                  /* next row */
-	int32_t rows;                 /* rows compared with one part of the centroids at a time, or 0 */
-	int32_t centroid;             /* start of the next part */
-	uint64_t found[HY_CUDA_TILE]; /* results of the parts so far */
-	HyCudaAssignFilter *filter;   /* or NULL */
+	int64_t met;                     /* approximate number of centroids and centers per row */
+	int64_t row;                     /* next row to be processed */
+	int32_t rows;                    /* rows that are compared with parts of the centroids, or 0 */
+	int32_t centroid;                /* start of the next part */
+	uint64_t found[HY_CUDA_TILE];    /* results of the parts so far */
+	HyCudaAssignFilter *filter;      /* NULL: no filter */
 };
 
 static HyCaps assign_caps(const HyShape *shape);
@@ -92,8 +92,8 @@ vector_bytes(const HyAssignTask *task)
 }
 
 /*
- * row_room: return the bytes of a row in a slot's room for results: its result and the groups that
- * it probes.
+ * row_room: return the bytes of a row in a slot's result memory, for its result and the groups that
+ * it is compared with.
  */
 static inline uint64_t
 row_room(int32_t probes)
@@ -117,14 +117,16 @@ filter_of(const HyDevice *device, const HyCudaSlot *slot)
 	return filter != NULL && filter->filters[slot - device->slots] ? filter : NULL;
 }
 
-/* rest_of: return the address of the rest, which lies behind the results of a piece's rows. */
+/*
+ * rest_of: return the address of the HyCudaAssignRest, which follows the results of a piece's rows.
+ */
 static inline HyCudaAssignRest *
 rest_of(void *found, int64_t rows)
 {
 	return (HyCudaAssignRest *) (void *) ((uint64_t *) found + rows);
 }
 
-/* pace_of: return the work of a piece of rows. */
+/* pace_of: return the work limit of a piece of rows. */
 static inline uint64_t
 pace_of(const HyDevice *device)
 {
@@ -152,8 +154,8 @@ assign_caps(const HyShape *shape)
 }
 
 /*
- * With groups, a shape tells only how many centroids a row is compared with.  The total number may
- * be many times as large.
+ * With groups, the shape gives only the number of centroids that a row is compared with.  The total
+ * may be many times larger.
  */
 static void
 assign_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
@@ -175,7 +177,7 @@ assign_check(HyDevice *device, const HyTask *task)
 {
 	const HyMatrix *rows = &task->u.assign.rows;
 
-	/* the kernel has 32 bits for the stride */
+	/* the kernel keeps the stride in 32 bits */
 	if (rows->buffer != NULL && rows->stride / sizeof(float) > INT32_MAX)
 		return hy_cuda_refuse(device, HY_UNSUPPORTED, "resident rows are too far apart");
 	/* hy_task_check has checked the rest */
@@ -221,7 +223,7 @@ assign_start(HyDevice *device)
 	return hy_cuda_assign_filter_start(device, most_rows(device, assignment), &assignment->filter);
 }
 
-/* lay_out: set the offsets of all parts and return the total bytes. */
+/* lay_out: set the offsets of all sections and return the total bytes. */
 static uint64_t
 lay_out(HyCudaAssignment *assignment, const HyAssignTask *task)
 {
@@ -233,7 +235,7 @@ lay_out(HyCudaAssignment *assignment, const HyAssignTask *task)
 	end += aligned(groups * vector_bytes(task));
 	assignment->offset[BEGIN] = end;
 	end += aligned((groups + 1) * sizeof(int32_t));
-	/* counts, firsts and tiles */
+	/* arrays counts, firsts and tiles of HyCudaAssignGroups */
 	for (i = 0; i < HY_CUDA_SLOTS && groups > 0; i++)
 	{
 		assignment->sorting[i] = end;
@@ -258,7 +260,7 @@ assign_next(HyDevice *device, HyCudaSlot *slot)
 	return next_rows(device, slot);
 }
 
-/* next_rows: take as many rows as the piece can compare with all their centroids. */
+/* next_rows: take as many rows as one piece can compare with all their centroids. */
 static HyCudaNext
 next_rows(HyDevice *device, HyCudaSlot *slot)
 {
@@ -266,7 +268,7 @@ next_rows(HyDevice *device, HyCudaSlot *slot)
 	HyCudaAssignment *assignment = device->task.assignment;
 	bool filtered = hy_cuda_assign_filter_on(assignment->filter);
 	int64_t tile = filtered ? HY_CUDA_TILE : FEWEST_ROWS;
-	/* with the filter, an incomplete tile takes as long as a whole one */
+	/* with the filter, an incomplete tile takes as long as a complete tile */
 	int64_t step = filtered ? tile : 1;
 	int64_t left = task->rows.rows - assignment->row;
 	int64_t most = most_rows(device, assignment);
@@ -280,7 +282,7 @@ next_rows(HyDevice *device, HyCudaSlot *slot)
 	paced *= step;
 	if (assignment->groups == 0 && paced < tile)
 	{
-		/* parts of other rows in flight use assignment->found as well */
+		/* parts of other rows that are in flight use assignment->found as well */
 		if (!hy_cuda_all_idle(device))
 			return HY_CUDA_WAIT;
 		count = left < tile ? left : tile;
@@ -313,7 +315,7 @@ next_part(HyDevice *device, HyCudaSlot *slot)
 	                     .row_count = assignment->rows,
 	                     .first_query = assignment->centroid};
 
-	/* a part begins with a tile */
+	/* each part begins at a tile boundary */
 	count = count > fewest ? count / fewest * fewest : fewest;
 	count = count < left ? count : left;
 	chunk.query_count = (int32_t) count;
@@ -327,7 +329,10 @@ next_part(HyDevice *device, HyCudaSlot *slot)
 	return HY_CUDA_PIECE;
 }
 
-/* set_piece: fill in the slot for rows, each compared with 'met' centroids; filtered if the filter is on. */
+/*
+ * set_piece: fill in the slot for rows that are compared with 'met' centroids.  The piece is
+ * filtered if the filter is on.
+ */
 static void
 set_piece(HyDevice *device, HyCudaSlot *slot, const HyCudaChunk *chunk, int64_t met)
 {
@@ -346,7 +351,7 @@ set_piece(HyDevice *device, HyCudaSlot *slot, const HyCudaChunk *chunk, int64_t 
 	slot->work = hy_cuda_work(device->task.task.u.assign.rows.dims, rows, met);
 }
 
-/* most_rows: return the most rows that a slot has room for. */
+/* most_rows: return the largest number of rows that a slot can hold. */
 static int64_t
 most_rows(const HyDevice *device, const HyCudaAssignment *assignment)
 {
@@ -386,7 +391,7 @@ assign_up(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-/* section_up: copy up as much of the current section as there is room for. */
+/* section_up: copy as much of the current section to the device as fits the slot. */
 static HyStatus
 section_up(HyDevice *device, HyCudaSlot *slot)
 {
@@ -453,7 +458,7 @@ assign_launch(HyDevice *device, HyCudaSlot *slot)
 		                                    (uint64_t) slot->chunk.first_row * rows->stride);
 		args.row_stride = (int32_t) (rows->stride / sizeof(float));
 	}
-	/* uploads of other slots may not have arrived yet */
+	/* uploads of other slots may still be in flight */
 	for (i = 0; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
 	{
 		HyCudaSlot *other = &device->slots[i];
@@ -471,7 +476,7 @@ assign_launch(HyDevice *device, HyCudaSlot *slot)
 	return hy_cuda_launch_assign(&args, device->multiprocessors, slot->stream);
 }
 
-/* round_centroids: round some of the centroids, all of which are up. */
+/* round_centroids: round the next centroids.  All centroids are on the device. */
 static cudaError_t
 round_centroids(HyDevice *device, HyCudaSlot *slot)
 {
@@ -485,8 +490,8 @@ round_centroids(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * groups_of: return the arrays with which a slot sorts its rows by group.  In the slot's room for
- * results, arrays with larger alignment come first and the room for lists comes last.
+ * groups_of: return the arrays with which a slot sorts its rows by group.  In the slot's result
+ * memory, arrays with larger alignment come first, and the space for lists comes last.
  */
 static HyCudaAssignGroups
 groups_of(const HyDevice *device, const HyCudaSlot *slot)

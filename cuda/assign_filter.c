@@ -2,17 +2,19 @@
  * assign_filter.c
  *		The filter of the operation 'assign'.
  *
- * Its memory is taken when the task starts, in addition to that of the centroids.  Without memory
- * the canonical kernel runs alone.  Until the filter has left few rows of a piece to that kernel,
- * pieces are short enough for that kernel to process completely.  After a piece of which it left
- * many rows, the rest of the task is canonical, because the filter does not work for such data.
+ * The filter's memory is taken when the task starts, in addition to the memory for the centroids.
+ * If there is not enough memory, only the canonical kernel runs.  The canonical kernel processes
+ * the rows that the filter leaves undecided.  Until a piece has shown that these rows are few,
+ * pieces are small enough for the canonical kernel to process them completely.  After a piece in
+ * which the filter left many rows undecided, the rest of the task is canonical, because the filter
+ * does not work for such data.
  */
 #include "cuda/assign_filter.h"
 
 #include "cuda/filter.h"
 
 /*
- * The filter is turned off if more than one in this many rows of a piece still has to be compared
+ * The filter is given up if it leaves more than one in this many rows of a piece to be compared
  * with all centroids.
  */
 #define MANY 8
@@ -49,7 +51,7 @@ hy_cuda_assign_filter_start(HyDevice *device, int64_t most_rows, HyCudaAssignFil
 	}
 	hy_free(device->host->allocator, *filter);
 	*filter = NULL;
-	/* the budget may not have room */
+	/* without memory in the budget, the task runs without the filter */
 	return status == HY_NOMEM || status == HY_QUOTA ? HY_OK : status;
 }
 

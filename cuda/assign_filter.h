@@ -1,7 +1,7 @@
 /*
  * assign_filter.h
  *		The filter of the operation 'assign', as assign.c calls it: its memory, its kernels, and
- *		whether to use it.
+ *		the decision whether to use it.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_H
 #define HY_CUDA_ASSIGN_FILTER_H
@@ -15,15 +15,16 @@ typedef struct HyCudaAssignFilter
 	HyCudaBlock *block;
 	char *memory;                /* memory of the block */
 	bool filters[HY_CUDA_SLOTS]; /* whether a slot's piece is filtered */
-	bool proven;  /* a piece was done for which the filter left few rows to the canonical kernel */
-	bool useless; /* a piece was done for which it left too many */
-	int64_t rounded; /* centroids that are rounded or whose rounding is queued */
+	bool proven;  /* a piece has ended in which the filter left few rows to the canonical kernel */
+	bool useless; /* a piece has ended in which the filter left too many rows */
+	int64_t rounded; /* centroids that are rounded or queued for rounding */
 } HyCudaAssignFilter;
 
 /*
- * hy_cuda_assign_filter_start: set *filter if the starting task is to be filtered, else to NULL.  A
- * task is filtered if that is faster, the device can do it, and there is memory for pieces of
- * most_rows rows or fewer.  Returns an error only if CUDA reports one or host memory runs out.
+ * hy_cuda_assign_filter_start: set *filter if the starting task is to be filtered, else set it to
+ * NULL.  A task is filtered if filtering is faster, the device supports it, and there is memory for
+ * pieces of most_rows rows or fewer.  Returns an error only if CUDA reports an error or host memory
+ * runs out.
  */
 extern HyStatus
 hy_cuda_assign_filter_start(HyDevice *device, int64_t most_rows, HyCudaAssignFilter **filter);
@@ -31,7 +32,10 @@ hy_cuda_assign_filter_start(HyDevice *device, int64_t most_rows, HyCudaAssignFil
 /* hy_cuda_assign_filter_end: free the filter, which may be NULL. */
 extern void hy_cuda_assign_filter_end(HyDevice *device, HyCudaAssignFilter *filter);
 
-/* hy_cuda_assign_filter_round: queue the rounding of some more centroids.  All centroids are up. */
+/*
+ * hy_cuda_assign_filter_round: queue the rounding of some more centroids.  All centroids are on the
+ * device.
+ */
 extern cudaError_t hy_cuda_assign_filter_round(HyCudaAssignFilter *filter, const float *centroids,
                                                cudaStream_t stream);
 
@@ -40,21 +44,21 @@ extern cudaError_t hy_cuda_assign_filter_round(HyCudaAssignFilter *filter, const
  */
 extern bool hy_cuda_assign_filter_on(const HyCudaAssignFilter *filter);
 
-/* hy_cuda_assign_filter_paced: return the work of a filtered piece. */
+/* hy_cuda_assign_filter_paced: return the work limit of a filtered piece. */
 extern uint64_t
 hy_cuda_assign_filter_paced(const HyDevice *device, const HyCudaAssignFilter *filter);
 
 /*
- * hy_cuda_assign_filter_launch: queue the kernels of a slot's piece. rest: the device address
- * behind the results of its rows.
+ * hy_cuda_assign_filter_launch: queue the kernels of a slot's piece. rest is the device address
+ * that follows the results of the piece's rows.
  */
 extern cudaError_t hy_cuda_assign_filter_launch(const HyDevice *device, HyCudaAssignFilter *filter,
                                                 const HyCudaSlot *slot, const HyCudaAssign *assign,
                                                 HyCudaAssignRest *rest);
 
 /*
- * hy_cuda_assign_filter_learn: note from *rest, which came down with a piece of 'rows' rows,
- * whether the filter was effective.
+ * hy_cuda_assign_filter_learn: record whether the filter was effective.  *rest was copied to the
+ * host with the results of a piece of 'rows' rows.
  */
 extern void
 hy_cuda_assign_filter_learn(HyCudaAssignFilter *filter, const HyCudaAssignRest *rest, int64_t rows);

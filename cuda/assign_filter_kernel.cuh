@@ -1,16 +1,16 @@
 /*
  * assign_filter_kernel.cuh
  *		The kernels that filter 'assign': they find the centroids that may be the nearest to a
- *		row, and decide among them.
+ *		row, and decide among these.
  *
  * A block multiplies a tile of rows by a tile of centroids (product_tile.cuh).  Then it examines
  * its products twice.  First it finds the greatest lower bound of each row.  Threads of a warp
- * combine by shuffles, warps in shared memory, and blocks by an atomic minimum, which also tells a
- * block what earlier blocks have found.  Then the block compares its upper bounds with the better
- * of the two, and centroids that reach it join the row's list.  Blocks come in an arbitrary order,
- * and the n-th of them has the greatest value so far with probability 1 / n, so lists stay short.
- * When all blocks are done, a list is filtered again by the final bound, which leaves little more
- * than the nearest.
+ * combine their bounds by shuffles, warps in shared memory, and blocks by an atomic minimum.  The
+ * atomic minimum also returns the best bound of earlier blocks to a block.  Then the block compares
+ * its upper bounds with the better of the two lower bounds.  Centroids that reach it are added to
+ * the row's list.  Blocks run in an arbitrary order, and the n-th block has the greatest value so
+ * far with probability 1 / n, so lists stay short.  When all blocks have finished, each list is
+ * filtered again by the final bound, which leaves little more than the nearest centroid.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
 #define HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
@@ -19,11 +19,16 @@
 #include "cuda/filter_round_kernel.cuh"
 #include "cuda/product_tile.cuh"
 
-#define HY_CUDA_SETTLED 4 /* canonical sums of a warp at a time */
-/* Tiles of rows that are multiplied side by side with one tile of centroids after the other. */
+#define HY_CUDA_SETTLED 4 /* canonical sums that a warp computes at a time */
+/*
+ * Number of tiles of rows in a strip.  The tiles of a strip are multiplied by one tile of centroids
+ * after another.
+ */
 #define HY_CUDA_ASSIGN_STRIP 128
 
-/* Bits that ascend as floats do.  The value for no lower bound is beyond infinity. */
+/*
+ * Bits whose order equals the order of floats.  The value for "no lower bound" is beyond infinity.
+ */
 #define HY_CUDA_NO_VALUE UINT32_MAX
 #define HY_CUDA_SIGN 0x80000000u
 
@@ -51,9 +56,9 @@ struct HyAssignRows
 };
 
 /*
- * hy_assign_threshold: return the value that a centroid must reach to be possibly the nearest, if
- * another one has the value -least or more; rounded down.  The canonical square of that other one
- * is at most 'square', and any lower value than the result belongs to a greater square
+ * hy_assign_threshold: return the value, rounded down, that a centroid must reach to be possibly
+ * the nearest.  Another centroid is known to have a value of -least or more, so its canonical
+ * square is at most 'square'.  Any value below the result belongs to a greater square
  * (filter_launch.h: t).
  */
 __device__ __forceinline__ float
@@ -74,8 +79,8 @@ hy_assign_threshold(const HyCudaAim &aim, uint32_t least)
 }
 
 /*
- * hy_assign_aim_kernel: reset the results of all rows.  Rows without a bound are marked as
- * overflowed.
+ * hy_assign_aim_kernel: reset the results of all rows.  The lists of rows without a bound are
+ * marked as overflowed.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFiltered args)
@@ -99,8 +104,9 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFilter
 }
 
 /*
- * hy_assign_lift: find the greatest lower bounds of a thread's products for the block's rows.  Each
- * is the greatest value less the most that any of the thread's centroids can subtract.
+ * hy_assign_lift: find, for each of the block's rows, the greatest lower bound that a thread's
+ * products give.  It is the greatest value minus the most that any of the thread's centroids can
+ * subtract.
  */
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
@@ -122,7 +128,7 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 
 		const HyCudaReach reach = args.reach[centroid];
 
-		/* v belongs to the upper bound; it is not finite if there is no bound */
+		/* v belongs to the upper bound; v is not finite if the centroid has no bound */
 		if (!(fabsf(reach.shift) <= FLT_MAX))
 			continue;
 		const float half = __fmaf_ru(-reach.shift, 3 * (float) HY_CUDA_SQUARE_SLACK, -reach.shift);
@@ -139,7 +145,7 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 		uint32_t bits =
 			hy_ascending(hy_most_bound(least[i], rows->length[row], rows->rest[row], most));
 
-		/* the four threads that have products of this row */
+		/* four threads have products of this row */
 #pragma unroll
 		for (int other = 1; other < 4; other *= 2)
 		{
@@ -153,8 +159,8 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 }
 
 /*
- * hy_assign_open: find the products of a thread that may belong to the nearest centroid, in two
- * steps as in hy_test.
+ * hy_assign_open: find the products of a thread that may belong to the nearest centroid.  Tests
+ * them in two steps, as hy_test does.
  */
 __device__ __forceinline__ void
 hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
@@ -186,7 +192,7 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
 			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
-			/* NaN may be near */
+			/* a NaN may belong to the nearest centroid */
 			any |= !(value[i] < least[i]);
 		}
 		if (!any)
@@ -217,7 +223,7 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 
 /*
  * hy_assign_look: examine a warp's sums of the tile of rows that begins with row 'tile'.  All
- * threads of the block must call this.  On return no thread reads *rows any more.
+ * threads of the block must call this.  When it returns, no thread reads *rows any more.
  */
 __device__ __forceinline__ void
 hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
@@ -247,7 +253,10 @@ hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 	__syncthreads();
 }
 
-/* hy_assign_known: load the data of the block's rows; visible to all threads after a barrier. */
+/*
+ * hy_assign_known: load the data of the block's rows.  They are visible to all threads after a
+ * barrier.
+ */
 __device__ __forceinline__ void
 hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
 {
@@ -258,7 +267,7 @@ hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
 	rows->least[threadIdx.x] = HY_CUDA_NO_VALUE;
 }
 
-/* hy_assign_product_kernel: process the tiles of a block, 'each' of them (hy_turns). */
+/* hy_assign_product_kernel: process the tiles of a block, 'each' tiles per block (hy_turns). */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_assign_product_kernel(const HyCudaAssignFiltered args, int each)
@@ -271,7 +280,7 @@ __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	const int warp_row = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
 	const int warp_centroid = warp % HY_CUDA_WIDE * HyTile::warp_rows;
 	const int first_row = warp_row + lane / 4;
-	/* most blocks that run together have different rows and share few centroids */
+	/* blocks that run at the same time mostly have different rows and share few centroids */
 	const HyTurns turns = hy_turns(args.assign.row_count, args.assign.end - args.assign.first,
 	                               HyTile::rows, HY_CUDA_ASSIGN_STRIP, each);
 	auto input_of = [&](unsigned tile)
@@ -300,8 +309,8 @@ __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 }
 
 /*
- * hy_assign_squares: compute the canonical squares of a row and some centroids, by a warp. hy_fold
- * tells which thread gets which.
+ * hy_assign_squares: compute the canonical squares of a row and some centroids, with all threads of
+ * a warp. hy_fold defines which thread gets which square.
  */
 __device__ __forceinline__ float
 hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTLED], int dims,
@@ -338,9 +347,9 @@ hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTL
 }
 
 /*
- * hy_assign_settle_kernel: settle the lists of rows, one warp per row, from row number blockIdx.x *
- * HY_CUDA_WARPS on.  If a list has overflowed, the missing centroids are unknown, so the row is
- * left to the rest.
+ * hy_assign_settle_kernel: settle the lists of rows with one warp per row, beginning with row
+ * number blockIdx.x * HY_CUDA_WARPS.  If a list has overflowed, the missing centroids are unknown,
+ * so the row is added to the rest.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssignFiltered args)
@@ -355,7 +364,7 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssign
 	const int mine = lane * HY_CUDA_SETTLED / HY_CUDA_WARP;
 	int32_t *own = kept[warp];
 
-	/* all threads of a warp return or stay together */
+	/* either all threads of a warp return or none */
 	if (row >= args.assign.row_count)
 		return;
 	if (args.count[row] > HY_CUDA_ASSIGN_LIST)
@@ -398,7 +407,7 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssign
 
 		const float square = hy_assign_squares(x, centroid, args.assign.dims, lane);
 
-		/* of the threads that have the square, the first one stores it; NaN is never the nearest */
+		/* several threads have the square, the first of them stores it; NaN is never the nearest */
 		if (lane * HY_CUDA_SETTLED % HY_CUDA_WARP == 0 && at + mine < count && square == square)
 			atomicMin(&args.assign.found[row], (unsigned long long) __float_as_uint(square) << 32 |
 			                                       (unsigned long long) own[at + mine]);

@@ -2,8 +2,8 @@
  * assign_filter_plan.c
  *		Plans the filter of 'assign'.
  *
- * All centroids are rounded once.  Rows are rounded in pieces.  Each slot rounds its own, because
- * pieces of different rows do not depend on each other.
+ * All centroids are rounded once.  Rows are rounded in pieces.  Each slot has its own memory for
+ * rounded rows, because pieces of different rows do not depend on each other.
  */
 #include "cuda/assign_filter_plan.h"
 
@@ -11,17 +11,18 @@
 #define ALIGNED 256
 
 /*
- * Enough for 32,768 resident rows of 768 dims, so that a piece is not too short for a large device.
+ * Most bytes of the filter in a slot.  They suffice for 32,768 resident rows of 768 dims, so that a
+ * piece is long enough for a large device.
  */
 #define MOST_OF_SLOT (96 * MIB)
-#define MOST_TILES 65535                   /* of centroids; limit of the grid's second dimension */
-#define ROUND_ELEMENTS ((int64_t) 1 << 26) /* 0.4 GB read and written: 2 ms at 200 GB/s */
+#define MOST_TILES 65535                   /* tiles of centroids; limit of the grid's dimension y */
+#define ROUND_ELEMENTS ((int64_t) 1 << 26) /* a piece: 0.4 GB read and written, 2 ms at 200 GB/s */
 
 /*
- * Costs of the filter in units of a pair in the canonical kernel, which reads an element once for
- * eight pairs: rounding a centroid or a row; settling the open centroids of a row, which are
- * gathered from memory; and a product.  Derived from rated figures of instructions and memory, not
- * measured.
+ * Costs of the filter.  The unit is a pair in the canonical kernel, which reads an element once for
+ * eight pairs.  The costs are those of rounding a centroid or a row, of settling the open centroids
+ * of a row, which are gathered from memory, and of a product.  They are derived from rated figures
+ * of instructions and memory, not measured.
  */
 #define ROUND_PRICE 30.0
 #define OPEN_PRICE 50.0
@@ -62,7 +63,7 @@ hy_cuda_assign_filter_plan(int64_t rows, int64_t centroids, int32_t dims, uint64
 		lay_out(plan);
 		if (plan->slot_bytes <= MOST_OF_SLOT && plan->bytes <= free_bytes / 2)
 			return true;
-		/* an incomplete tile takes as long as a whole one */
+		/* fewer rows would not help, because an incomplete tile takes as long as a complete tile */
 		if (plan->rows <= HY_CUDA_TILE)
 			return false;
 		plan->rows = hy_cuda_assign_whole(plan->rows / 2);
@@ -95,7 +96,7 @@ part_bytes(const HyCudaAssignPlan *plan, int part)
 	}
 }
 
-/* lay_out: set the offsets of all parts and the total bytes. */
+/* lay_out: set the offsets of all parts and the total bytes in *plan. */
 static void
 lay_out(HyCudaAssignPlan *plan)
 {

@@ -1,7 +1,7 @@
 /*
  * assign_filter_plan.h
- *		When 'assign' is filtered (assign_filter_launch.h), and the sizes of pieces and memory.
- *		Arithmetic only; CUDA is never called.
+ *		Decides when 'assign' is filtered (assign_filter_launch.h), and plans the sizes of
+ *		pieces and memory.  Arithmetic only; CUDA is never called.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_PLAN_H
 #define HY_CUDA_ASSIGN_FILTER_PLAN_H
@@ -10,15 +10,15 @@
 #include "cuda/plan.h"
 
 /*
- * HyCudaAssignPart: the arrays in the filter's memory.  From HY_CUDA_ASSIGN_ROWS on, each slot has
- * its own.
+ * HyCudaAssignPart: the arrays in the filter's memory.  HY_CUDA_ASSIGN_ROWS and all later arrays
+ * exist once per slot.
  */
 typedef enum HyCudaAssignPart
 {
-	HY_CUDA_ASSIGN_CENTROIDS = 0, /* rounded */
+	HY_CUDA_ASSIGN_CENTROIDS = 0, /* rounded centroids */
 	HY_CUDA_ASSIGN_REACH,
 	HY_CUDA_ASSIGN_MIDDLE,
-	HY_CUDA_ASSIGN_ROWS, /* rounded */
+	HY_CUDA_ASSIGN_ROWS, /* rounded rows */
 	HY_CUDA_ASSIGN_AIM,
 	HY_CUDA_ASSIGN_LEAST,
 	HY_CUDA_ASSIGN_COUNT,
@@ -33,22 +33,22 @@ typedef struct HyCudaAssignPlan
 	int32_t dims;
 	int32_t padded; /* dims, rounded up to whole steps */
 	int64_t rows;   /* most rows of a piece */
-	int64_t round;  /* centroids that are rounded at a time; whole tiles */
+	int64_t round;  /* centroids rounded at a time; whole tiles */
 	uint64_t offset[HY_CUDA_ASSIGN_PARTS];
-	uint64_t slot_bytes; /* distance between the same part of two slots */
+	uint64_t slot_bytes; /* distance in bytes between the same array of two slots */
 	uint64_t bytes;
 } HyCudaAssignPlan;
 
 /*
- * hy_cuda_assign_filter_suits: return whether filtering is faster.  The work must be at least
- * 'least'.
+ * hy_cuda_assign_filter_suits: return whether filtering is faster.  Returns false if the work is
+ * less than 'least'.
  */
 extern bool
 hy_cuda_assign_filter_suits(int64_t rows, int64_t centroids, int32_t dims, uint64_t least);
 
 /*
- * hy_cuda_assign_filter_plan: choose sizes that take at most half of free_bytes, with pieces of
- * 'rows' rows or, if necessary, fewer.  Returns false if none do.
+ * hy_cuda_assign_filter_plan: choose sizes that take at most half of free_bytes.  A piece has
+ * 'rows' rows or, if necessary, fewer.  Returns false if no sizes fit.
  */
 extern bool hy_cuda_assign_filter_plan(int64_t rows, int64_t centroids, int32_t dims,
                                        uint64_t free_bytes, HyCudaAssignPlan *plan);
@@ -60,7 +60,10 @@ hy_cuda_assign_whole(int64_t count)
 	return (count + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE;
 }
 
-/* hy_cuda_assign_offset: return the offset of a part. slot: used if each slot has its own. */
+/*
+ * hy_cuda_assign_offset: return the offset of a part.  'slot' is used only if each slot has its own
+ * copy of the part.
+ */
 static inline uint64_t
 hy_cuda_assign_offset(const HyCudaAssignPlan *plan, HyCudaAssignPart part, int slot)
 {

@@ -3,10 +3,10 @@
  *		The kernels of the operation 'assign': a tile of rows is compared with centroids,
  *		and the nearest are kept.
  *
- * A block keeps a tile of eight rows in shared memory.  Centroids stream through its warps, two per
- * warp at a time, so one read of an element serves eight pairs.  A thread keeps its result in a
+ * A block keeps a tile of eight rows in shared memory.  Its warps read the centroids, two per warp
+ * at a time, so one read of an element serves eight pairs.  A thread keeps its result in a
  * register, because its row never changes.  Results are combined only at the end of a block's
- * share.  Blocks that run at the same time pass over the same centroids, which the caches hold.
+ * share.  Blocks that run at the same time read the same centroids, so the caches hold these.
  *
  * With groups, the kernels of 'topk' first find the groups of each row.  Then rows are sorted by
  * group.  A tile consists of rows of one group and is compared only with that group's centroids.  The
@@ -18,15 +18,17 @@
 #include "cuda/assign_launch.h"
 #include "cuda/row_sums.cuh"
 
-/* HyAssignKind: with more pairs per warp the compiler would spill. */
+/*
+ * HyAssignKind: the parameters of the kernel.  With more pairs per warp the compiler would spill.
+ */
 typedef HyKind<HY_METRIC_L2, float, 2, HY_CUDA_ASSIGN_TILE> HyAssignKind;
 
 /* HyAssignTile: a block's rows and the centroids to compare them with. */
 struct HyAssignTile
 {
-	const int32_t *members; /* rows of a group; NULL: rows in their original order */
+	const int32_t *members; /* rows of the group; NULL: rows in their original order */
 	int first;
-	int count; /* 0: no rows */
+	int count; /* rows of the tile; 0: none */
 	int64_t begin;
 	int64_t end;
 	const float *row[HY_CUDA_ASSIGN_TILE];
@@ -42,14 +44,14 @@ hy_query_at(const HyAssignTile &tile, int q)
 
 /*
  * hy_load_queries: the overload for a tile.  It reads the addresses of rows from shared memory,
- * because this kernel has no register left.
+ * because this kernel has no free registers.
  */
 template <class Kind>
 __device__ __forceinline__ void
 hy_load_queries(const HyCudaRows &args, const HyAssignTile &tile, int start,
                 float (*query)[HY_CUDA_SEGMENT])
 {
-#pragma unroll 2 /* with more, the compiler would spill */
+#pragma unroll 2 /* with more unrolling, the compiler would spill */
 	for (int q = 0; q < HY_CUDA_ASSIGN_TILE; q++)
 	{
 		for (int i = threadIdx.x; i < HY_CUDA_SEGMENT; i += HY_CUDA_THREADS)
@@ -58,8 +60,8 @@ hy_load_queries(const HyCudaRows &args, const HyAssignTile &tile, int start,
 }
 
 /*
- * hy_assign_tile: return tile number 'at' with part number 'part' of its centroids, each part
- * having 'share' centroids.
+ * hy_assign_tile: return tile number 'at' with part number 'part' of its centroids.  Each part has
+ * 'share' centroids.
  */
 __device__ __forceinline__ HyAssignTile
 hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
@@ -103,7 +105,8 @@ hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
 }
 
 /*
- * hy_assign_kernel: compare tile blockIdx.x with part blockIdx.y of its centroids, 'share' of them.
+ * hy_assign_kernel: compare tile blockIdx.x with part blockIdx.y of its centroids.  A part has
+ * 'share' centroids.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyAssignKind::resident_blocks)
@@ -139,8 +142,8 @@ __launch_bounds__(HY_CUDA_THREADS, HyAssignKind::resident_blocks)
 	__syncthreads();
 
 	/*
-	 * every warp of the block makes the same number of iterations, because the barriers need all of
-	 * them
+	 * all warps of the block must run the same number of iterations, because all of them must reach
+	 * the barriers
 	 */
 	for (int64_t at = tile.begin; at < tile.end; at += HY_CUDA_WARPS * HyAssignKind::rows)
 	{
@@ -199,7 +202,10 @@ __launch_bounds__(HY_CUDA_THREADS)
 	}
 }
 
-/* hy_assign_scan_kernel: compute the first member and the first tile of each group.  One block. */
+/*
+ * hy_assign_scan_kernel: compute the first member and the first tile of each group.  Launched with
+ * one block.
+ */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_assign_scan_kernel(const HyCudaAssignGroups groups)
 {

@@ -8,8 +8,8 @@
 #include "cuda/assign_kernel.cuh"
 #include "cuda/launch.cuh"
 
-#define HY_CUDA_ASSIGN_TURNS 4   /* blocks per resident block, since some end early */
-#define HY_CUDA_LEAST_SHARE 128  /* least centroids worth loading a tile for */
+#define HY_CUDA_ASSIGN_TURNS 4   /* blocks launched per resident block, because some end early */
+#define HY_CUDA_LEAST_SHARE 128  /* fewest centroids for which loading a tile is worthwhile */
 #define HY_CUDA_MAX_SHARES 65535 /* limit of the grid's second dimension */
 
 static inline dim3
@@ -24,8 +24,7 @@ hy_assign_grid(int64_t blocks)
 }
 
 /*
- * hy_assign_share: return the number of centroids per block such that there are enough blocks for
- * the device.
+ * hy_assign_share: return the number of centroids per block at which the device gets enough blocks.
  */
 static inline int64_t
 hy_assign_share(int64_t tiles, int64_t centroids, int64_t wanted)
@@ -110,7 +109,7 @@ hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_
 	error = hy_assign_launch_groups(*args, multiprocessors, stream);
 	if (error != cudaSuccess)
 		return error;
-	/* each group may end with an incomplete tile; surplus blocks end at once */
+	/* each group may end with an incomplete tile; surplus blocks end immediately */
 	return hy_assign_launch_tiles(*args, met / HY_CUDA_ASSIGN_TILE + ends, args->groups.largest,
 	                              multiprocessors, stream);
 }

@@ -3,9 +3,9 @@
  *		The kernels of 'assign' as the host calls them.  The interface between C and CUDA C++.
  *
  * The result of a row is one number.  Its high bits are the bits of the canonical square, which is
- * never negative, and its low bits are the number of the centroid.  So the least number is the
- * nearest centroid or, of two that are equally near, the lower one, whatever the order in which
- * they are found.
+ * never negative.  Its low bits are the number of the centroid.  So the smallest number belongs to
+ * the nearest centroid.  If two centroids are equally near, it belongs to the one with the lower
+ * number.  The result does not depend on the order in which centroids are compared.
  */
 #ifndef HY_CUDA_ASSIGN_LAUNCH_H
 #define HY_CUDA_ASSIGN_LAUNCH_H
@@ -22,36 +22,39 @@ extern "C"
 #endif
 
 #define HY_CUDA_ASSIGN_TILE 8          /* rows per block */
-#define HY_CUDA_ASSIGN_NONE UINT64_MAX /* result of a row that has a distance to no centroid */
+#define HY_CUDA_ASSIGN_NONE UINT64_MAX /* result of a row without a distance to any centroid */
 
-	/* HyCudaAssignGroups: rows by the groups that they probe.  All pointers are device addresses. */
+	/*
+	 * HyCudaAssignGroups: rows sorted by the groups with which they are compared.  All pointers are
+	 * device addresses.
+	 */
 	typedef struct HyCudaAssignGroups
 	{
-		const float *centers; /* packed */
-		const int32_t *begin; /* groups + 1; group g has centroids begin[g] .. begin[g + 1] - 1 */
+		const float *centers; /* centers of the groups, packed */
+		const int32_t *begin; /* groups + 1 entries: first centroid of each group, then the end */
 		int32_t groups;       /* 0: no groups, every row is compared with all centroids */
-		int32_t probes;       /* groups that a row probes, less than groups */
+		int32_t probes;       /* groups per row, less than groups */
 		int32_t largest;      /* centroids of the largest group */
-		HyNeighbor *met;      /* row_count * probes: the groups of each row */
-		int32_t *members;     /* as many: the rows of group 0, then those of group 1, and so on */
-		int32_t *counts;      /* per group: members so far */
-		int32_t *firsts;      /* groups + 1: first member of each group */
-		int32_t *tiles;       /* groups + 1: first tile of each group */
-		HyNeighbor *lists;    /* room for the lists of the blocks: HyCudaTopK */
+		HyNeighbor *met;      /* row_count * probes entries: the groups of each row */
+		int32_t *members;     /* row_count * probes entries: the rows, sorted by group */
+		int32_t *counts;      /* members of each group so far */
+		int32_t *firsts;      /* groups + 1 entries: first member of each group */
+		int32_t *tiles;       /* groups + 1 entries: first tile of each group */
+		HyNeighbor *lists;    /* memory for the lists of the blocks: see HyCudaTopK */
 		uint64_t list_bytes;
 	} HyCudaAssignGroups;
 
-	/* HyCudaAssign: some rows and the centroids to compare them with. */
+	/* HyCudaAssign: some rows and the centroids with which they are compared. */
 	typedef struct HyCudaAssign
 	{
 		const float *rows;
 		int32_t row_stride;     /* elements from row to row, at least dims */
-		const float *centroids; /* all of them, packed */
+		const float *centroids; /* all centroids, packed */
 		int32_t row_count;      /* >= 1; with groups at most HY_CUDA_MAX_QUERIES */
 		int32_t dims;           /* 1 .. HY_MAX_DIMS */
-		int32_t first; /* without groups, rows are compared with centroids first .. end - 1 */
+		int32_t first;          /* without groups: centroids first .. end - 1 are compared */
 		int32_t end;
-		unsigned long long *found; /* row_count */
+		unsigned long long *found; /* results of row_count rows */
 		HyCudaAssignGroups groups;
 	} HyCudaAssign;
 
@@ -60,8 +63,8 @@ extern "C"
 	hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);
 
 	/*
-	 * hy_cuda_launch_assign_rest: the same, for a caller that has initialized `found`. args->groups
-	 * is one group whose members, at most row_count, were chosen by another kernel.
+	 * hy_cuda_launch_assign_rest: do the same for rows chosen by another kernel, with found already
+	 * initialized. args->groups is one group with these rows as its members, at most row_count.
 	 */
 	extern cudaError_t
 	hy_cuda_launch_assign_rest(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);

@@ -1,7 +1,7 @@
 /*
  * best.cuh
- *		The k best candidates that a block has seen for a query: a buffer in shared memory that
- *		is sorted now and then.
+ *		The k best candidates that a block has seen for a query.  They are in a buffer in shared
+ *		memory, which is sorted from time to time.
  *
  * Candidates are compared as in hy_neighbor_compare.
  */
@@ -10,22 +10,22 @@
 
 #include "cuda/row_sums.cuh"
 
-#define HY_CUDA_ROOM HY_CUDA_THREADS /* candidates in a buffer; for sorting, each needs a thread */
+#define HY_CUDA_ROOM HY_CUDA_THREADS /* capacity of a buffer; sorting needs one thread each */
 
-#define HY_CUDA_MOST_SHARED 3 /* at most 2^3 = 8 threads share a candidate */
-#define HY_CUDA_SORT_EARLY 16 /* candidates beyond 1.5 k at which the buffer is sorted */
+#define HY_CUDA_MOST_SHARED 3 /* log2 of the threads that share a candidate: at most 2^3 = 8 */
+#define HY_CUDA_SORT_EARLY 16 /* the buffer is sorted at 1.5 k candidates plus this */
 
 /* HyBest: a block's candidates for one query, in shared memory. */
 struct HyBest
 {
 	HyNeighbor found[HY_CUDA_ROOM];
-	HyNeighbor worst; /* a candidate must precede this */
+	HyNeighbor worst; /* a candidate must precede this neighbor to be kept */
 	int count;
 };
 
 /*
- * hy_before: return whether a is nearer.  Never true if the distance of a is NaN.  There is no
- * branch, because it would diverge within a warp for each candidate.
+ * hy_before: return whether a precedes b.  Returns false if the distance of a is NaN.  The code has
+ * no branch, because a branch would diverge within a warp for each candidate.
  */
 __device__ __forceinline__ bool
 hy_before(const HyNeighbor &a, const HyNeighbor &b)
@@ -37,7 +37,10 @@ hy_before(const HyNeighbor &a, const HyNeighbor &b)
 	return (nearer | (equal & first)) != 0;
 }
 
-/* hy_offer: keep a candidate if it is near enough.  There must be room. */
+/*
+ * hy_offer: keep a candidate if it precedes the worst.  The caller has made space for it
+ * (hy_make_room).
+ */
 __device__ __forceinline__ void
 hy_offer(HyBest *best, const HyNeighbor &candidate)
 {
@@ -48,7 +51,7 @@ hy_offer(HyBest *best, const HyNeighbor &candidate)
 /*
  * hy_keep_best: keep the k best candidates in ascending order and drop the others.  All threads of
  * the block must call this after a barrier.  If there are enough threads, neighboring threads share
- * a candidate.
+ * the work for a candidate.
  */
 __device__ __forceinline__ void
 hy_keep_best(HyBest *best, int k)
@@ -85,9 +88,9 @@ hy_keep_best(HyBest *best, int k)
 }
 
 /*
- * hy_make_room: make room for 'more' candidates.  All threads of the block must call this.  It
- * sorts early, when there are somewhat more than k candidates, because a nearer worst lets fewer
- * candidates in.
+ * hy_make_room: make space for 'more' candidates.  All threads of the block must call this.  The
+ * buffer is sorted as soon as it holds somewhat more than k candidates, because a nearer worst
+ * candidate excludes more later ones.
  */
 __device__ __forceinline__ void
 hy_make_room(HyBest *best, int k, int more)
@@ -96,7 +99,7 @@ hy_make_room(HyBest *best, int k, int more)
 
 	__syncthreads();
 	count = best->count;
-	/* no thread may add to it before all have read it */
+	/* no thread may add a candidate before all threads have read the count */
 	__syncthreads();
 	if (count + more > HY_CUDA_ROOM || count > k + k / 2 + HY_CUDA_SORT_EARLY)
 		hy_keep_best(best, k);

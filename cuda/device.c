@@ -1,10 +1,11 @@
 /*
  * device.c
- *		Counts, probes, opens and closes devices; decides who may call CUDA; records failures.
+ *		Counts, probes, opens and closes devices; decides which process may call CUDA; records
+ *		failures.
  *
  * Counting and probing load the driver but create no context.  The driver starts threads of its
- * own, and a signal meant for PostgreSQL must never be delivered to one of them.  So all signals
- * are blocked around the calls that may start threads, which inherit the mask.
+ * own, and a signal meant for PostgreSQL must never be delivered to them.  So all signals are
+ * blocked during calls that may start threads, because threads inherit the signal mask.
  */
 #include "cuda/device.h"
 
@@ -20,8 +21,8 @@
 #include "cuda/pipeline.h"
 
 /*
- * Asks the driver's API for the state of a device's primary context; the runtime has no such
- * function.
+ * Returns the state of a device's primary context through the driver API, because the runtime has
+ * no such function.
  */
 typedef int (*PrimaryContextState)(int device, unsigned int *flags, int *active);
 
@@ -32,12 +33,12 @@ static struct
 	bool lost;               /* a permanent error has occurred */
 	uint64_t open;           /* one bit for each open device */
 	uint64_t open_ns;        /* time that the last open took; 0: none yet */
-	HyFailure failure;       /* of no open device */
+	HyFailure failure;       /* last failure that belongs to no open device */
 	HyFailure first_failure; /* the permanent error */
 } process;
 
 /*
- * Open cost assumed until one has been measured: the order of magnitude of a context on a server.
+ * Open cost assumed before the first measurement: the order of magnitude for a context on a server.
  */
 #define EXPECTED_OPEN_NS ((uint64_t) 250 * 1000 * 1000)
 
@@ -136,7 +137,7 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	if (status != HY_OK)
 	{
 		/*
-		 * If the open failed early there may be no context, and releasing would create one first.
+		 * If the open failed early there may be no context, and releasing would first create one.
 		 */
 		process.failure = device->failure;
 		hy_cuda_close(device);
@@ -156,7 +157,7 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 void
 hy_cuda_close(HyDevice *device)
 {
-	/* In a fork the driver's state is the parent's, and only the host memory is ours. */
+	/* In a fork the driver's state belongs to the parent, and only the host memory may be freed. */
 	bool ours = device->pid == getpid();
 
 	hy_cuda_timer_end(device);
@@ -181,7 +182,10 @@ hy_cuda_release(HyDevice *device)
 	hy_cuda_blocks_release(device);
 	hy_cuda_scratch_close(device);
 
-	/* This also returns the few hundred MB of the context, unless another library created it. */
+	/*
+	 * This also returns the few hundred MB of the context.  A context that another library created
+	 * is kept.
+	 */
 	if (device->owns_context)
 		(void) cudaDeviceReset();
 	(void) cudaGetLastError();
@@ -258,7 +262,7 @@ hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing)
 	failure->native_code = (int32_t) error;
 	snprintf(failure->text, sizeof(failure->text), "CUDA reported: %s (%s) while %s",
 	         cudaGetErrorString(error), cudaGetErrorName(error), doing);
-	/* Otherwise the next launch would report an error that is not sticky once more. */
+	/* An error that is not sticky would otherwise be reported again by the next launch. */
 	(void) cudaGetLastError();
 	if (status == HY_PROCESS_LOST && !process.lost)
 	{
@@ -298,7 +302,8 @@ open_context(HyDevice *device, const HyLimits *limits)
 	device->owns_context = !context_is_active(device->number);
 
 	/*
-	 * Waits for the device must sleep: a spinning backend would take a core from other processes.
+	 * Waiting for the device must not spin: a spinning backend would take a core from other
+	 * processes.
 	 */
 	error =
 		cudaInitDevice(device->number, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid);
@@ -337,8 +342,8 @@ open_context(HyDevice *device, const HyLimits *limits)
 }
 
 /*
- * loads_all: return whether all kernels are loaded at open.  A test may ask for lazy loading,
- * because a sanitizer takes long for each kernel.
+ * loads_all: return whether opening the device loads all kernels.  A test may request lazy loading,
+ * because loading every kernel takes long under a sanitizer.
  */
 static bool
 loads_all(const HyHost *host)
@@ -361,7 +366,10 @@ context_is_active(int32_t number)
 	                                     cudaEnableDefault, &found) != cudaSuccess ||
 	    found != cudaDriverEntryPointSuccess || state == NULL)
 	{
-		/* If the state is unknown, assume another library's context, which is never reset. */
+		/*
+		 * If the state is unknown, assume that another library created the context.  Such a context
+		 * is never reset.
+		 */
 		(void) cudaGetLastError();
 		return true;
 	}
@@ -377,9 +385,9 @@ failure_of(HyDevice *device)
 }
 
 /*
- * count_failed: turn a failed count of devices into a status.  Returns HY_OK if there is no card or
- * no driver, which is not a failure.  Replaces the text of a driver error by a statement of what is
- * missing, because the error number alone does not help an operator.
+ * count_failed: convert the error of a failed device count to a status.  Returns HY_OK if there is
+ * no card or no driver, which is not a failure.  For a driver error, replaces the message by a
+ * statement of what is missing, because the error number does not help an operator.
  */
 static HyStatus
 count_failed(cudaError_t error)

@@ -3,9 +3,9 @@
  *		Definitions shared by the plug-in's files: the process, an open device, its slots and
  *		buffers, and the task in flight.
  *
- * All of it belongs to one thread of one process and to the thread of idle.h, which shares a lock
- * with it.  CUDA contexts do not survive fork.  So the plug-in remembers the process that first
- * called CUDA, and every entry checks that it is still that process.
+ * All of this belongs to one thread of one process.  It is shared only with the thread of idle.h,
+ * under a lock.  CUDA contexts do not survive fork.  So the plug-in records the process that first
+ * called CUDA, and every entry point checks that it still runs in that process.
  */
 #ifndef HY_CUDA_DEVICE_H
 #define HY_CUDA_DEVICE_H
@@ -26,20 +26,20 @@ struct HyBuffer
 {
 	HyDevice *device;
 	HyCudaBlock *block;
-	char *pointer; /* on the device */
+	char *pointer; /* device address */
 	uint64_t bytes;
 	HyBuffer *previous;
 	HyBuffer *next;
 };
 
-typedef struct HyCudaOperation HyCudaOperation;   /* pipeline.h */
-typedef struct HyCudaSpread HyCudaSpread;         /* spread.c */
-typedef struct HyCudaAssignment HyCudaAssignment; /* assign.c */
-typedef struct HyCudaFilter HyCudaFilter;         /* filter.c */
+typedef struct HyCudaOperation HyCudaOperation;   /* see pipeline.h */
+typedef struct HyCudaSpread HyCudaSpread;         /* see spread.c */
+typedef struct HyCudaAssignment HyCudaAssignment; /* see assign.c */
+typedef struct HyCudaFilter HyCudaFilter;         /* see filter.c */
 
 /*
- * HyCudaSlot: a piece in flight: its stream, its staging buffers and its share of the device's
- * scratch.
+ * HyCudaSlot: a place for a piece in flight.  It has a stream, staging buffers and a share of the
+ * device's scratch.
  */
 typedef struct HyCudaSlot
 {
@@ -52,14 +52,14 @@ typedef struct HyCudaSlot
 	char *device_up;
 	void *device_down;
 	bool busy;
-	uint64_t number;   /* of its piece within the task */
-	bool nothing_down; /* its kernels have written directly to memory that the host reads */
-	uint64_t work;     /* of its kernels, for the pace */
+	uint64_t number;   /* number of the piece within the task */
+	bool nothing_down; /* the kernels have written directly to memory that the host reads */
+	uint64_t work;     /* work of the kernels, to adjust the work limit */
 	HyCudaPace *pace;
 	HyCudaChunk chunk;
 } HyCudaSlot;
 
-/* HyCudaSweep: queries that are compared with the rows of a matrix (sweep.h). */
+/* HyCudaSweep: the state of comparing queries with the rows of a matrix (sweep.h). */
 typedef struct HyCudaSweep
 {
 	HyMetric metric;
@@ -68,23 +68,23 @@ typedef struct HyCudaSweep
 	HyCudaWork work;
 	HyCudaChunk last; /* the piece taken last */
 	int64_t group;    /* first query of the group on the device, or -1 */
-	uint64_t behind;  /* bytes that lie behind a group's queries and go up with them */
+	uint64_t behind;  /* bytes that follow a group's queries and are uploaded with them */
 } HyCudaSweep;
 
-/* HyCudaScoring: queries that pass over blocks of codes (score.c). */
+/* HyCudaScoring: the state of comparing queries with blocks of codes (score.c). */
 typedef struct HyCudaScoring
 {
 	HyCudaChunk last;             /* the piece taken last; its rows are blocks */
-	int32_t list;                 /* list of the next block */
-	int32_t lists[HY_CUDA_SLOTS]; /* list of each slot's blocks */
+	int32_t list;                 /* list of the next block to be taken */
+	int32_t lists[HY_CUDA_SLOTS]; /* number of lists among each slot's blocks */
 } HyCudaScoring;
 
 /* HyCudaTask: the task in flight (pipeline.h). */
 typedef struct HyCudaTask
 {
 	bool active;
-	bool stopping;  /* queue nothing more and deliver nothing */
-	bool dropped;   /* a piece was done but not delivered */
+	bool stopping;  /* queue no more pieces and deliver no results */
+	bool dropped;   /* a piece has ended without being delivered */
 	bool exhausted; /* all pieces are queued */
 	HyTicket ticket;
 	const HyCudaOperation *operation;
@@ -96,8 +96,8 @@ typedef struct HyCudaTask
 	HyCudaFilter *filter;
 	uint64_t queued;   /* pieces queued so far */
 	uint64_t ended;    /* pieces collected so far */
-	uint64_t started;  /* submit, by the host's clock */
-	uint64_t moved_ns; /* from submit to the last collection of pieces */
+	uint64_t started;  /* time of submit, by the host's clock */
+	uint64_t moved_ns; /* time from submit to the last collection of pieces */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyCudaTask;
@@ -110,12 +110,12 @@ struct HyDevice
 	int multiprocessors;
 	int capability;        /* major number of the compute capability */
 	int cache;             /* bytes of the second-level cache; 0: unknown */
-	uint64_t filter_least; /* least work for which many queries use the filter */
-	bool counted;          /* it has its bit in process.open (device.c) */
-	bool owns_context;     /* this process had no context before */
-	bool limited;          /* the budget is the user's limit, not the device's free memory */
+	uint64_t filter_least; /* smallest work at which many queries use the filter */
+	bool counted;          /* the device's bit in process.open is set (device.c) */
+	bool owns_context;     /* the process had no context before the device was opened */
+	bool limited;          /* the budget is a limit set by the user, not the device's free memory */
 	uint64_t budget;
-	uint64_t used; /* part of the budget in scratch and in blocks in use */
+	uint64_t used; /* part of the budget that scratch and blocks in use take */
 	HyCudaPool pool;
 	HyBuffer *buffers;
 
@@ -123,7 +123,7 @@ struct HyDevice
 	HyCudaPace pace[HY_OP_COUNT];
 	HyCudaPace filter_pace;
 	HyCudaPace assign_filter_pace;
-	double longest_us; /* longest time of a piece's kernels, in any operation; for the bench */
+	double longest_us; /* longest time of a piece's kernels in any operation; for benchmarks */
 	HyCudaSlot slots[HY_CUDA_SLOTS];
 	cudaEvent_t queries_ready;
 	float *pinned_queries;
@@ -137,7 +137,7 @@ struct HyDevice
 	HyFailure failure;
 };
 
-/* device.c */
+/* functions of device.c */
 extern HyStatus hy_cuda_device_count(int32_t *count);
 extern HyStatus hy_cuda_probe(int32_t number, HyDeviceInfo *info);
 extern HyStatus
@@ -145,9 +145,9 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 extern void hy_cuda_close(HyDevice *device);
 
 /*
- * hy_cuda_release: zero the device's memory and return it, the streams and the context to the
- * driver.  The caller makes sure that no piece of a task is in flight.  Calls no function of the
- * host and frees none of its memory.
+ * hy_cuda_release: zero the device's memory, and return the memory, the streams and the context to
+ * the driver.  The caller ensures that no piece of a task is in flight.  Calls no function of the
+ * host and frees no host memory.
  */
 extern void hy_cuda_release(HyDevice *device);
 
@@ -155,12 +155,12 @@ extern void hy_cuda_last_error(const HyDevice *device, HyFailure *failure);
 
 /*
  * hy_cuda_enter: check that CUDA may be called here, and select the device unless device is NULL.
- * Returns HY_PROCESS_LOST in a fork of the process that opened CUDA or after a permanent error, and
- * HY_CONTEXT_LOST if the device has closed itself.  The reason is recorded.
+ * Returns HY_PROCESS_LOST in a fork of the process that opened CUDA or after a permanent error.
+ * Returns HY_CONTEXT_LOST if the device has closed itself.  Records the reason.
  */
 extern HyStatus hy_cuda_enter(HyDevice *device);
 
-/* hy_cuda_forked: return whether this process is a fork of the one that opened CUDA. */
+/* hy_cuda_forked: return whether this process is a fork of the process that opened CUDA. */
 extern bool hy_cuda_forked(void);
 
 /* hy_cuda_lost: return whether a permanent error has occurred. */
@@ -174,20 +174,20 @@ extern void hy_cuda_block_signals(sigset_t *before);
 extern void hy_cuda_restore_signals(const sigset_t *before);
 
 /*
- * hy_cuda_fail: record a failure of CUDA and return its status.  With device NULL the failure
- * belongs to no open device.  A permanent error is kept for the rest of the process. doing: e.g.
- * "starting a kernel".
+ * hy_cuda_fail: record a failure of CUDA and return its status.  If device is NULL, the failure
+ * belongs to no open device.  A permanent error is kept until the process ends. doing names the
+ * action, for example "starting a kernel".
  */
 extern HyStatus hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing);
 
 /*
- * hy_cuda_refuse: record a failure found by the plug-in itself, with native code 0, and return
+ * hy_cuda_refuse: record a failure that the plug-in itself found, with native code 0, and return
  * status.
  */
 extern HyStatus hy_cuda_refuse(HyDevice *device, HyStatus status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* memory.c */
+/* functions of memory.c */
 extern HyStatus hy_cuda_scratch_open(HyDevice *device);
 extern void hy_cuda_scratch_close(HyDevice *device);
 /*
@@ -197,20 +197,20 @@ extern void hy_cuda_scratch_close(HyDevice *device);
 extern HyStatus hy_cuda_over_budget(HyDevice *device, uint64_t bytes);
 
 /*
- * hy_cuda_take: get zeroed device memory from the pool, for a task that starts or for a buffer.
+ * hy_cuda_take: get zeroed device memory from the pool, for a starting task or for a buffer.
  *
  * hy_cuda_give: zero the block and return it to the pool.  Waits for pieces in flight.  In a fork
  * it only updates the list.
  *
- * hy_cuda_trim: release free blocks beyond the bound of pool.h.
+ * hy_cuda_trim: release free blocks while the pool exceeds the bound of pool.h.
  */
 extern HyStatus hy_cuda_take(HyDevice *device, uint64_t bytes, HyCudaBlock **block);
 extern void hy_cuda_give(HyDevice *device, HyCudaBlock *block);
 extern void hy_cuda_trim(HyDevice *device);
 
 /*
- * hy_cuda_blocks_release: zero all blocks of the pool, even those in use, and return them to CUDA.
- * Host memory is not touched.
+ * hy_cuda_blocks_release: zero all blocks of the pool, even blocks in use, and return them to CUDA.
+ * Frees no host memory.
  *
  * hy_cuda_blocks_forget: free the host memory of the pool.
  */

@@ -1,6 +1,6 @@
 /*
  * distance_kernel.cuh
- *		The kernels of the operation 'distance', and the norms that cosine needs.
+ *		The kernels of the operation 'distance', and the kernel for the norms that cosine needs.
  */
 #ifndef HY_CUDA_DISTANCE_KERNEL_CUH
 #define HY_CUDA_DISTANCE_KERNEL_CUH
@@ -8,8 +8,8 @@
 #include "cuda/row_sums.cuh"
 
 /*
- * hy_distance_kernel: compute out[q * out_stride + t] for every row t and every query q.  A block
- * takes Kind::queries queries (blockIdx.y) and HY_CUDA_WARPS x Kind::rows rows at a time.
+ * hy_distance_kernel: compute out[q * out_stride + t] for every row t and every query q.  At a
+ * time, a block processes Kind::queries queries (blockIdx.y) and HY_CUDA_WARPS x Kind::rows rows.
  */
 template <class Kind>
 __global__ void
@@ -33,8 +33,8 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 	const HyCudaRows rows = hy_with_norm<Kind>(args.rows, query);
 
 	/*
-	 * every warp of the block makes the same number of iterations, because the barriers need all of
-	 * them
+	 * all warps of the block must run the same number of iterations, because all of them must reach
+	 * the barriers
 	 */
 	for (int64_t first_row = blockIdx.x * turn; first_row < rows.rows;
 	     first_row += gridDim.x * turn)
@@ -43,7 +43,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 		const int64_t row = mine + pair / Kind::queries;
 		const double distance = hy_row_distance<Kind>(rows, first_query, mine, query);
 
-		/* of the threads that have the distance, the first one writes */
+		/* several threads have the distance, the first of them stores it */
 		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows && at < rows.query_count)
 			args.out[at * args.out_stride + row] = distance;
 	}

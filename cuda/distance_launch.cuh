@@ -8,7 +8,7 @@
 #include "cuda/distance_kernel.cuh"
 #include "cuda/launch.cuh"
 
-/* Enough blocks to fill every multiprocessor; further rows are processed in a loop. */
+/* Enough blocks to occupy every multiprocessor; the blocks process further rows in a loop. */
 #define HY_CUDA_BLOCKS_PER_MULTIPROCESSOR 32
 
 extern "C" cudaError_t

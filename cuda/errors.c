@@ -2,10 +2,10 @@
  * errors.c
  *		Maps CUDA's error numbers to HyStatus, with the reason for each choice.
  *
- * The important division is by what can cure an error.  After some errors CUDA answers every later
- * call of this process with the same error, and only a new process helps.  CUDA's documentation
- * says so of each code under 'for good' below.  Those are HY_PROCESS_LOST.  Errors that more memory
- * or a smaller piece could cure are HY_NOMEM.  Errors that a new context could cure are
+ * The main distinction is how the caller can recover from an error.  After some errors CUDA answers
+ * every later call of this process with the same error, and only a new process helps.  CUDA's
+ * documentation says so for each code under 'for good' below.  These codes are HY_PROCESS_LOST.  If
+ * more memory or a smaller piece may help, the code is HY_NOMEM.  If a new context may help, it is
  * HY_CONTEXT_LOST.
  */
 #include "cuda/errors.h"
@@ -25,7 +25,7 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorMemoryAllocation, HY_NOMEM},
 	{cudaErrorLaunchOutOfResources, HY_NOMEM},
 
-	/* the process is in a bad state for good */
+	/* the process cannot use CUDA again, for good */
 	{cudaErrorIllegalAddress, HY_PROCESS_LOST},
 	{cudaErrorLaunchTimeout, HY_PROCESS_LOST}, /* the driver's watchdog, not hybrid.gpu_timeout */
 	{cudaErrorAssert, HY_PROCESS_LOST},
@@ -46,14 +46,14 @@ static const HyCudaErrorClass classes[] = {
 	/* the process is exiting */
 	{cudaErrorCudartUnloading, HY_PROCESS_LOST},
 
-	/* the context was reset or destroyed, as another library in this process can do */
+	/* the context was reset or destroyed, possibly by another library in this process */
 	{cudaErrorContextIsDestroyed, HY_CONTEXT_LOST},
 	{cudaErrorDeviceUninitialized, HY_CONTEXT_LOST},
 	{cudaErrorIncompatibleDriverContext, HY_CONTEXT_LOST},
 	{cudaErrorMpsRpcFailure, HY_CONTEXT_LOST},
-	{cudaErrorInvalidResourceHandle, HY_CONTEXT_LOST}, /* a stream or event of a lost context */
+	{cudaErrorInvalidResourceHandle, HY_CONTEXT_LOST}, /* stream or event of a lost context */
 
-	/* no device, or none that this build and this driver can use: retrying does not help */
+	/* there is no device that this build and this driver can use: retrying does not help */
 	{cudaErrorNoDevice, HY_DEVICE_GONE},
 	{cudaErrorInvalidDevice, HY_DEVICE_GONE},
 	{cudaErrorInsufficientDriver, HY_DEVICE_GONE},
@@ -74,7 +74,7 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorNotPermitted, HY_DEVICE_GONE},
 	{cudaErrorOperatingSystem, HY_DEVICE_GONE}, /* a device file is missing or cannot be opened */
 
-	/* others hold the device: exclusive compute mode, or the MPS server is full */
+	/* other processes hold the device: exclusive compute mode, or the MPS server is full */
 	{cudaErrorDevicesUnavailable, HY_BUSY},
 	{cudaErrorDeviceAlreadyInUse, HY_BUSY},
 	{cudaErrorMpsMaxClientsReached, HY_BUSY},
@@ -95,7 +95,7 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorInvalidConfiguration, HY_BUG},
 	{cudaErrorInvalidDevicePointer, HY_BUG},
 	{cudaErrorInvalidMemcpyDirection, HY_BUG},
-	{cudaErrorNotReady, HY_BUG}, /* not a failure: code that queries events handles it first */
+	{cudaErrorNotReady, HY_BUG}, /* not a failure; callers handle it first */
 };
 
 HyStatus

@@ -2,11 +2,12 @@
  * filter.c
  *		The operation 'topk' for many queries.
  *
- * Its memory is taken when the task starts and returned when it ends.  Without memory the task runs
- * as in topk.c.  A group of queries goes up in pieces of its own.  Pieces of rows wait for each
- * other, because each starts with the k best that the previous one left.  Their rows are copied up
- * meanwhile.  The first pieces of a group are canonical.  So are the pieces after one in which many
- * lists overflowed, because the filter does not work for such data.
+ * Its memory is taken when the task starts and returned when it ends.  If there is not enough
+ * memory, the task runs as in topk.c.  The queries of a group are uploaded in pieces of their own.
+ * Pieces of rows wait for each other, because each starts with the k best of the previous piece.
+ * Their rows are uploaded during the wait.  The first pieces of a group are canonical.  After a
+ * piece in which many lists overflowed, all later pieces of the group are canonical, too, because
+ * the filter does not work for such data.
  */
 #include "cuda/filter.h"
 
@@ -18,14 +19,14 @@
 #include "cuda/topk.h"
 
 /*
- * The matrix unit supports bfloat16 from capability 8 on; older devices use only the canonical
- * kernels.  How it adds is not documented.  It was measured for generations up to 9.  A later
- * generation must pass gpucheck_filter first.
+ * The matrix unit supports bfloat16 from capability 8 on, and older devices use only the canonical
+ * kernels.  The documentation does not say how the unit adds.  Its addition was measured for
+ * generations up to 9.  A later generation must pass gpucheck_filter first.
  */
 #define FIRST_CAPABILITY 8
 #define LAST_CAPABILITY 9
 
-/* The filter is given up for a group if more than one query in this many overflows in a piece. */
+/* The filter is given up for a group if more than one in this many queries overflows in a piece. */
 #define MANY 8
 
 struct HyCudaFilter
@@ -35,9 +36,9 @@ struct HyCudaFilter
 	char *memory; /* memory of the block */
 	HyCudaFilterPiece last;
 	HyCudaFilterPiece piece[HY_CUDA_SLOTS];
-	bool begun;         /* the initialization of the task is queued */
-	bool useless;       /* for the group that is on the device */
-	uint32_t overflows; /* last count from the device */
+	bool begun;         /* the initialization for the task is queued */
+	bool useless;       /* the filter is given up for the group that is on the device */
+	uint32_t overflows; /* last overflow count copied from the device */
 };
 
 static bool make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan);
@@ -105,7 +106,7 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 	if (status != HY_OK)
 	{
 		hy_free(device->host->allocator, filter);
-		/* the budget may not have room */
+		/* without memory in the budget, the task runs without the filter */
 		return status == HY_NOMEM || status == HY_QUOTA ? HY_OK : status;
 	}
 	filter->memory = filter->block->memory;
@@ -125,7 +126,7 @@ hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate
 }
 
 /*
- * make_plan: return whether this device filters such a shape with the memory that is left.  If so,
+ * make_plan: return whether this device can filter such a shape within its free memory.  If so,
  * fill in *plan.
  */
 static bool
@@ -150,7 +151,7 @@ filter_next(HyDevice *device, HyCudaSlot *slot)
 	if (!hy_cuda_filter_next(&filter->plan, &device->scratch, canonical, &device->filter_pace,
 	                         filter->useless, &piece))
 		return HY_CUDA_END;
-	/* Pieces in flight still read the group that this one replaces. */
+	/* Pieces in flight still read the group that the new group replaces. */
 	if (chunk->first_query != device->task.sweep.group)
 	{
 		if (!hy_cuda_all_idle(device))
@@ -180,7 +181,7 @@ filter_up(HyDevice *device, HyCudaSlot *slot)
 	return status == HY_OK ? hy_cuda_topk_order(device, slot) : status;
 }
 
-/* queries_up: copy up some queries of a group, with empty lists. */
+/* queries_up: upload some queries of a group, with empty lists. */
 static HyStatus
 queries_up(HyDevice *device, HyCudaSlot *slot)
 {
@@ -252,8 +253,8 @@ launch_canonical(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * begin_group: round the queries of a group and, for L2, compute the middle.  All queries are up,
- * and so are the rows of the piece, or all rows if they are resident.
+ * begin_group: round the queries of a group and, for L2, compute the middle.  All queries are on
+ * the device.  The rows of the piece are there, too, or all rows if they are resident.
  */
 static cudaError_t
 begin_group(HyDevice *device, HyCudaSlot *slot, const HyCudaRows *rows)

@@ -10,15 +10,18 @@
 #include "cuda/filter_settle_kernel.cuh"
 #include "cuda/launch.cuh"
 
-/* Eight for each multiprocessor of a large device.  The tests use fewer. */
+/*
+ * Number of blocks above which a block takes several tiles: eight per multiprocessor of a large
+ * device.  The tests use fewer.
+ */
 #ifndef HY_CUDA_MANY_BLOCKS
 #define HY_CUDA_MANY_BLOCKS 1024
 #endif
 #define HY_CUDA_MOST_EACH 4 /* most tiles per block */
 
 /*
- * hy_choose_filtered: call launch(kind) with the HyKind for one query and a metric that can be
- * filtered.
+ * hy_choose_filtered: call launch(kind) with the HyKind of a metric that can be filtered, for one
+ * query.
  */
 template <class Element, class Launch>
 static cudaError_t
@@ -86,8 +89,8 @@ hy_cuda_launch_round(HyMetric metric, HyDtype dtype, const HyCudaRound *args, cu
 }
 
 /*
- * hy_tiles_each: return the tiles per block.  More tiles per block mean less waiting, but the
- * number of blocks stays large.
+ * hy_tiles_each: return the number of tiles per block.  More tiles per block reduce waiting, but
+ * the number of blocks must stay large.
  */
 static int
 hy_tiles_each(const dim3 &tiles)

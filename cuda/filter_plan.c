@@ -2,9 +2,9 @@
  * filter_plan.c
  *		Plans groups and pieces for many queries.
  *
- * Groups of queries are as large as memory allows, because rows are rounded once per group.  Pieces
- * of rows double, because the lists of candidates stay short while half of the rows are already
- * known.
+ * Groups of queries are as large as memory allows, because all rows are rounded once per group.
+ * Each piece has up to as many rows as all earlier pieces together.  The lists of candidates then
+ * stay short, because half of the rows are already known.
  */
 #include "cuda/filter_plan.h"
 
@@ -14,25 +14,25 @@
 #define ALIGNED 256
 
 /*
- * Room for 10,000 queries of 768 dims and k 10 in one group, and for 40,000 of their rows in a
- * piece.  The matrix unit of a large device multiplies such a piece in slightly more than a
- * millisecond.  A piece should not be shorter, because settling takes some time even with few
- * candidates.
+ * Most bytes of queries and of rows.  They suffice for 10,000 queries of 768 dims and k 10 in one
+ * group, and for 40,000 of their rows in a piece.  The matrix unit of a large device multiplies
+ * such a piece in slightly more than a millisecond.  A piece should not be shorter, because
+ * settling takes some time even with few candidates.
  */
 #define MOST_OF_QUERIES (64 * MIB)
 #define MOST_OF_ROWS (64 * MIB)
 
-/* Smallest sizes for which the filter is worth its start cost. */
+/* Smallest numbers of queries and of rows for which the filter is worth its start cost. */
 #define SMALLEST_GROUP HY_CUDA_TILE
 #define SMALLEST_ROOM (4 * HY_CUDA_TILE)
 
-#define LIST_ROOM 32       /* times k */
-#define CANONICAL_ROWS 256 /* least number per group */
+#define LIST_ROOM 32       /* entries per list, times k */
+#define CANONICAL_ROWS 256 /* fewest canonical rows per group */
 
 /*
- * Costs of the filter in units of a canonical distance: rounding a row or a query, a product, and
- * examining a candidate.  Derived from rated figures of instructions and memory of capability 8.0,
- * not measured.
+ * Costs of the filter.  The unit is a canonical distance.  The costs are those of rounding a row,
+ * of rounding a query, of a product, and of examining a candidate.  They are derived from rated
+ * figures of instructions and memory of capability 8.0, not measured.
  */
 #define ROW_PRICE 4
 #define QUERY_PRICE 10
@@ -45,7 +45,7 @@ static void take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece);
 static int64_t least(int64_t a, int64_t b);
 static int64_t whole(int64_t count, int64_t of);
 
-/* The number of candidates is estimated as in hy_prefilter_pays. */
+/* Estimates the number of candidates as hy_prefilter_pays does. */
 bool
 hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_t least_work)
 {
@@ -75,7 +75,7 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 	plan->padded = (int32_t) whole(work->dims, HY_CUDA_TILE_DIMS);
 	plan->first = 2 * k > CANONICAL_ROWS ? 2 * k : CANONICAL_ROWS;
 
-	/* the k best of a group come down at once */
+	/* the k best of all queries of a group are copied to the host at once */
 	group = least(work->queries, HY_CUDA_MAX_QUERIES);
 	group = least(group, results / (k * (int64_t) sizeof(HyNeighbor)));
 	room = (int64_t) (MOST_OF_ROWS / ((uint64_t) plan->padded * sizeof(uint16_t)));
@@ -93,7 +93,7 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 
 		if (group < 1)
 			return false;
-		/* make all groups about the same size */
+		/* make all groups of about the same size */
 		groups = (work->queries + group - 1) / group;
 		plan->group = (int32_t) ((work->queries + groups - 1) / groups);
 		plan->room = room;
@@ -170,7 +170,7 @@ hy_cuda_filter_next(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch,
 			rows = least(rows, plan->first - chunk->first_row);
 	}
 	rows = least(rows, (int64_t) (pace->work / hy_cuda_work(work->dims, chunk->query_count, 1)));
-	/* an incomplete tile takes as long as a whole one */
+	/* an incomplete tile takes as long as a complete tile */
 	if (piece->stage == HY_CUDA_FILTERED && rows > HY_CUDA_TILE &&
 	    rows < work->rows - chunk->first_row)
 		rows -= rows % HY_CUDA_TILE;
@@ -225,7 +225,7 @@ lay_out(HyCudaFilterPlan *plan)
 	return end;
 }
 
-/* take_group: start the next group, of which nothing is up yet. */
+/* take_group: start the next group, of which no data is on the device yet. */
 static void
 take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece)
 {

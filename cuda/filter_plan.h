@@ -1,7 +1,7 @@
 /*
  * filter_plan.h
- *		When many queries are filtered (filter_launch.h), and the sizes of groups, pieces and
- *		memory.  Arithmetic only; CUDA is never called.
+ *		Decides when many queries are filtered (filter_launch.h), and plans the sizes of groups,
+ *		pieces and memory.  Arithmetic only; CUDA is never called.
  */
 #ifndef HY_CUDA_FILTER_PLAN_H
 #define HY_CUDA_FILTER_PLAN_H
@@ -9,16 +9,19 @@
 #include "cuda/filter_launch.h"
 #include "cuda/plan.h"
 
-/* The canonical kernels finish less work than this before the filter's kernels have started. */
+/*
+ * Smallest work that is filtered.  The canonical kernels finish less work before the filter's
+ * kernels would have started.
+ */
 #define HY_CUDA_FILTER_LEAST ((uint64_t) 1 << 31)
 
-/* Bytes at the end of a slot's room for results, for other output of a piece. */
+/* Bytes at the end of a slot's result memory that are reserved for other output of a piece. */
 #define HY_CUDA_FILTER_WORD 256
 
 /* HyCudaFilterPart: the arrays in the filter's memory. */
 typedef enum HyCudaFilterPart
 {
-	HY_CUDA_PART_QUERIES = 0, /* as given */
+	HY_CUDA_PART_QUERIES = 0, /* original queries */
 	HY_CUDA_PART_ROUNDED_QUERIES,
 	HY_CUDA_PART_AIM,
 	HY_CUDA_PART_COUNT,
@@ -35,50 +38,53 @@ typedef struct HyCudaFilterPlan
 	HyCudaWork work;
 	int32_t k;
 	int32_t padded;    /* dims, rounded up to whole steps */
-	int32_t list_room; /* room for candidates of a query */
-	int32_t group;     /* most queries of a group */
-	int64_t room;      /* most rows of a piece to be rounded; whole tiles */
-	int64_t first;     /* rows compared canonically first, to know k distances */
+	int32_t list_room; /* capacity of a query's list of candidates */
+	int32_t group;     /* largest number of queries in a group */
+	int64_t room;      /* largest number of rows rounded in a piece; whole tiles */
+	int64_t first;     /* rows that are first compared canonically, so that k distances are known */
 	uint64_t offset[HY_CUDA_PARTS];
 	uint64_t bytes;
 } HyCudaFilterPlan;
 
 typedef enum HyCudaFilterStage
 {
-	HY_CUDA_QUERIES_UP = 0, /* some queries of the group go up */
-	HY_CUDA_CANONICAL,      /* rows pass through the canonical kernels */
+	HY_CUDA_QUERIES_UP = 0, /* upload of some queries of the group */
+	HY_CUDA_CANONICAL,      /* rows processed by the canonical kernels */
 	HY_CUDA_FILTERED
 } HyCudaFilterStage;
 
 /*
- * HyCudaFilterPiece: a piece of a filtered task.  A chunk without queries means that no group has
- * started yet.
+ * HyCudaFilterPiece: a piece of a filtered task.  If its chunk has no queries, no group has started
+ * yet.
  */
 typedef struct HyCudaFilterPiece
 {
 	HyCudaFilterStage stage;
 	HyCudaChunk chunk; /* the group and its rows */
-	int32_t up_first;  /* first of the queries that go up, within the group */
+	int32_t up_first;  /* first query to be uploaded, counted within the group */
 	int32_t up_count;
 } HyCudaFilterPiece;
 
-/* hy_cuda_filter_suits: return whether filtering is faster.  The work must be at least 'least'. */
+/*
+ * hy_cuda_filter_suits: return whether filtering is faster.  Returns false if the work is less than
+ * 'least'.
+ */
 extern bool
 hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_t least);
 
 /*
- * hy_cuda_filter_plan: choose sizes that take at most half of free_bytes.  Returns false if none
- * do.
+ * hy_cuda_filter_plan: choose sizes that take at most half of free_bytes.  Returns false if no
+ * sizes fit.
  */
 extern bool hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scratch,
                                 uint64_t free_bytes, HyCudaFilterPlan *plan);
 
-/* hy_cuda_filter_up_bytes: return the bytes that go up for the whole task. */
+/* hy_cuda_filter_up_bytes: return the bytes that the whole task uploads. */
 extern uint64_t hy_cuda_filter_up_bytes(const HyCudaFilterPlan *plan);
 
 /*
- * hy_cuda_filter_next: advance *piece to the next one.  Returns false if no piece is left. useless:
- * the filter proposes too many candidates for this group.
+ * hy_cuda_filter_next: advance *piece to the next one.  Returns false if no piece is left.
+ * 'useless' means that the filter proposes too many candidates for this group.
  */
 extern bool hy_cuda_filter_next(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch,
                                 const HyCudaPace *canonical, const HyCudaPace *filtered,

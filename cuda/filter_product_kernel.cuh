@@ -1,20 +1,21 @@
 /*
  * filter_product_kernel.cuh
- *		Multiplies rounded queries and rows by the matrix unit; products that reach a threshold
- *		are candidates.
+ *		Multiplies rounded queries by rounded rows with the matrix unit.  A product that reaches
+ *		a threshold makes its row a candidate.
  *
- * A block takes a tile of both (product_tile.cuh).  A warp examines its products in its registers.
+ * A block takes a tile of queries and a tile of rows (product_tile.cuh).  A warp examines its
+ * products in its registers.
  */
 #ifndef HY_CUDA_FILTER_PRODUCT_KERNEL_CUH
 #define HY_CUDA_FILTER_PRODUCT_KERNEL_CUH
 
 #include "cuda/product_tile.cuh"
 
-#define HY_CUDA_FILTER_STRIP 8 /* tiles of queries that are multiplied side by side */
+#define HY_CUDA_FILTER_STRIP 8 /* tiles of queries in a strip (HyTurns) */
 
 /*
- * hy_append: append a thread's rows that may be near to a query.  Bit j stands for row first +
- * hy_column(j).
+ * hy_append: append those of a thread's rows that may be near to a query.  Bit j of 'near' stands
+ * for row first + hy_column(j).
  */
 __device__ __forceinline__ void
 hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
@@ -36,10 +37,10 @@ hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 }
 
 /*
- * hy_test: find the products of a thread that reach a threshold.  The most that any of the thread's
- * rows can add to a product is first subtracted from the threshold of each query (least).  So most
- * products are rejected after one operation and one comparison.  The others are tested with the
- * values of their own row.
+ * hy_test: find the products of a thread that reach a threshold.  In a first step, the most that
+ * any of the thread's rows can add to a product is subtracted from the threshold of each query
+ * (least).  This rejects most products after one operation and one comparison.  The other products
+ * are tested with the values of their own row.
  */
 __device__ __forceinline__ void
 hy_test(const HyCudaFiltered &args, int first_query, int first_row,
@@ -73,7 +74,7 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
 			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
-			/* NaN may be near */
+			/* a NaN may belong to a near row */
 			any |= !(value[i] < least[i]);
 		}
 		if (!any)
@@ -96,7 +97,7 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 	}
 }
 
-/* hy_look: examine a warp's sums: append candidates or, if requested, store products. */
+/* hy_look: examine a warp's sums.  Appends candidates or, if requested, stores the products. */
 __device__ __forceinline__ void
 hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room,
         const float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
@@ -121,7 +122,7 @@ hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room
 	}
 }
 
-/* hy_product_kernel: process the tiles of a block, 'each' of them (hy_turns). */
+/* hy_product_kernel: process the tiles of a block, 'each' tiles per block (hy_turns). */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_product_kernel(const HyCudaFiltered args, int each)

@@ -2,9 +2,9 @@
  * filter_round_kernel.cuh
  *		Rounds rows and queries and computes the terms of their bounds (filter_launch.h).
  *
- * A warp takes a row.  Lengths come from the canonical sum of squares, whose error is known.  The
- * part of an element that rounding removes is exact in fp32.  The squares of these parts are summed
- * with rounding up.
+ * A warp processes one row.  Lengths are computed from the canonical sum of squares, whose error is
+ * known.  The part of an element that rounding removes is exact in fp32.  The squares of these
+ * parts are summed with rounding up.
  */
 #ifndef HY_CUDA_FILTER_ROUND_KERNEL_CUH
 #define HY_CUDA_FILTER_ROUND_KERNEL_CUH
@@ -13,19 +13,23 @@
 #include "cuda/matrix.cuh"
 #include "cuda/row_sums.cuh"
 
-/* Squared lengths outside of which fp32 arithmetic on rows or products may leave its range. */
+/*
+ * Range of squared lengths.  Outside of it, fp32 arithmetic on rows or products may overflow or
+ * underflow.
+ */
 #define HY_CUDA_SHORTEST 1e-30f
 #define HY_CUDA_LONGEST 1e30f
 
 /*
- * Allowed errors of canonical sums and of the subtraction of the middle: relative to the product of
- * the lengths, and relative to squared lengths where those are subtracted (core/prefilter.c).
+ * Allowed errors of canonical sums and of the subtraction of the middle.  The first is relative to
+ * the product of the lengths.  The second is relative to squared lengths, where squared lengths are
+ * subtracted (core/prefilter.c).
  */
 #define HY_CUDA_SUM_SLACK 4e-6
 #define HY_CUDA_SQUARE_SLACK 4e-6
 #define HY_CUDA_ROUND_UP 1.00001
 
-#define HY_CUDA_ROUNDED_ROWS HY_CUDA_WARPS /* per block */
+#define HY_CUDA_ROUNDED_ROWS HY_CUDA_WARPS /* rows rounded per block */
 #define HY_CUDA_ROUND_AHEAD 4              /* steps of 64 elements that are read at once */
 
 static_assert(HY_CUDA_SEGMENT % (HY_CUDA_ROUND_AHEAD * HY_LANES) == 0,
@@ -33,7 +37,7 @@ static_assert(HY_CUDA_SEGMENT % (HY_CUDA_ROUND_AHEAD * HY_LANES) == 0,
 
 /*
  * hy_bfloat16: round value to nearest even.  Subnormal values become 0, so the result does not
- * depend on how the unit treats them.
+ * depend on the unit's treatment of subnormal values.
  */
 __device__ __forceinline__ uint16_t
 hy_bfloat16(float value)
@@ -51,7 +55,7 @@ hy_infinity()
 	return __uint_as_float(0x7f800000u);
 }
 
-/* hy_middle_kernel: compute the middle.  A thread takes one dim of the rows. */
+/* hy_middle_kernel: compute the middle.  Each thread computes one dim. */
 template <class Element>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_middle_kernel(const HyCudaRows args, float *middle)
@@ -84,7 +88,7 @@ struct HyMeasured
 	double rest;
 };
 
-/* hy_element: return an element of a row, less the middle. */
+/* hy_element: return an element of a row minus the middle's element. */
 template <class Element>
 __device__ __forceinline__ float
 hy_element(const HyCudaRound &args, const Element *x, int at)
@@ -95,8 +99,8 @@ hy_element(const HyCudaRound &args, const Element *x, int at)
 }
 
 /*
- * hy_round_row: round one row, by a warp.  Rows without a bound become 0, so that no product leaves
- * the range.
+ * hy_round_row: round one row with all threads of a warp.  Rows without a bound become 0, so that
+ * no product overflows.
  */
 template <class Element>
 __device__ __forceinline__ HyMeasured
@@ -118,7 +122,7 @@ hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *r
 		{
 			float value[HY_CUDA_ROUND_AHEAD * 2];
 
-			/* read everything before writing anything */
+			/* read all elements before the first write */
 #pragma unroll
 			for (int half = 0; half < HY_CUDA_ROUND_AHEAD * 2; half++)
 			{
@@ -169,7 +173,7 @@ hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *r
 	return measured;
 }
 
-/* hy_reach: return f, a, b and v. */
+/* hy_reach: return f, a, b and v of a row. */
 template <int Metric>
 __device__ __forceinline__ HyCudaReach
 hy_reach(const HyMeasured &row, int padded)
@@ -193,7 +197,7 @@ hy_reach(const HyMeasured &row, int padded)
 }
 
 /*
- * hy_round_kernel: round rows or queries.  The warps take those from number blockIdx.x *
+ * hy_round_kernel: round rows or queries.  The warps of a block take them from number blockIdx.x *
  * HY_CUDA_ROUNDED_ROWS on.
  */
 template <int Metric, class Element>
@@ -235,8 +239,8 @@ __launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
 }
 
 /*
- * hy_threshold: return t for the distance limit, rounded down.  An infinity is kept: if the k-th
- * distance is -infinity, rows at that distance still count, in the order of their numbers.
+ * hy_threshold: return t for the distance limit, rounded down.  An infinite limit is kept.  If the
+ * k-th distance is -infinity, other rows at that distance may still precede by their numbers.
  */
 template <int Metric>
 __device__ __forceinline__ float
@@ -263,7 +267,7 @@ hy_threshold(const HyCudaAim &aim, double limit)
 	return __double2float_rd(t);
 }
 
-/* hy_aim_kernel: compute the thresholds of all queries and empty their lists. */
+/* hy_aim_kernel: compute the thresholds of all queries and clear their lists. */
 template <int Metric>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_aim_kernel(const HyCudaFiltered args)

@@ -1,6 +1,7 @@
 /*
  * filter_settle_kernel.cuh
- *		Canonical distances of candidates; only these decide which rows are near.
+ *		Computes canonical distances of candidates.  Only canonical distances decide which rows
+ *		are near.
  */
 #ifndef HY_CUDA_FILTER_SETTLE_KERNEL_CUH
 #define HY_CUDA_FILTER_SETTLE_KERNEL_CUH
@@ -11,7 +12,7 @@
 
 /*
  * hy_settle_kernel: settle the list of query number blockIdx.x.  If the list has overflowed, the
- * missing rows are unknown, so all rows of the piece are compared.
+ * missing rows are unknown, so all rows of the piece are compared with the query.
  */
 template <class Kind>
 __global__ void
@@ -53,7 +54,9 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 	}
 	hy_make_room(&best, args.k, turn);
 
-	/* every warp makes the same number of iterations, because the barriers need all of them */
+	/*
+	 * all warps must run the same number of iterations, because all of them must reach the barriers
+	 */
 	for (int64_t start = 0; start < candidates; start += turn)
 	{
 		const int64_t at = start + warp * Kind::rows;
@@ -69,7 +72,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 		}
 		candidate.distance =
 			hy_gathered_distance<Kind>(args.rows, q, at < candidates, target, query);
-		/* of the threads that have the distance, the first one offers it */
+		/* several threads have the distance, the first of them offers it */
 		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && at + mine < candidates)
 		{
 			candidate.row = args.first_row + (all ? at + mine : found[at + mine]);

@@ -1,6 +1,6 @@
 /*
  * idle.c
- *		Closes contexts that are not used.
+ *		Closes contexts that have not been used for some time.
  */
 #include "cuda/idle.h"
 
@@ -12,13 +12,14 @@
 #include "cuda/pipeline.h"
 
 /*
- * Reports an error if its holder takes it again, because a handler that ends the process closes its
- * devices.
+ * An error-checking mutex: if its holder locks it again, the call fails.  This can happen because a
+ * handler that ends the process closes the process's devices.
  */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 /*
- * Opening counts as a use of this length, however short the timeout and however busy the machine.
+ * A device stays open for at least this time after opening, even if the timeout is shorter or the
+ * machine is busy.
  */
 #define FIRST_USE_NS UINT64_C(1000000000)
 
@@ -122,7 +123,10 @@ hy_cuda_asleep(const HyDevice *device)
 	return __atomic_load_n(&device->timer.asleep, __ATOMIC_ACQUIRE);
 }
 
-/* watch: run the thread of a device until it has closed the device or is told to stop. */
+/*
+ * watch: main function of a device's thread.  Returns when it has closed the device or is told to
+ * stop.
+ */
 static void *
 watch(void *arg)
 {
@@ -159,8 +163,8 @@ due_ns(const HyCudaTimer *timer)
 }
 
 /*
- * at_rest: return whether no task is waited for and no piece of a canceled task is still on the
- * device.
+ * at_rest: return whether the device has no task in progress.  Returns true for a canceled task
+ * when all of its pieces have ended.
  */
 static bool
 at_rest(HyDevice *device)
@@ -171,7 +175,10 @@ at_rest(HyDevice *device)
 		return true;
 	if (!device->task.stopping || cudaSetDevice(device->number) != cudaSuccess)
 		return false;
-	/* never wait for a device that hangs: the host's thread would then wait for the lock */
+	/*
+	 * only query, never wait: if the device hangs, the host's thread would wait for the lock
+	 * forever
+	 */
 	for (i = 0; i < HY_CUDA_SLOTS; i++)
 	{
 		if (device->slots[i].busy && hy_cuda_piece_query(&device->slots[i]) != cudaSuccess)
@@ -183,7 +190,7 @@ at_rest(HyDevice *device)
 	return true;
 }
 
-/* fall_asleep: close the context.  The host's data about the device stays until close. */
+/* fall_asleep: close the context.  The host's data about the device is kept until close. */
 static void
 fall_asleep(HyDevice *device)
 {
@@ -194,7 +201,7 @@ fall_asleep(HyDevice *device)
 	if (timer->place != NULL)
 		(void) __atomic_compare_exchange_n(timer->place, &expected, 0, false, __ATOMIC_ACQ_REL,
 		                                   __ATOMIC_RELAXED);
-	/* last, so that a reader who sees it finds everything else done */
+	/* stored last: a reader who sees this value also sees the results of everything above */
 	__atomic_store_n(&timer->asleep, true, __ATOMIC_RELEASE);
 }
 

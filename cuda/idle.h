@@ -1,12 +1,12 @@
 /*
  * idle.h
- *		The thread that closes a context which has been unused for a while, and the lock between
- *		it and the host's thread.
+ *		The thread that closes a context which has been unused for some time, and the lock
+ *		between this thread and the host's thread.
  *
- * Every entry of the vtable that touches more than one word holds the process's only lock
+ * Every function of the vtable that touches more than one word holds the process's only lock
  * (plugin.c).  The thread sleeps until its device is due, takes the lock and calls CUDA.  It calls
- * no function of the host and frees none of its memory.  Signals are blocked in it, so no handler
- * of the host ever runs there.
+ * no function of the host and frees no memory of the host.  Signals are blocked in the thread, so
+ * no handler of the host ever runs there.
  */
 #ifndef HY_CUDA_IDLE_H
 #define HY_CUDA_IDLE_H
@@ -21,14 +21,14 @@
 typedef struct HyCudaTimer
 {
 	pthread_t thread;
-	pthread_cond_t changed; /* stop or timeout_ns has changed */
-	bool started;           /* and not joined */
+	pthread_cond_t changed; /* signaled when stop or timeout_ns has changed */
+	bool started;           /* the thread was started and has not been joined */
 	bool stop;
 	bool asleep;         /* the context is closed; read without the lock */
-	uint64_t timeout_ns; /* 0: never */
-	uint64_t used_ns;    /* last use; CLOCK_MONOTONIC, like the condition's */
-	bool fresh;          /* unused since it was opened */
-	uint64_t *place;     /* from HyLimits */
+	uint64_t timeout_ns; /* idle timeout; 0: never close */
+	uint64_t used_ns;    /* time of the last use; CLOCK_MONOTONIC, like the condition's clock */
+	bool fresh;          /* not used since it was opened */
+	uint64_t *place;     /* HyLimits.place, cleared when the context is closed */
 	uint64_t place_value;
 } HyCudaTimer;
 
@@ -36,35 +36,38 @@ typedef enum HyCudaHold
 {
 	HY_CUDA_HELD = 0,
 	HY_CUDA_FORK,  /* a fork: it has no timer thread, and the lock may be held forever */
-	HY_CUDA_INSIDE /* this thread holds the lock: a handler of the host has re-entered */
+	HY_CUDA_INSIDE /* this thread holds the lock: a handler of the host has called in again */
 } HyCudaHold;
 
-/* hy_cuda_hold, hy_cuda_let_go: take and release the lock around an entry. */
+/*
+ * hy_cuda_hold, hy_cuda_let_go: acquire the lock at the start of a vtable function, and release it
+ * at the end.
+ */
 extern HyCudaHold hy_cuda_hold(void);
 extern void hy_cuda_let_go(HyCudaHold hold);
 
 /*
- * hy_cuda_timer_begin: initialize the timer of a device that is being opened; starts no thread.
+ * hy_cuda_timer_begin: initialize the timer of a device that is being opened.  Starts no thread.
  *
- * hy_cuda_timer_opened: note that the device is open.
+ * hy_cuda_timer_opened: record that the device is open.
  */
 extern void hy_cuda_timer_begin(HyDevice *device, const HyLimits *limits);
 
 extern void hy_cuda_timer_opened(HyDevice *device);
 
-/* hy_cuda_timer_used: note a use of the device. */
+/* hy_cuda_timer_used: record a use of the device. */
 extern void hy_cuda_timer_used(HyDevice *device);
 
 /*
- * hy_cuda_timer_set: read the timeout, and start the thread if the timeout is not 0 and the thread
- * does not run yet.  If no thread can be created, the context stays open.
+ * hy_cuda_timer_set: read the timeout.  Starts the thread if the timeout is not 0 and the thread is
+ * not running.  If no thread can be created, the context stays open.
  */
 extern void hy_cuda_timer_set(HyDevice *device);
 
-/* hy_cuda_timer_end: stop and join the thread.  Releases the lock while it waits. */
+/* hy_cuda_timer_end: stop and join the thread.  Releases the lock during the wait. */
 extern void hy_cuda_timer_end(HyDevice *device);
 
-/* hy_cuda_asleep: return whether the thread has closed the context; this is HyBackend.idle. */
+/* hy_cuda_asleep: return whether the thread has closed the context.  Implements HyBackend.idle. */
 extern bool hy_cuda_asleep(const HyDevice *device);
 
 #endif

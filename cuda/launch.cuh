@@ -2,19 +2,19 @@
  * launch.cuh
  *		Chooses the kernel over rows for an operation.
  *
- * This code is shared with the host's tests, as the kernels are.  The tests define HY_CUDA_START as
- * a loop over the blocks, so the choice of kernel and the geometry are tested too.
+ * The host's tests share this code, as they share the kernels.  They define HY_CUDA_START as a loop
+ * over the blocks, so they also test the choice of kernel and the grid sizes.
  *
  * CUDA loads a kernel at its first launch, and that time would be charged to the piece.  So every
- * launch enters its kernel in a list, before main or when the library is loaded.  Opening a device
- * loads all of them.
+ * launch registers its kernel in a list, before main or when the library is loaded.  Opening a
+ * device loads all kernels in the list.
  */
 #ifndef HY_CUDA_LAUNCH_CUH
 #define HY_CUDA_LAUNCH_CUH
 
 #include "cuda/row_sums.cuh"
 
-/* HyKernel: an entry in the list of all kernels that are launched anywhere. */
+/* HyKernel: an entry in the list of all kernels that the code can launch. */
 struct HyKernel
 {
 	static inline HyKernel *first;
@@ -28,7 +28,7 @@ struct HyKernel
 	}
 };
 
-/* HyLaunched: naming the entry of a kernel creates it. */
+/* HyLaunched: the list entry of a kernel.  A use of its name creates the entry. */
 template <auto Kernel> struct HyLaunched
 {
 	static HyKernel entry;
@@ -59,15 +59,15 @@ hy_cuda_load_kernels(void)
 	HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, 0, stream, __VA_ARGS__)
 
 /*
- * Bytes of shared memory that a launch may use without a request, and that every device with
- * asynchronous copies grants.
+ * Bytes of shared memory: what a launch may use without a request, and what every device with
+ * asynchronous copies grants on request.
  */
 #define HY_CUDA_SHARED_UNASKED (48 * 1024)
 #define HY_CUDA_SHARED_MOST (99 * 1024)
 
 /*
  * hy_allow_shared: request this many bytes before a launch.  The setting belongs to a context, so
- * it is repeated each time.
+ * the request is repeated for each launch.
  */
 template <class Kernel>
 static cudaError_t
@@ -81,8 +81,8 @@ hy_allow_shared(Kernel *kernel, int bytes)
 
 /*
  * hy_choose: call launch(kind) with the HyKind for a metric, an element type and a number of
- * queries.  One query is limited by memory and needs many rows in flight; several queries share
- * each read.
+ * queries.  A single query is limited by memory and needs many rows in flight.  Several queries
+ * share each read of a row.
  */
 template <int Metric, class Element, class Launch>
 static cudaError_t

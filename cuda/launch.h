@@ -2,8 +2,8 @@
  * launch.h
  *		The kernels as the host calls them.  The interface between C and CUDA C++.
  *
- * Only the .cu files of the plug-in need nvcc.  They implement these functions; the tests have a
- * second implementation on fibers.
+ * Only the .cu files of the plug-in need nvcc.  They implement these functions.  The tests have a
+ * second implementation, which runs the threads as fibers.
  */
 #ifndef HY_CUDA_LAUNCH_H
 #define HY_CUDA_LAUNCH_H
@@ -19,74 +19,80 @@ extern "C"
 {
 #endif
 
-/* Largest dims at which a query fits into shared memory as a whole. */
+/* Largest dims at which a whole query fits into shared memory. */
 #define HY_CUDA_OWN_NORM 1024
 
-	/* HyCudaRows: the queries and rows of one kernel.  All pointers are device addresses. */
+	/* HyCudaRows: the queries and rows of one kernel launch.  All pointers are device addresses. */
 	typedef struct HyCudaRows
 	{
-		const void *targets; /* row 0, aligned to the element size */
+		const void *targets; /* address of row 0, aligned to the element size */
 		/*
-		 * canonical sums of squares of the rows; read only for cosine with several queries.  NULL:
-		 * the kernel computes them
+		 * canonical sums of squares of the rows, read only for cosine with several queries.  If
+		 * NULL, the kernel computes them.
 		 */
 		const float *target_norms;
 		int64_t stride; /* bytes from row to row, a multiple of the element size */
 		int64_t rows;   /* >= 1 */
 		const float *queries;
-		int32_t query_stride; /* elements from query to query; 0: packed, dims apart */
-		/* canonical sums of squares for cosine; NULL if one query, dims <= HY_CUDA_OWN_NORM */
+		int32_t query_stride; /* elements from query to query; 0: packed, so dims */
+		/*
+		 * canonical sums of squares of the queries, for cosine.  May be NULL for one query with
+		 * dims <= HY_CUDA_OWN_NORM.
+		 */
 		const float *query_norms;
-		int32_t query_count; /* 1 .. HY_CUDA_MAX_QUERIES */
+		int32_t query_count; /* number of queries, 1 .. HY_CUDA_MAX_QUERIES */
 		int32_t dims;        /* 1 .. HY_MAX_DIMS */
 	} HyCudaRows;
 
 	typedef struct HyCudaDistance
 	{
 		HyCudaRows rows;
-		double *out; /* out[q * out_stride + t] */
+		double *out; /* distance of query q and row t at out[q * out_stride + t] */
 		int64_t out_stride;
 	} HyCudaDistance;
 
-/* Largest k of topk, and the row number of an empty entry. */
+/* Largest k of topk, and the row number in an empty entry. */
 #define HY_CUDA_MAX_K 128
 #define HY_CUDA_NO_ROW INT64_MAX
 
-	/* HyCudaTopK: rows that are offered to the k nearest so far. */
+	/* HyCudaTopK: rows that are compared with the k nearest so far. */
 	typedef struct HyCudaTopK
 	{
 		HyCudaRows rows;
 		int64_t first_row; /* number of row 0 */
 		int32_t k;         /* 1 .. HY_CUDA_MAX_K */
 		/*
-		 * query_count * k entries, ascending.  Empty entries come last, with row HY_CUDA_NO_ROW and
-		 * the query's limit as their distance.
+		 * query_count * k entries, ascending.  Empty entries come last.  They have row
+		 * HY_CUDA_NO_ROW and the query's limit as their distance.
 		 */
 		HyNeighbor *best;
-		/* output, which may be pinned memory; NULL: best */
-		HyNeighbor *answer;
-		/* no row was found yet, so best is not read and limits is used */
-		int32_t empty;
-		/* largest distance of each query's rows; NULL: no limit */
-		const double *limits;
-		HyNeighbor *lists;   /* room for the lists of the blocks */
-		uint64_t list_bytes; /* at least the size of best */
 		/*
-		 * For a single query: a counter that is 0, and is 0 again afterwards; the kernel then needs
-		 * no second one to merge.  No other launch may use it at the same time.  NULL: none.
+		 * memory for the results, possibly pinned host memory.  If NULL, they are stored in best.
+		 */
+		HyNeighbor *answer;
+		/* whether no row was found yet; best is then not read, and limits is used instead */
+		int32_t empty;
+		/* largest distance of each query's rows.  NULL: no limit. */
+		const double *limits;
+		HyNeighbor *lists;   /* memory for the lists of the blocks */
+		uint64_t list_bytes; /* size of lists in bytes, at least the size of best */
+		/*
+		 * For a single query: a counter that is 0 before and after the launch.  With it, the kernel
+		 * merges its lists without a second kernel.  No other launch may use the counter at the
+		 * same time.  NULL: no counter.
 		 */
 		unsigned *arrived;
 	} HyCudaTopK;
 
 	/*
 	 * hy_cuda_load_kernels: load all kernels of the plug-in into the current context.  The driver
-	 * may start threads.
+	 * may start threads during this call.
 	 */
 	extern cudaError_t hy_cuda_load_kernels(void);
 
 	/*
 	 * hy_cuda_launch_distance: queue the kernel. multiprocessors determines the size of the grid.
-	 * Returns errors of the launch itself; errors of the run appear on the stream.
+	 * Returns errors of the launch; errors of the execution are reported on the stream.
 	 */
 	extern cudaError_t
 	hy_cuda_launch_distance(HyMetric metric, HyDtype dtype, const HyCudaDistance *args,
@@ -97,8 +103,8 @@ extern "C"
 	                                       int multiprocessors, cudaStream_t stream);
 
 	/*
-	 * hy_cuda_launch_norms: compute norms[q], the canonical sum of squares of query q (count, dims
-	 * as above).
+	 * hy_cuda_launch_norms: compute norms[q], the canonical sum of squares of query q. count and
+	 * dims are those of HyCudaRows.
 	 */
 	extern cudaError_t hy_cuda_launch_norms(const float *queries, int32_t count, int32_t dims,
 	                                        float *norms, cudaStream_t stream);

@@ -1,7 +1,7 @@
 /*
  * matrix.cuh
- *		The matrix unit: products of bfloat16 by a warp, and loads of its operands from shared
- *		memory.
+ *		The matrix unit: products of bfloat16 values by a warp, and loads of its operands from
+ *		shared memory.
  */
 #ifndef HY_CUDA_MATRIX_CUH
 #define HY_CUDA_MATRIX_CUH
@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 /*
- * hy_needs_bfloat16: stop code for devices before 8.0, whose unit has no bfloat16.  This is the
- * first call of every kernel that filters.  Such kernels are never launched on such a device
- * (filter.c), so code for 7.5 ends here.  It is a trap because such code may reach a later device
- * as PTX, and no answer is better than a wrong one.
+ * hy_needs_bfloat16: stop on devices before 8.0, whose matrix unit does not support bfloat16.
+ * Every kernel that filters calls this first.  Such kernels are never launched on such a device
+ * (filter.c), so their code for 7.5 ends here.  The stop is a trap, because code for 7.5 may reach
+ * a later device as PTX, and no answer is better than a wrong one.
  */
 __device__ __forceinline__ void
 hy_needs_bfloat16()
@@ -24,10 +24,10 @@ hy_needs_bfloat16()
 }
 
 /*
- * hy_multiply: compute sum += a b for 16 queries, 8 rows and 16 dims.  Of a, thread t has queries t
- * / 4 and t / 4 + 8, with dims 2 (t % 4), the next one, and those 8 further.  Of b, it has row t /
- * 4 and the same dims.  Of the sum, it has queries t / 4 and t / 4 + 8, and rows 2 (t % 4) and the
- * next one.
+ * hy_multiply: compute sum += a b for 16 queries, 8 rows and 16 dims.  The operands are distributed
+ * over the threads of a warp.  In a, thread t has queries t / 4 and t / 4 + 8, with dims 2 (t % 4),
+ * the next one, and those 8 further.  In b, it has row t / 4 with the same dims.  In the sum, it
+ * has queries t / 4 and t / 4 + 8, with rows 2 (t % 4) and the next one.
  */
 __device__ __forceinline__ void
 hy_multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
@@ -49,8 +49,8 @@ hy_multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 
 /*
  * hy_load_matrices: load four matrices of 8 rows by 16 bytes from shared memory.  Lane l passes the
- * address of row l % 8 of matrix l / 8, aligned to 16 bytes.  It gets word l % 4 of row l / 4 of
- * each matrix.
+ * address of row l % 8 of matrix l / 8, aligned to 16 bytes.  Lane l receives word l % 4 of row l /
+ * 4 of each matrix.
  */
 __device__ __forceinline__ void
 hy_load_matrices(uint32_t (&words)[4], const void *row)

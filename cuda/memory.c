@@ -1,21 +1,24 @@
 /*
  * memory.c
- *		The device's memory and the pinned memory that feeds it, within the budget.
+ *		The device's memory and the pinned host memory for transfers, within the budget.
  *
- * The scratch is allocated once, at open.  After that a task allocates memory only when it starts.
- * So it cannot run out of memory half way, and the amount of pinned memory is bounded.  Memory that
- * a task takes, and buffers, come from the pool (pool.h).
+ * The scratch is allocated once, when the device is opened.  After that a task allocates memory
+ * only when it starts.  So a task cannot run out of memory half way, and the amount of pinned
+ * memory is bounded.  The memory that a task takes, and buffers, come from the pool (pool.h).
  *
- * A block is zeroed when CUDA hands it out, because its previous user is unknown.  It is zeroed
- * again when it is returned, before anyone else can get it.  The scratch and the pinned memory are
- * zeroed when they go back to the driver.
+ * A new block from CUDA is zeroed, because its previous user is unknown.  The block is zeroed again
+ * when it is returned, before another user can get it.  The scratch and the pinned memory are
+ * zeroed before they return to the driver.
  */
 #include "cuda/device.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* Queries of a stream before the process sleeps until it is done: about 0.1 ms. */
+/*
+ * Number of times that a stream is queried before the process sleeps until the stream is done:
+ * about 0.1 ms.
+ */
 #define SPINS 256
 
 static HyStatus make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made);
@@ -83,14 +86,17 @@ hy_cuda_scratch_close(HyDevice *device)
 		(void) cudaFree(device->device_best);
 	if (device->device_norms != NULL)
 		(void) cudaFree(device->device_norms);
-	/* prevents another use or free of these */
+	/* the freed pointers must not be used or freed again */
 	memset(device->slots, 0, sizeof(device->slots));
 	device->queries_ready = NULL;
 	device->pinned_queries = device->device_queries = device->device_norms = NULL;
 	device->device_best = NULL;
 }
 
-/* A limit that a user set is a quota; a share of the free memory is merely too little memory. */
+/*
+ * If the user has set the limit, exceeding it is HY_QUOTA.  If the limit is a share of the free
+ * memory, it is HY_NOMEM.
+ */
 HyStatus
 hy_cuda_over_budget(HyDevice *device, uint64_t bytes)
 {
@@ -189,7 +195,7 @@ hy_cuda_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "asking for free memory");
 	*free_bytes = device->budget - device->used;
-	/* free blocks of the pool are available to the next request */
+	/* the next request can use the free blocks of the pool */
 	device_free += device->pool.held - device->pool.taken;
 	if (*free_bytes > device_free)
 		*free_bytes = device_free;
@@ -268,8 +274,9 @@ hy_cuda_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void
 }
 
 /*
- * make_block: allocate a zeroed block from CUDA.  Releases free blocks first if the budget has no
- * room, or all of them if the device has none.
+ * make_block: allocate a zeroed block from CUDA.  If the budget has no space, first releases as
+ * many free blocks as needed.  If the device has no memory, releases all free blocks and tries
+ * again.
  */
 static HyStatus
 make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
@@ -279,7 +286,7 @@ make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
 	HyCudaBlock *spare;
 	cudaError_t error;
 
-	/* used counts the scratch and the blocks in use; free blocks are held in addition */
+	/* used counts the scratch and the blocks in use; the free blocks take more of the budget */
 	while (bytes > device->budget - device->used - (pool->held - pool->taken))
 	{
 		spare = hy_cuda_pool_oldest(pool);
@@ -316,7 +323,7 @@ make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
 	return HY_OK;
 }
 
-/* let_go: return a free block to CUDA. */
+/* let_go: return a free block of the pool to CUDA. */
 static void
 let_go(HyDevice *device, HyCudaBlock *block)
 {
@@ -326,7 +333,7 @@ let_go(HyDevice *device, HyCudaBlock *block)
 	hy_free(device->host->allocator, block);
 }
 
-/* clean_again: try again to zero the blocks that could not be zeroed when they were returned. */
+/* clean_again: try again to zero blocks that could not be zeroed when they were returned. */
 static void
 clean_again(HyDevice *device)
 {
@@ -340,8 +347,7 @@ clean_again(HyDevice *device)
 }
 
 /*
- * wait_for_pieces: wait for the pieces in flight, which may still read memory that is about to be
- * zeroed.
+ * wait_for_pieces: wait for the pieces in flight, which may still read memory that will be zeroed.
  */
 static void
 wait_for_pieces(HyDevice *device)
@@ -356,8 +362,8 @@ wait_for_pieces(HyDevice *device)
 }
 
 /*
- * clear: zero memory of the device and wait for it.  Tries twice, because a failed call may succeed
- * the second time.
+ * clear: zero device memory and wait until it is done.  Tries twice, because a failed call may
+ * succeed the second time.
  */
 static cudaError_t
 clear(const HyDevice *device, void *memory, uint64_t bytes)
@@ -376,8 +382,8 @@ clear(const HyDevice *device, void *memory, uint64_t bytes)
 }
 
 /*
- * wait_for: wait for a stream.  It spins first, because a wake-up (see open_context) takes longer
- * than a small task or copy.
+ * wait_for: wait for a stream.  Spins first, because waking up (see open_context) takes longer than
+ * a small task or copy.
  */
 static cudaError_t
 wait_for(cudaStream_t stream)
@@ -388,14 +394,14 @@ wait_for(cudaStream_t stream)
 	for (i = 0; i < SPINS && error == cudaErrorNotReady; i++)
 		error = cudaStreamQuery(stream);
 	if (i > 1)
-		(void) cudaGetLastError(); /* clears "not ready", which is not an error */
+		(void) cudaGetLastError(); /* clears cudaErrorNotReady, which is not a failure */
 	if (error != cudaSuccess && error != cudaErrorNotReady)
 		return error;
 	return cudaStreamSynchronize(stream);
 }
 
 /*
- * wipe_scratch: zero the queries, rows and answers of the last tasks, on the device and in pinned
+ * wipe_scratch: zero the queries, rows and results of the last tasks, on the device and in pinned
  * memory.
  */
 static void

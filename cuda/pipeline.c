@@ -1,10 +1,10 @@
 /*
  * pipeline.c
- *		Moves pieces through the slots.
+ *		Runs the pieces of a task through the slots.
  *
- * Submit queues the first pieces and returns.  Each poll collects the pieces that are done and
- * queues the next ones.  So one slot computes while the other is filled and emptied.  One task at a
- * time is in flight on a device; a second one gets HY_BUSY.
+ * hy_cuda_submit queues the first pieces and returns.  Each hy_cuda_poll collects the pieces that
+ * are done and queues the next ones.  So one slot computes while data is copied to and from the
+ * other.  A device runs one task at a time; a second task gets HY_BUSY.
  */
 #include "cuda/pipeline.h"
 
@@ -116,7 +116,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	HyStatus status;
 
 	*done = false;
-	/* CUDA does not tell how long a queued piece will take */
+	/* timings stay 0 at first, because CUDA does not report how long a queued piece will take */
 	if (timings != NULL)
 		memset(timings, 0, sizeof(*timings));
 	if (!current->active || ticket != current->ticket)
@@ -147,7 +147,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 
 	*done = true;
 	end_task(device);
-	/* A stop that came when all work was done had no effect. */
+	/* A stop that came after all work was done had no effect. */
 	if (current->stopping && (!current->exhausted || current->dropped))
 		return hy_cuda_refuse(device, HY_CANCELLED, "cancelled");
 	if (timings != NULL)
@@ -183,7 +183,7 @@ hy_cuda_drain(HyDevice *device)
 	end_task(device);
 }
 
-/* A piece that downloads nothing is done when its kernels are done. */
+/* A piece that copies nothing to the host is done when its kernels are done. */
 cudaError_t
 hy_cuda_piece_query(const HyCudaSlot *slot)
 {
@@ -203,7 +203,7 @@ hy_cuda_all_idle(const HyDevice *device)
 	return true;
 }
 
-/* find: return the table of an operation, or NULL. */
+/* find: return the function table of an operation, or NULL. */
 static const HyCudaOperation *
 find(HyOp op)
 {
@@ -285,9 +285,8 @@ queue_piece(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * collect: deliver the pieces that are done, in order, and adjust the pace to the time of their
- * kernels.  If two pieces end during the queries, the later one may be the only one that is seen as
- * done.
+ * collect: deliver the pieces that are done, in order, and adjust the work limit to the time of
+ * their kernels.  If two pieces end between the queries, only the later one may be seen as done.
  */
 static HyStatus
 collect(HyDevice *device)
@@ -307,7 +306,7 @@ collect(HyDevice *device)
 		}
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "running a kernel");
-		/* After a cancel the caller owns the task's memory again. */
+		/* After a cancel, the caller may reuse the task's memory. */
 		if (task->stopping)
 			task->dropped = true;
 		else
@@ -341,7 +340,7 @@ oldest(HyDevice *device)
 	return NULL;
 }
 
-/* end_task: end the task, whatever its result. */
+/* end_task: end the task, whether it succeeded or not. */
 static void
 end_task(HyDevice *device)
 {

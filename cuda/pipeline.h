@@ -1,14 +1,16 @@
 /*
  * pipeline.h
- *		Runs a task of any operation from submit to its last poll: pieces pass through the slots.
+ *		Runs a task of any operation, from its submission to its last poll, by passing pieces
+ *		through the slots.
  *
- * The pipeline manages slots, streams, events, stopping and the length of kernels.  The operation
+ * The pipeline manages slots, streams, events, stopping and the duration of kernels.  The operation
  * defines its pieces.  It is a table of functions, called in the order
  *
  *		check, begin (start), then for each piece: next, up, launch, down ... collect; (end)
  *
- * Pieces are queued in order, up to HY_CUDA_SLOTS of them at a time.  They may end in any order and
- * are collected in the original order: a piece that has ended early waits for the earlier ones.
+ * Pieces are queued in order, up to HY_CUDA_SLOTS of them at a time.  They may end in any order.
+ * They are collected in the original order, so a piece that ends early waits for the earlier
+ * pieces.
  */
 #ifndef HY_CUDA_PIPELINE_H
 #define HY_CUDA_PIPELINE_H
@@ -17,39 +19,39 @@
 
 typedef enum HyCudaNext
 {
-	HY_CUDA_PIECE = 0, /* the slot holds a piece */
-	HY_CUDA_WAIT,      /* no piece until those in flight are done */
+	HY_CUDA_PIECE = 0, /* the slot has received a piece */
+	HY_CUDA_WAIT,      /* no piece until the pieces in flight are done */
 	HY_CUDA_END        /* no piece is left */
 } HyCudaNext;
 
 struct HyCudaOperation
 {
-	/* capabilities for a shape; calls nothing of CUDA */
+	/* returns the capabilities for a shape; calls no function of CUDA */
 	HyCaps (*caps)(const HyShape *shape);
-	/* sets bytes_up and bytes_down of a supported shape */
+	/* sets bytes_up and bytes_down for a supported shape */
 	void (*estimate)(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate);
-	/* checks what hy_task_check and caps do not */
+	/* checks the conditions that hy_task_check and caps do not check */
 	HyStatus (*check)(HyDevice *device, const HyTask *task);
-	/* sets up device->task.task, which is about to run, before the first piece */
+	/* initializes the operation's state for device->task.task, before the first piece */
 	void (*begin)(HyDevice *device);
-	/* takes the memory that the task needs beyond the scratch; may be NULL */
+	/* takes the memory that the task needs in addition to the scratch; may be NULL */
 	HyStatus (*start)(HyDevice *device);
-	/* takes the next piece for a free slot and sets slot->work to its work */
+	/* takes the next piece for a free slot and stores the piece's work in slot->work */
 	HyCudaNext (*next)(HyDevice *device, HyCudaSlot *slot);
-	/* queues, on the slot's stream, the upload of the data that its kernels read */
+	/* queues, on the slot's stream, the upload of the data that the slot's kernels read */
 	HyStatus (*up)(HyDevice *device, HyCudaSlot *slot);
 	/* queues the slot's kernels */
 	cudaError_t (*launch)(HyDevice *device, HyCudaSlot *slot);
 	/*
-	 * Queues the copy of the results to pinned memory, never to the task's memory.  If there is
-	 * nothing to copy, it may set slot->nothing_down.
+	 * Queues the copy of the results to pinned memory, never to the task's memory.  If no results
+	 * are copied, it may set slot->nothing_down.
 	 */
 	HyStatus (*down)(HyDevice *device, HyCudaSlot *slot);
 	/* delivers the results of a piece that is done; not called after a cancel */
 	void (*collect)(HyDevice *device, const HyCudaSlot *slot);
 	/*
-	 * Returns the memory that start took, when no piece is in flight; in a fork only the host
-	 * memory.  May be NULL.
+	 * Returns the memory that start took; called when no piece is in flight.  In a fork, frees only
+	 * the host memory.  May be NULL.
 	 */
 	void (*end)(HyDevice *device);
 };
@@ -67,14 +69,14 @@ extern HyStatus hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTi
 extern void hy_cuda_cancel(HyDevice *device, HyTicket ticket);
 
 /*
- * hy_cuda_drain: wait for the pieces in flight and forget the task.  In a fork it only forgets the
- * task.
+ * hy_cuda_drain: wait for the pieces in flight and discard the task.  In a fork it only discards
+ * the task.
  */
 extern void hy_cuda_drain(HyDevice *device);
 
 /*
- * hy_cuda_piece_query: query the piece of a busy slot.  Returns cudaErrorNotReady, cudaSuccess if
- * it is done, or the error of a failure.
+ * hy_cuda_piece_query: query the piece of a busy slot.  Returns cudaErrorNotReady while it runs,
+ * cudaSuccess if it is done, or the error with which it failed.
  */
 extern cudaError_t hy_cuda_piece_query(const HyCudaSlot *slot);
 

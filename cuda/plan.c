@@ -1,24 +1,24 @@
 /*
  * plan.c
- *		Cuts a task into pieces that fit.
+ *		Divides a task into pieces that fit the scratch and the work limit.
  */
 #include "cuda/plan.h"
 
 #define MIB ((uint64_t) 1024 * 1024)
 
-/* One row of the widest vectors (64,000 bytes) must fit, and one query. */
+/* Space for at least one query and one row of the widest vectors (64,000 bytes). */
 #define SMALLEST ((uint64_t) 64 * 1024)
 
 /*
- * Large enough that a copy hides its start cost.  Each process with a context pins five times this
- * (hy_cuda_pinned_bytes).
+ * Large enough to make the start cost of a copy negligible.  Each process with a context pins five
+ * times this (hy_cuda_pinned_bytes).
  */
 #define LARGEST_COPY (4 * MIB)
 #define LARGEST_QUERIES (4 * MIB)
 
 #define SHORTEST_ROW 64
 
-/* 2^26 elements take 0.1 ms on a large device and about 3 ms on a very small one. */
+/* Work limits. 2^26 elements take 0.1 ms on a large device and about 3 ms on a very small one. */
 #define FIRST_PACE ((uint64_t) 1 << 26)
 #define SLOWEST_PACE ((uint64_t) 1 << 18)
 #define FASTEST_PACE ((uint64_t) 1 << 40)
@@ -101,7 +101,7 @@ hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const H
 	rows = work->rows - chunk->first_row;
 	if (!work->resident)
 	{
-		/* data that goes up with the rows lies behind all of them, aligned to its own size */
+		/* data uploaded with the rows follows all of them, aligned to its own size */
 		uint64_t room = scratch->up - (uint64_t) work->row_up;
 
 		rows = least(rows, (int64_t) (room / ((uint64_t) work->dims * (uint64_t) work->element +
@@ -133,8 +133,8 @@ void
 hy_cuda_pace_learn(HyCudaPace *pace, uint64_t work, double microseconds)
 {
 	/*
-	 * A kernel that used the whole pace takes less than 2/5 of the limit after a doubling.  Halving
-	 * starts at 3/5, so the pace does not oscillate.
+	 * After a doubling, a kernel that used the whole work limit takes less than 2/5 of the time
+	 * limit.  Halving starts at 3/5, so the work limit does not oscillate.
 	 */
 	if (microseconds > HY_CUDA_KERNEL_US * 0.6)
 	{

@@ -1,11 +1,11 @@
 /*
  * plugin.c
- *		The vtable of the backend 'cuda' and the only symbol that this library exports.
+ *		The vtable of the backend 'cuda', and the only symbol that this library exports.
  *
  * hy_plugin_entry touches no device and loads no driver, so a server without a GPU pays only for a
- * dlopen.  All other calls enter here and take the lock (idle.h).  Those that use the device note
- * the time.  Exceptions are caps and estimate, which read only constant data, and idle, which reads
- * one word: they take no lock.
+ * dlopen.  All other calls enter the plug-in here and take the lock (idle.h).  Calls that use the
+ * device record the time of use.  Three functions take no lock: caps and estimate, which read only
+ * constant data, and idle, which reads one word.
  */
 #include "cuda/device.h"
 
@@ -16,7 +16,7 @@
 
 static HyHost host;
 
-/* used: record a use of the device, which postpones its closing, and release the lock. */
+/* used: record a use of the device, which postpones its closing.  Then release the lock. */
 static HyStatus
 used(HyCudaHold hold, HyDevice *device, HyStatus status)
 {
@@ -64,7 +64,7 @@ open_device(int32_t number, const HyLimits *limits, HyDevice **opened)
 	return status;
 }
 
-/* The device stays open if a call of CUDA was interrupted: the process is about to end. */
+/* If a call of CUDA was interrupted, the device stays open, because the process is about to end. */
 static void
 close_device(HyDevice *device)
 {
@@ -75,7 +75,7 @@ close_device(HyDevice *device)
 	hy_cuda_let_go(hold);
 }
 
-/* A query does not count as a use of the device. */
+/* A query of the free memory does not count as a use of the device. */
 static HyStatus
 mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 {

@@ -1,17 +1,19 @@
 /*
  * pool.c
- *		Which returned block is reused and which is released.
+ *		Decides which returned block is reused and which is released.
  */
 #include "cuda/pool.h"
 
 #include <stddef.h>
 
-/* Consecutive tasks that took nothing, after which unused blocks are released. */
+/*
+ * Number of consecutive tasks without a request for memory after which unused blocks are released.
+ */
 #define PATIENCE 64
 
 static void unlink_block(HyCudaPool *pool, HyCudaBlock *block);
 
-/* wasted: return whether the bytes beyond the payload are half of the payload or more. */
+/* wasted: return whether the bytes in excess of the payload are half of the payload or more. */
 static inline bool
 wasted(uint64_t bytes, uint64_t payload)
 {

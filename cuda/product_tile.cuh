@@ -1,18 +1,19 @@
 /*
  * product_tile.cuh
- *		A block's tile of products: rounded vectors pass through shared memory, HY_CUDA_TILE_DIMS
- *		dims at a time, on their way to the matrix unit.
+ *		A block's tile of products.  Rounded vectors are loaded into shared memory,
+ *		HY_CUDA_TILE_DIMS dims at a time, for the matrix unit.
  *
- * A tile is 128 queries by 256 rows, of which a warp takes 64 by 64.  Per product it needs a third
- * less shared memory bandwidth than a tile half as wide, and a quarter less of the second-level
- * cache.  With the smaller tile either would be the bottleneck.  The sums take half of a thread's
- * registers, so a multiprocessor holds one block.  That block loads three stages while a fourth is
- * multiplied.  There is one barrier per stage, because the stage being filled is one that all
- * threads have left.  If there are many tiles, a block takes several, and the stages of the next
- * tile are loaded while it examines its sums.
+ * A tile is 128 queries by 256 rows, of which a warp takes 64 by 64.  A tile half as wide would
+ * need more bandwidth per product.  Relative to it, this tile saves a third of the shared memory
+ * bandwidth and a quarter of that of the second-level cache.  With the smaller tile either would be
+ * the bottleneck.  The sums take half of a thread's registers, so a multiprocessor holds only one
+ * block.  That block loads three stages while a fourth is multiplied.  One barrier per stage is
+ * enough, because all threads have finished with the stage that is being filled.  If there are many
+ * tiles, a block processes several.  It loads the stages of the next tile while it examines the
+ * sums of the current one.
  *
- * The 64 bytes of a vector in a stage are four parts.  The position of a part depends on its
- * vector, so that the same part of eight vectors lies in 32 different banks.
+ * The 64 bytes of a vector in a stage are four parts.  The position of a part depends on the number
+ * of its vector, so that the same part of eight vectors lies in 32 different banks.
  */
 #ifndef HY_CUDA_PRODUCT_TILE_CUH
 #define HY_CUDA_PRODUCT_TILE_CUH
@@ -37,17 +38,17 @@ hy_dynamic_shared()
 }
 #endif
 
-#define HY_CUDA_STEP 16       /* dims per instruction */
+#define HY_CUDA_STEP 16       /* dims per instruction of the matrix unit */
 #define HY_CUDA_PART_BYTES 16 /* bytes that a thread copies into shared memory at a time */
 #define HY_CUDA_PART_ELEMENTS (HY_CUDA_PART_BYTES / 2)
-#define HY_CUDA_PARTS_OF_VECTOR (HY_CUDA_TILE_DIMS / HY_CUDA_PART_ELEMENTS) /* in a stage */
+#define HY_CUDA_PARTS_OF_VECTOR (HY_CUDA_TILE_DIMS / HY_CUDA_PART_ELEMENTS) /* parts in a stage */
 #define HY_CUDA_WARP_QUERIES 64
-#define HY_CUDA_WIDE 4                           /* warps side by side */
+#define HY_CUDA_WIDE 4                           /* warps in the direction of rows */
 #define HY_CUDA_LEFT (HY_CUDA_WARP_QUERIES / 16) /* fragments of a warp's queries */
 
 /*
- * HyTile: the shape of a block's tile. shared: bytes of shared memory to be requested at the
- * launch.
+ * HyTile: the shape of a block's tile. shared is the number of bytes of shared memory to request at
+ * the launch.
  */
 struct HyTile
 {
@@ -55,13 +56,16 @@ struct HyTile
 	static const int warp_rows = rows / HY_CUDA_WIDE;
 	static const int right = warp_rows / 8; /* fragments of a warp's rows */
 	static const int stages = 4;
-	static const int blocks = 1; /* per multiprocessor */
+	static const int blocks = 1; /* resident blocks per multiprocessor */
 	static const int stage_parts = (HY_CUDA_TILE + rows) * HY_CUDA_PARTS_OF_VECTOR;
-	static const int copies = stage_parts / HY_CUDA_THREADS; /* per thread */
+	static const int copies = stage_parts / HY_CUDA_THREADS; /* parts per thread */
 	static const int shared = stages * stage_parts * HY_CUDA_PART_BYTES;
 };
 
-/* HyPart: 16 bytes that a thread copies: the number of the vector, and of the part within it. */
+/*
+ * HyPart: 16 bytes that a thread copies.  It has the number of the vector and the number of the
+ * part within it.
+ */
 struct HyPart
 {
 	int vector;
@@ -76,18 +80,21 @@ hy_part(int i)
 	return HyPart{at / HY_CUDA_PARTS_OF_VECTOR, at % HY_CUDA_PARTS_OF_VECTOR};
 }
 
-/* HyTileInput: the input of a block: its first rounded query and row, and the number of rows. */
+/*
+ * HyTileInput: the input of a block: its first rounded query, its first rounded row, and the number
+ * of rows.
+ */
 struct HyTileInput
 {
 	const uint16_t *queries;
 	const uint16_t *targets;
-	int rows; /* multiple of HY_CUDA_TILE, > 0; the tile may have more, whose products are undefined */
+	int rows; /* multiple of HY_CUDA_TILE, > 0; products of further rows are undefined */
 	int padded;
 };
 
 /*
- * hy_tile_input: return the input for the tile of queries number query_tile and the rows from
- * first_row on.  Queries and rows are padded to multiples of HY_CUDA_TILE.
+ * hy_tile_input: return the input for tile number query_tile of the queries and the rows that begin
+ * with first_row.  Queries and rows are padded to multiples of HY_CUDA_TILE.
  */
 __device__ __forceinline__ HyTileInput
 hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, int64_t first_row,
@@ -105,9 +112,10 @@ hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, 
 }
 
 /*
- * HyTurns: the tiles of a launch, across x along of them, and the range of tiles that this block
- * takes one after another.  Tiles are numbered in strips, each 'height' across by all along.  So
- * blocks that run together read data that others have just read.
+ * HyTurns: the order of the tiles of a launch, and the range of tiles that this block processes in
+ * sequence.  There are across x along tiles: across counts tiles of queries, along tiles of rows.
+ * Tiles are numbered in strips of 'height' x along tiles.  So blocks that run at the same time read
+ * data that other blocks have just read.
  */
 struct HyTurns
 {
@@ -124,7 +132,7 @@ struct HyStrip
 	int along;
 };
 
-/* hy_turns: return the turns of a block that takes 'each' tiles. */
+/* hy_turns: return the order and range for a block that processes 'each' tiles. */
 __device__ __forceinline__ HyTurns
 hy_turns(int64_t queries, int64_t rows, unsigned tile_rows, unsigned height, unsigned each)
 {
@@ -158,7 +166,7 @@ hy_place(int vector, int part)
 	return vector * HY_CUDA_PARTS_OF_VECTOR + (part ^ vector / 2 % HY_CUDA_PARTS_OF_VECTOR);
 }
 
-/* hy_copy_stage: start copying the dims from start on into a stage. */
+/* hy_copy_stage: start copying the dims that begin with 'start' into a stage. */
 __device__ __forceinline__ void
 hy_copy_stage(const HyTileInput &input, int start, uint4 *stage)
 {
@@ -189,7 +197,10 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 {
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int matrix = lane / 8;
-	/* matrix number: for queries the half of 16 rows, then of dims; for rows in reverse order */
+	/*
+	 * order of the matrices: for queries first by the half of 16 rows, then by dims; for rows
+	 * reversed
+	 */
 	const int query = warp_query + lane % 8 + matrix % 2 * 8;
 	const int row = HY_CUDA_TILE + warp_row + lane % 8 + matrix / 2 * 8;
 
@@ -220,8 +231,8 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 }
 
 /*
- * HyFeed: the loads into shared memory, three stages ahead of the multiplication, across the
- * block's tiles. input_of returns the input of a tile.
+ * HyFeed: the loads into shared memory.  They run three stages ahead of the multiplication, even
+ * across the block's tiles. input_of returns the input of a tile.
  */
 template <class InputOf> struct HyFeed
 {
@@ -232,7 +243,7 @@ template <class InputOf> struct HyFeed
 	int start;
 };
 
-/* hy_feed: load one more stage, if there is any. */
+/* hy_feed: load the next stage, if there is one. */
 template <class InputOf>
 __device__ __forceinline__ void
 hy_feed(HyFeed<InputOf> *feed, uint4 *stage)
@@ -265,9 +276,9 @@ hy_begin_feed(const HyTurns &turns, InputOf input_of)
 }
 
 /*
- * hy_tile_products: compute a warp's sums for the block's next tile, over all dims. *stage is the
- * stage where it begins.  All threads of the block must call this.  Earlier writes to shared memory
- * are visible to all of them afterwards.
+ * hy_tile_products: compute a warp's sums for the block's next tile, over all dims.  *stage is the
+ * stage at which the tile begins.  All threads of the block must call this.  Afterwards, all of
+ * them see earlier writes to shared memory.
  */
 template <class InputOf>
 __device__ __forceinline__ void
@@ -278,7 +289,7 @@ hy_tile_products(HyFeed<InputOf> *feed, int padded, int *stage, int warp_query, 
 
 	for (int start = 0; start < padded; start += HY_CUDA_TILE_DIMS)
 	{
-		/* the stage that all threads have left */
+		/* the stage that all threads have finished reading */
 		const int free = (*stage + HyTile::stages - 1) % HyTile::stages;
 
 		__pipeline_wait_prior(HyTile::stages - 2);
@@ -296,7 +307,7 @@ hy_column(int j)
 	return j / 2 * 8 + j % 2;
 }
 
-/* HyMost: the largest a and b of the rows of a thread's products. */
+/* HyMost: the largest a and the largest b among the rows of a thread's products. */
 struct HyMost
 {
 	float reach;
@@ -323,8 +334,8 @@ hy_most(const HyCudaReach *reach, int first_row, int rows)
 }
 
 /*
- * hy_most_bound: return an upper bound for a value of one of those rows, rounded up.  With the
- * row's own a and b the bound would not be larger.
+ * hy_most_bound: return an upper bound for the value of one of those rows, rounded up.  The bound
+ * from the row's own a and b is never larger.
  */
 __device__ __forceinline__ float
 hy_most_bound(float value, float length, float rest, const HyMost &most)

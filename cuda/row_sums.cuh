@@ -2,20 +2,20 @@
  * row_sums.cuh
  *		The canonical sums of some rows and some queries: the core of every kernel over rows.
  *
- * The order of every addition is that of core/distance.h, so the bits equal the CPU's.  Thread t of
- * a warp keeps the canonical lanes t and t + 32.  A warp reads 32 neighboring elements at a time.
- * The first level of the fold (h = 32) needs no other thread, and each of the others (16 .. 1)
- * takes one shuffle.  After each segment of 1,024 elements the lanes are flushed to their fp64
+ * Numbers are added in the order of core/distance.h, so the bits equal those of the CPU.  Thread t
+ * of a warp keeps the canonical lanes t and t + 32.  A warp reads 32 neighboring elements at a
+ * time.  The first level of the fold (h = 32) needs no other thread, and each of the others (16 ..
+ * 1) takes one shuffle.  After each segment of 1,024 elements the lanes are flushed to their fp64
  * twins.  The block keeps one segment of its queries in shared memory.
  *
  * A warp processes several rows at once, so that enough memory reads are in flight.  One read of a
  * row serves several queries (HyKind).  The pairs of a row and a query are folded together: after
- * each level a thread continues with half of them.  In the end each pair has 32 / pairs threads,
- * and they finish it.  Only hy_widen differs between float32 and float16 rows.
+ * each level a thread continues with half of the pairs.  In the end each pair has 32 / pairs
+ * threads, which finish it.  Only hy_widen differs between float32 and float16 rows.
  *
- * These files are compiled twice: by nvcc for the device, and by the host's C++ compiler with
- * test/cuda/simt.h, which runs the threads of a block as fibers.  So they use only those features
- * of CUDA that this header provides, and every rounding is written out.
+ * The files of the kernels are compiled twice. nvcc compiles them for the device.  The host's C++
+ * compiler compiles them with test/cuda/simt.h, which runs the threads of a block as fibers.  So
+ * they use only those features of CUDA that this header provides, and every rounding is explicit.
  */
 #ifndef HY_CUDA_ROW_SUMS_CUH
 #define HY_CUDA_ROW_SUMS_CUH
@@ -27,7 +27,7 @@
 #include "cuda/launch.h"
 
 #define HY_CUDA_WARP 32
-#define HY_CUDA_WARPS 8 /* per block */
+#define HY_CUDA_WARPS 8 /* warps per block */
 #define HY_CUDA_THREADS (HY_CUDA_WARP * HY_CUDA_WARPS)
 #define HY_CUDA_SEGMENT (HY_LANES * HY_FLUSH_STEPS)
 
@@ -41,38 +41,41 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 	typedef Type Element;
 
 	static const int metric = Metric;
-	static const int rows = Rows; /* of a warp at a time */
+	static const int rows = Rows; /* rows that a warp processes at a time */
 	static const int queries =
-		Queries; /* of a block; rows x queries is a power of two, at most 32 */
+		Queries; /* queries of a block; rows x queries is a power of two, at most 32 */
 	static const int pairs = Rows * Queries;
 
 	/*
-	 * Blocks that a multiprocessor should hold.  Many if memory is the limit; fewer if the sums of
-	 * several queries, or norms, take registers, because the compiler would spill with more.
+	 * Blocks that a multiprocessor should hold.  There are many if memory is the limit.  There are
+	 * fewer if the sums of several queries, or norms, take registers, because the compiler would
+	 * spill with more blocks.
 	 */
 	static const int resident_blocks = Queries == 1 && Metric != HY_METRIC_COSINE ? 3 : 2;
 
 	/*
-	 * Steps of 64 elements that are read together; more if elements are shorter, for as many bytes.
+	 * Steps of 64 elements that are read together.  Shorter elements need more steps to read as
+	 * many bytes.
 	 */
 	static const int steps_ahead = Queries == 1 && sizeof(Type) == 2 ? 4 : 2;
 
 	/*
-	 * Whether given norms of rows are used.  Not for a single query, for which memory is the limit.
+	 * Whether given norms of rows are used.  A single query does not use them, because memory is
+	 * its limit.
 	 */
 	static const bool takes_norms = Metric == HY_METRIC_COSINE && Queries > 1;
 };
 
-/* HyInOrder: the block's queries are consecutive, from first on. */
+/* HyInOrder: consecutive queries of a block, beginning with 'first'. */
 struct HyInOrder
 {
 	int first;
-	int count; /* of all queries */
+	int count; /* number of all queries */
 };
 
 /*
- * hy_query_at: return the number of the block's query q, or -1 if there is none.  Every type that
- * names queries has an overload.
+ * hy_query_at: return the number of the block's query q, or -1 if the block has no query q.  Every
+ * type that identifies queries has an overload.
  */
 __device__ __forceinline__ int
 hy_query_at(const HyInOrder &which, int q)
@@ -80,7 +83,7 @@ hy_query_at(const HyInOrder &which, int q)
 	return which.first + q < which.count ? which.first + q : -1;
 }
 
-/* HyLanes, HyTwins: a thread's share of the 64 lanes: t and t + 32. */
+/* HyLanes, HyTwins: a thread's lanes t and t + 32 of the 64 lanes. */
 struct HyLanes
 {
 	float low;
@@ -147,7 +150,7 @@ hy_fold_level(double *sum, int lane)
 
 	if (Left == 1)
 		sum[0] = __dadd_rn(sum[0], __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], H));
-		/* of two sums a thread keeps one and gives the other to the thread that keeps that one */
+		/* of two sums a thread keeps one, and gives the other to the thread that keeps the other */
 #pragma unroll
 	for (int i = 0; i < Left / 2; i++)
 	{
@@ -162,8 +165,8 @@ hy_fold_level(double *sum, int lane)
 
 /*
  * hy_fold: fold Count sums over the tree h = 32 .. 1, with one rounding at the end.  A thread gets
- * sum number lane * Count / 32.  With xor the threads of a sum add the same pairs, some in reverse
- * order, which does not change a sum of two numbers.
+ * sum number lane * Count / 32.  With xor shuffles, the threads of a sum add the same pairs, some
+ * of them in reverse order, which does not change a sum of two numbers.
  */
 template <int Count>
 __device__ __forceinline__ float
@@ -184,14 +187,17 @@ hy_nan()
 	return __longlong_as_double(0x7ff8000000000000LL);
 }
 
-/* hy_norm_has_cosine: hy_has_cosine on the device. */
+/* hy_norm_has_cosine: the device's version of hy_has_cosine. */
 __device__ __forceinline__ bool
 hy_norm_has_cosine(float norm_sq)
 {
 	return norm_sq > 0.0f && norm_sq <= FLT_MAX;
 }
 
-/* hy_cosine: hy_cosine_from_sums on the device.  Uses comparisons because fmin would lose a NaN. */
+/*
+ * hy_cosine: the device's version of hy_cosine_from_sums.  Uses comparisons, because fmin would
+ * lose a NaN.
+ */
 __device__ __forceinline__ double
 hy_cosine(float dot, float aa, float bb)
 {
@@ -207,7 +213,7 @@ hy_cosine(float dot, float aa, float bb)
 	return __dsub_rn(1.0, similarity);
 }
 
-/* hy_finish: hy_distance_from_sums on the device. */
+/* hy_finish: the device's version of hy_distance_from_sums. */
 template <int Metric>
 __device__ __forceinline__ double
 hy_finish(float sum, float aa, float bb)
@@ -222,8 +228,8 @@ hy_finish(float sum, float aa, float bb)
 }
 
 /*
- * hy_load_queries: load one segment of the block's queries into shared memory, padded with +0
- * beyond dims and for missing queries.
+ * hy_load_queries: load one segment of the block's queries into shared memory.  Elements beyond
+ * dims and missing queries become +0.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ void
@@ -251,8 +257,9 @@ hy_load_queries(const HyCudaRows &args, int first_query, int start, float (*quer
 }
 
 /*
- * hy_with_norm: return args with a query norm.  If the norm of a single query is not given, it is
- * computed from shared memory.  All threads of the block must call this after a barrier.
+ * hy_with_norm: return args with a query norm.  If the norm of a single query is not given,
+ * computes it from the query in shared memory.  All threads of the block must call this after a
+ * barrier.
  */
 template <class Kind>
 __device__ __forceinline__ HyCudaRows
@@ -271,7 +278,7 @@ hy_with_norm(const HyCudaRows &args, const float (*query)[HY_CUDA_SEGMENT])
 				HyTwins twins[1] = {};
 				HyLanes lanes = {};
 
-				/* beyond its dims the query is padded with +0 */
+				/* beyond dims the query is padded with +0 */
 				for (int i = threadIdx.x; i < args.dims; i += HY_LANES)
 				{
 					const float low = query[0][i];
@@ -342,7 +349,10 @@ hy_accumulate(const typename Kind::Element *const *target, const float (*query)[
 	}
 }
 
-/* hy_accumulate_segment: add all steps of a segment of length elements that begins at start. */
+/*
+ * hy_accumulate_segment: add all steps of the segment that begins at 'start' and has 'length'
+ * elements.
+ */
 template <class Kind, bool Norms>
 __device__ __forceinline__ void
 hy_accumulate_segment(const typename Kind::Element *const *target,
@@ -370,10 +380,11 @@ hy_row(const HyCudaRows &args, int64_t row)
 
 /*
  * hy_gathered_sums: compute the canonical sums of the warp's rows, at arbitrary addresses, and the
- * block's queries.  For cosine also compute the rows' norms, unless they are given.  A thread gets
- * the sum of pair number lane * pairs / 32, which is row number pair / queries and query number
- * pair % queries.  The sum is undefined if the warp has no rows (there is false).  If dims fit into
- * one segment, query must hold it already.  Otherwise all threads of the block must call this.
+ * block's queries.  For cosine also computes the rows' norms, unless they are given.  A thread gets
+ * the sum of pair number lane * pairs / 32.  This pair is row number pair / queries and query
+ * number pair % queries.  The sum is undefined if the warp has no rows ('there' is false).  If dims
+ * fit into one segment, query must already hold it.  Otherwise all threads of the block must call
+ * this.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ float
@@ -424,7 +435,10 @@ hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
 	return sum;
 }
 
-/* hy_row_sums: the same for first_row and the following rows, some of which may be missing. */
+/*
+ * hy_row_sums: compute the same sums for first_row and the following rows, some of which may be
+ * missing.
+ */
 template <class Kind, class Which>
 __device__ __forceinline__ float
 hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
@@ -445,7 +459,7 @@ hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
 	return hy_gathered_sums<Kind>(args, which, first_row < args.rows, target, query, norm);
 }
 
-/* hy_distance_of: return the distance for the sum that the thread has. */
+/* hy_distance_of: return the distance for a thread's sum. */
 template <class Kind>
 __device__ __forceinline__ double
 hy_distance_of(const HyCudaRows &args, int first_query, float sum, float norm)
@@ -459,7 +473,7 @@ hy_distance_of(const HyCudaRows &args, int first_query, float sum, float norm)
 		norm);
 }
 
-/* hy_gathered_distance: the distances of hy_gathered_sums. */
+/* hy_gathered_distance: compute distances with hy_gathered_sums. */
 template <class Kind>
 __device__ __forceinline__ double
 hy_gathered_distance(const HyCudaRows &args, int first_query, bool there,
@@ -472,7 +486,7 @@ hy_gathered_distance(const HyCudaRows &args, int first_query, bool there,
 	return hy_distance_of<Kind>(args, first_query, sum, norm);
 }
 
-/* hy_row_distance: the distances of hy_row_sums. */
+/* hy_row_distance: compute distances with hy_row_sums. */
 template <class Kind>
 __device__ __forceinline__ double
 hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,

@@ -1,12 +1,13 @@
 /*
  * score.c
- *		The operation 'score_codes': the k least of a group of queries stay on the device while
- *		all blocks of codes pass.
+ *		The operation 'score_codes': the k best rows of a group of queries stay on the device
+ *		while all blocks of codes are processed.
  *
- * A group's tables go up with it.  Its lists of the k least start empty, every piece updates them,
- * and after the last piece they are copied down.  A piece consists of some blocks and the data of
- * their lists for the group's queries.  It starts from the lists that the earlier piece left, so it
- * waits for that piece.  Its blocks are copied up meanwhile.
+ * The tables of a group's queries are uploaded together.  The group's lists of the k best start
+ * empty, every piece updates them, and after the last piece they are copied to the host.  A piece
+ * consists of some blocks, and of the data of their lists for the group's queries.  It starts with
+ * the lists of the k best of the previous piece, so it waits for that piece.  Its blocks are
+ * uploaded during the wait.
  */
 #include <math.h>
 #include <string.h>
@@ -15,9 +16,12 @@
 #include "cuda/score_launch.h"
 
 #define ALIGNED 16
-/* Bytes in a slot's room for results for the number of rows that each query has found. */
+/*
+ * Bytes of a slot's result memory for the counters, which hold the number of rows found for each
+ * query.
+ */
 #define COUNTS (HY_CUDA_SCORE_GROUP * sizeof(unsigned))
-/* Least number of rows that a step has room for, unless memory is short. */
+/* Smallest number of rows for which a step has space, unless memory is short. */
 #define STEP_ROWS (8 * HY_CODE_ROWS)
 
 /* Upload: the layout of a piece's upload in a slot, in bytes. */
@@ -60,14 +64,14 @@ const HyCudaOperation hy_cuda_score = {.caps = score_caps,
                                        .down = score_down,
                                        .collect = score_collect};
 
-/* block_bytes: return the bytes of a block that go up, without the data of its list. */
+/* block_bytes: return the bytes to upload for a block, without the data of its list. */
 static inline uint64_t
 block_bytes(int32_t padded)
 {
 	return hy_code_block_size(padded) + sizeof(HyCodeFactors) + sizeof(int32_t) + sizeof(uint32_t);
 }
 
-/* query_bytes: return the bytes of a query that go up. */
+/* query_bytes: return the bytes to upload for a query. */
 static inline uint64_t
 query_bytes(int32_t padded)
 {
@@ -86,7 +90,7 @@ ends_group(const HyDevice *device, const HyCudaSlot *slot)
 	return slot->chunk.first_row + slot->chunk.row_count == device->task.task.u.score.rows.blocks;
 }
 
-/* best_bytes: return the bytes of the k least of the slot's queries. */
+/* best_bytes: return the bytes of the k best rows of the slot's queries. */
 static inline uint64_t
 best_bytes(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -112,7 +116,7 @@ score_caps(const HyShape *shape)
 	return caps;
 }
 
-/* A shape does not tell the number of lists; one is assumed. */
+/* A shape does not contain the number of lists.  One list is assumed. */
 static void
 score_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
 {
@@ -125,14 +129,14 @@ score_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *e
 		return;
 	group = (uint64_t) group_of(scratch, shape->queries, shape->dims, k);
 	estimate->bytes_down = queries * (uint64_t) k * sizeof(uint64_t);
-	/* every group of queries needs the codes again */
+	/* the codes are uploaded again for every group of queries */
 	estimate->bytes_up = queries * (query_bytes(shape->dims) + sizeof(HyCudaScoreReach)) +
 	                     (queries + group - 1) / group * blocks * block_bytes(shape->dims);
 }
 
 /*
- * group_of: return the number of queries in a group, at least 1, such that a block of codes and the
- * data of its list still fit.
+ * group_of: return the number of queries in a group, at least 1.  The group is small enough for a
+ * block of codes and the data of its list to fit.
  */
 static int32_t
 group_of(const HyCudaScratch *scratch, int64_t queries, int32_t padded, int32_t k)
@@ -163,7 +167,7 @@ score_begin(HyDevice *device)
 	const HyScoreTask *task = &device->task.task.u.score;
 	int32_t q;
 
-	/* without blocks there is no piece that sets the counts */
+	/* without blocks, no piece sets the counts */
 	for (q = 0; q < task->queries.count; q++)
 		task->counts[q] = 0;
 }
@@ -189,7 +193,7 @@ score_next(HyDevice *device, HyCudaSlot *slot)
 		chunk.first_row = 0;
 		if (chunk.first_query == task->queries.count)
 			return HY_CUDA_END;
-		/* Pieces in flight still read the group that this one replaces. */
+		/* Pieces in flight still read the group that the new group replaces. */
 		if (!hy_cuda_all_idle(device))
 			return HY_CUDA_WAIT;
 		chunk.query_count =
@@ -235,7 +239,7 @@ score_up(HyDevice *device, HyCudaSlot *slot)
 	return status;
 }
 
-/* start_group: copy up the tables of the group's queries and empty their lists. */
+/* start_group: upload the tables of the group's queries and clear their lists. */
 static HyStatus
 start_group(HyDevice *device, const HyCudaChunk *chunk)
 {
@@ -258,7 +262,7 @@ start_group(HyDevice *device, const HyCudaChunk *chunk)
 		       &known, sizeof(known));
 	}
 	error = cudaMemcpyAsync(device->device_queries, staged, bytes, cudaMemcpyHostToDevice, stream);
-	/* all ones: no row */
+	/* all bits set: no row */
 	if (error == cudaSuccess)
 		error = cudaMemsetAsync(device->device_best, 0xff,
 		                        (size_t) chunk->query_count * (size_t) task->k * sizeof(uint64_t),
@@ -298,7 +302,7 @@ blocks_up(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-/* stage_blocks: stage count blocks from 'first' on, packed. */
+/* stage_blocks: stage 'count' packed blocks, beginning with block 'first'. */
 static void
 stage_blocks(const HyScoreRows *rows, int32_t first, int32_t count, char *to, const Upload *upload)
 {
@@ -318,8 +322,8 @@ stage_blocks(const HyScoreRows *rows, int32_t first, int32_t count, char *to, co
 }
 
 /*
- * stage_lists: stage the list number of each block and the data of these lists.  Returns the number
- * of lists.
+ * stage_lists: stage the list number of each block, and the data of these lists.  Returns the
+ * number of lists.
  */
 static int32_t
 stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list, char *to,
@@ -359,8 +363,8 @@ stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list, ch
 }
 
 /*
- * lay_out: compute the layout for this many blocks.  The parts before reach do not depend on the
- * number of lists.
+ * lay_out: compute the layout for this many blocks.  The parts that precede reach do not depend on
+ * the number of lists.
  */
 static Upload
 lay_out(const HyScoreRows *rows, int64_t blocks, int64_t lists, int64_t queries)
@@ -454,7 +458,7 @@ score_collect(HyDevice *device, const HyCudaSlot *slot)
 	}
 }
 
-/* bound_of: return the bound in a row's key (score_launch.h). */
+/* bound_of: return the bound that a row's key contains (score_launch.h). */
 static float
 bound_of(uint64_t key)
 {

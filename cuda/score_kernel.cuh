@@ -1,18 +1,19 @@
 /*
  * score_kernel.cuh
- *		The kernels of the operation 'score_codes': bounds are compared with the k least so far
- *		at once, so there is never a matrix of bounds.
+ *		The kernels of the operation 'score_codes': bounds are immediately compared with the k
+ *		best so far, so no matrix of bounds is stored.
  *
- * A warp takes a block of 32 rows and four queries.  The tables of the four lie side by side in
- * shared memory, one word per entry, so one lookup serves four queries.  The 16 entries of two
- * neighboring tables fill the 32 banks, so no two threads of a warp use the same bank.  Half of the
- * warp takes the even tables and half the odd ones.  A thread's byte of the codes belongs to two
- * rows.  In the end each thread exchanges the sum of one row for that of the other.  Sums are of
- * integers, so their order does not matter.
+ * A warp processes a block of 32 rows and four queries.  The tables of the four queries are
+ * interleaved in shared memory, one word per entry, so one lookup serves four queries.  The 16
+ * entries of two neighboring tables fill the 32 banks, so no two threads of a warp use the same
+ * bank.  Half of the warp uses the even tables and half the odd tables.  The byte of the codes that
+ * a thread reads belongs to two rows.  In the end each thread gives the sum of one row to another
+ * thread and receives the other part of its own row's sum.  Sums are integers, so the order of
+ * addition does not matter.
  *
- * A row whose bound precedes the worst of its query's k joins the query's list.  Then a second
- * kernel sorts each list into the k.  A step has no more rows than a list has room for, so no list
- * can overflow.  Soon almost no row enters: after n rows one in n / k.
+ * A row whose bound precedes the worst of its query's k best is added to the query's list.  Then a
+ * second kernel sorts each list into the k best.  A step has no more rows than a list can hold, so
+ * no list can overflow.  Soon almost no row is added: after n rows, one in n / k.
  */
 #ifndef HY_CUDA_SCORE_KERNEL_CUH
 #define HY_CUDA_SCORE_KERNEL_CUH
@@ -22,11 +23,11 @@
 #include "cuda/row_sums.cuh"
 #include "cuda/score_launch.h"
 
-#define HY_CUDA_SCORE_QUERIES 4  /* per block */
-#define HY_CUDA_SCORE_TABLES 512 /* in shared memory; 16 bits hold the sums of this many */
+#define HY_CUDA_SCORE_QUERIES 4  /* queries per block of threads */
+#define HY_CUDA_SCORE_TABLES 512 /* tables in shared memory; 16 bits hold their sum */
 #define HY_CUDA_SCORE_SORTED 2048
 
-/* HyFour: four words that are read together. */
+/* HyFour: four words that are read at once. */
 struct alignas(16) HyFour
 {
 	uint32_t word[4];
@@ -40,7 +41,7 @@ hy_score_key(float lower, uint32_t row)
 	uint32_t zero = 0;
 
 	if (lower != lower)
-		bits = 0xff800000u; /* NaN is kept: it becomes -infinity */
+		bits = 0xff800000u; /* a NaN is treated as -infinity, so that its row is kept */
 	else if (bits == 0x80000000u)
 	{
 		bits = 0;
@@ -51,8 +52,8 @@ hy_score_key(float lower, uint32_t row)
 }
 
 /*
- * hy_score_reach_kernel: compute the terms of the bounds for each list and query, as in
- * core/codes.c, and empty the lists of candidates.
+ * hy_score_reach_kernel: compute the terms of the bounds for each list and query, as core/codes.c
+ * does.  Also clear the lists of candidates.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_score_reach_kernel(const HyCudaScore args, int64_t pairs)
@@ -81,15 +82,15 @@ __launch_bounds__(HY_CUDA_THREADS) hy_score_reach_kernel(const HyCudaScore args,
 	}
 }
 
-/* hy_score_load: load tables first .. first + count - 1 of the block's queries, side by side. */
+/* hy_score_load: load tables first .. first + count - 1 of the block's queries, interleaved. */
 __device__ __forceinline__ void
 hy_score_load(const HyCudaScore &args, int first_query, int first, int count, HyFour *entries)
 {
-	const int64_t words = args.padded; /* words of a query's tables */
+	const int64_t words = args.padded; /* words of the tables of one query */
 
 	/*
-	 * a word has four entries of one query; four such words are transposed to four entries of all
-	 * queries
+	 * a word has four entries of one query; the words of four queries are transposed to four words,
+	 * each with one entry of all queries
 	 */
 	for (int i = threadIdx.x; i < count * 4; i += HY_CUDA_THREADS)
 	{
@@ -110,14 +111,20 @@ hy_score_load(const HyCudaScore &args, int first_query, int first, int count, Hy
 	}
 }
 
-/* HyScoreSums: sums of two rows and four queries, as pairs of 16 bits: queries 0 and 2, 1 and 3. */
+/*
+ * HyScoreSums: sums of one row for four queries, as pairs of 16 bits.  'even' has queries 0 and 2,
+ * 'odd' has queries 1 and 3.
+ */
 struct HyScoreSums
 {
 	uint32_t even;
 	uint32_t odd;
 };
 
-/* hy_score_add: add two entries of seven bits as bytes. */
+/*
+ * hy_score_add: add two words of four entries.  Entries have seven bits, so the sum of two fits a
+ * byte.
+ */
 __device__ __forceinline__ void
 hy_score_add(HyScoreSums *sums, uint32_t a, uint32_t b)
 {
@@ -128,9 +135,9 @@ hy_score_add(HyScoreSums *sums, uint32_t a, uint32_t b)
 }
 
 /*
- * hy_score_sums: add the entries of count tables, a multiple of 16, to the sums of the thread's
- * row, which is row number 'lane' of the block.  All threads of the warp must call this. staged
- * belongs to the warp.
+ * hy_score_sums: add the entries of 'count' tables to the sums of the thread's row, which is row
+ * number 'lane' of the block. count is a multiple of 16.  All threads of the warp must call this.
+ * 'staged' belongs to the warp.
  */
 __device__ __forceinline__ void
 hy_score_sums(const HyFour *codes, int count, const uint32_t *entries, HyFour *staged, int lane,
@@ -163,7 +170,7 @@ hy_score_sums(const HyFour *codes, int count, const uint32_t *entries, HyFour *s
 		}
 	}
 
-	/* the lower half of the warp keeps rows 0 .. 15, the upper half the others */
+	/* the lower half of the warp keeps rows 0 .. 15, the upper half keeps rows 16 .. 31 */
 	const uint32_t even = __shfl_xor_sync(HY_CUDA_ALL_THREADS, half ? low.even : high.even, 16) +
 	                      (half ? high.even : low.even);
 	const uint32_t odd = __shfl_xor_sync(HY_CUDA_ALL_THREADS, half ? low.odd : high.odd, 16) +
@@ -176,8 +183,8 @@ hy_score_sums(const HyFour *codes, int count, const uint32_t *entries, HyFour *s
 }
 
 /*
- * hy_score_offer: compute the row's bound for a query, and append the row to the query's list if it
- * precedes the worst.
+ * hy_score_offer: compute the row's bound for a query.  Appends the row to the query's list if the
+ * row precedes the worst.
  */
 __device__ __forceinline__ void
 hy_score_offer(const HyCudaScore &args, int query, int block, int lane, uint32_t sum,
@@ -219,7 +226,7 @@ __launch_bounds__(HY_CUDA_THREADS, 4) hy_score_kernel(const HyCudaScore args, in
 	{
 		const int64_t query = first_query + threadIdx.x;
 
-		/* nothing precedes the worst of a missing query */
+		/* no row precedes the worst of a missing query */
 		worst[threadIdx.x] = query < args.query_count ? args.best[query * args.k + args.k - 1] : 0;
 	}
 	if (tables <= HY_CUDA_SCORE_TABLES)
@@ -227,8 +234,8 @@ __launch_bounds__(HY_CUDA_THREADS, 4) hy_score_kernel(const HyCudaScore args, in
 	__syncthreads();
 
 	/*
-	 * every warp of the block makes the same number of iterations, because the barriers need all of
-	 * them
+	 * all warps of the block must run the same number of iterations, because all of them must reach
+	 * the barriers
 	 */
 	for (int turn = blockIdx.x * HY_CUDA_WARPS; turn < blocks; turn += gridDim.x * HY_CUDA_WARPS)
 	{
@@ -264,7 +271,7 @@ __launch_bounds__(HY_CUDA_THREADS, 4) hy_score_kernel(const HyCudaScore args, in
 }
 
 /*
- * hy_score_sort: sort 'size' keys in ascending order; size is a power of two.  All threads of the
+ * hy_score_sort: sort 'size' keys in ascending order. size is a power of two.  All threads of the
  * block must call this.
  */
 __device__ __forceinline__ void
@@ -291,7 +298,10 @@ hy_score_sort(unsigned long long *keys, int size)
 	}
 }
 
-/* hy_score_merge_kernel: merge the list of query blockIdx.x into its k best and empty the list. */
+/*
+ * hy_score_merge_kernel: merge the list of query blockIdx.x into the query's k best, and clear the
+ * list.
+ */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_score_merge_kernel(const HyCudaScore args)
 {
@@ -315,7 +325,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_score_merge_kernel(const HyCudaScore args)
 		if (threadIdx.x == 0)
 			count = args.k;
 		__syncthreads();
-		/* the worst may be nearer by now than the one with which the list was filled */
+		/* by now, the worst may be nearer than it was when the list was filled */
 		for (int i = start + threadIdx.x; i < end; i += HY_CUDA_THREADS)
 		{
 			const unsigned long long candidate = list[i];
@@ -331,7 +341,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_score_merge_kernel(const HyCudaScore args)
 		__syncthreads();
 		if (count > args.k)
 			hy_score_sort(keys, size);
-		/* no thread may reset the count before all have read it */
+		/* no thread may reset the count before all threads have read it */
 		__syncthreads();
 	}
 	for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)

@@ -8,11 +8,11 @@
 #include "cuda/launch.cuh"
 #include "cuda/score_kernel.cuh"
 
-#define HY_CUDA_SCORE_RESIDENT 4 /* blocks per multiprocessor */
+#define HY_CUDA_SCORE_RESIDENT 4 /* resident blocks per multiprocessor */
 
 /*
- * hy_score_grid: return the grid.  It has only twice the blocks that the device holds, because each
- * block loads tables.
+ * hy_score_grid: return the grid.  It has only twice as many blocks as the device can run at a
+ * time, because each block loads tables.
  */
 static inline dim3
 hy_score_grid(int64_t queries, int64_t blocks, int64_t multiprocessors)

@@ -1,14 +1,15 @@
 /*
  * spread.c
- *		The operation 'spread': groups of sets hop over a graph, which is on the device already
- *		or goes up first.
+ *		The operation 'spread': groups of sets spread over a graph.  The graph is on the device
+ *		already or is uploaded first.
  *
  * The memory for a group, and for a graph that the task brings, is taken when the task starts and
  * returned when it ends.  A piece is a part of the graph, or some steps (spread_plan.h), or both if
- * the rest of the graph fits.  Its steps wait for the steps of earlier pieces.  Uploads and answers
- * overlap with them.  The exception is a group of one set: its answers are copied down directly
- * from its state, and the next group waits for that copy.  Decisions between two hops are made on
- * the device.  It tells the host when no set continues, so that no more hops are queued.
+ * the rest of the graph fits.  The steps of a piece wait for the steps of earlier pieces.  Uploads
+ * and copies of answers overlap with them.  The exception is a group of one set: its answers are
+ * copied to the host directly from its state, and the next group waits for that copy.  Decisions
+ * between two hops are made on the device.  The device reports when no set continues, so that no
+ * more hops are queued.
  */
 #include <stddef.h>
 #include <string.h>
@@ -54,7 +55,7 @@ aligned(uint64_t bytes)
 	return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
-/* answer_bytes: return the bytes of the answer for one node and set. */
+/* answer_bytes: return the bytes of the answer per node and set. */
 static inline uint64_t
 answer_bytes(void)
 {
@@ -62,7 +63,8 @@ answer_bytes(void)
 }
 
 /*
- * word_at: return the offset, in a slot's room for answers, of the word with the sets that continue.
+ * word_at: return the offset, in a slot's result memory, of the word with a bit for each set that
+ * continues.
  */
 static inline uint64_t
 word_at(const HyDevice *device)
@@ -77,7 +79,7 @@ spread_caps(const HyShape *shape)
 	return (HyCaps){.ok = true, .max_targets = UINT32_MAX, .numeric_class = HY_CLASS_EXACT};
 }
 
-/* A shape does not tell the number of nodes; four entries per node are typical. */
+/* A shape does not contain the number of nodes.  Four entries per node are typical. */
 static void
 spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
 {
@@ -86,7 +88,7 @@ spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *
 	                                                           : (uint64_t) shape->targets;
 	uint64_t nodes = entries / 4 + 1;
 	uint64_t sets = shape->queries > INT32_MAX ? INT32_MAX : (uint64_t) shape->queries;
-	/* a resident graph does not go up, and its buffer is its memory */
+	/* a resident graph is not uploaded and takes no memory besides its buffer */
 	uint64_t graph =
 		shape->resident ? 0 : hy_packed_layout((int64_t) nodes, (int64_t) entries).bytes;
 	uint64_t width = (uint64_t) hy_cuda_spread_width((int64_t) sets, HY_CUDA_SPREAD_WIDTH);
@@ -108,8 +110,8 @@ spread_check(HyDevice *device, const HyTask *task)
 	HySpreadParams params = s->params;
 
 	/*
-	 * The host may have only the sizes of a resident graph.  Whether its hops end was checked when
-	 * the weights were present.
+	 * For a resident graph, the host may have only the sizes.  Whether its hops end was checked
+	 * when the weights were present.
 	 */
 	if (s->buffer != NULL && s->graph->out_weight == NULL)
 		params.hops = 0;
@@ -158,7 +160,7 @@ spread_start(HyDevice *device)
 	return HY_OK;
 }
 
-/* pack: list the rows by length, unless the task brings such a list. */
+/* pack: list the rows by length, unless the task already has such a list. */
 static HyStatus
 pack(HyDevice *device, HyCudaSpread *spread)
 {
@@ -178,7 +180,7 @@ pack(HyDevice *device, HyCudaSpread *spread)
 	return HY_OK;
 }
 
-/* take_memory: take memory for groups as wide as possible. */
+/* take_memory: take memory for groups that are as wide as possible. */
 static HyStatus
 take_memory(HyDevice *device, HyCudaSpread *spread)
 {
@@ -281,7 +283,8 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 		if (step->kind == HY_CUDA_SPREAD_CLEAR)
 		{
 			/*
-			 * clears a part of the group's state before it begins, or of the charges of its seeds
+			 * clears a part of the group's state before the group begins, or a part of the charges
+			 * of its seeds
 			 */
 			error = cudaMemsetAsync(spread->group + (step->hop == 0 ? 0 : HY_CUDA_SPREAD_CONTROL) +
 			                            step->first,
@@ -289,7 +292,7 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 			continue;
 		}
 		if (step->kind == HY_CUDA_SPREAD_DOWN && piece->width == 1)
-			continue; /* copied down from the state itself */
+			continue; /* the answers are copied directly from the state */
 		if (step->kind >= HY_CUDA_SPREAD_SHORTS && step->kind <= HY_CUDA_SPREAD_LONG)
 			step->in = list_at(spread, (int) step->kind - (int) HY_CUDA_SPREAD_SHORTS);
 		else if (step->kind == HY_CUDA_SPREAD_DOWN)
@@ -299,7 +302,7 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 	return error;
 }
 
-/* list_at: return the address of a list of rows, which lies behind the earlier lists. */
+/* list_at: return the address of a list of rows, which follows the earlier lists. */
 static const void *
 list_at(const HyCudaSpread *spread, int list)
 {
@@ -311,7 +314,7 @@ list_at(const HyCudaSpread *spread, int list)
 	return spread->graph + packed->layout.offset[HY_PACKED_ROWS] + before * sizeof(HyPackedRow);
 }
 
-/* state_of: return the kernels' view of the piece's group. */
+/* state_of: return the state of the piece's group as the kernels need it. */
 static HyCudaSpreadState
 state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSpreadPiece *piece)
 {
@@ -335,7 +338,7 @@ state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSprea
 
 	/*
 	 * The charges of the seeds come first, because they are cleared a second time.  Arrays that are
-	 * copied down are adjacent.
+	 * copied to the host are adjacent.
 	 */
 	for (i = 0; i < 2; i++, at += values * sizeof(double))
 		state.charge[i] = (double *) (void *) at;
@@ -366,7 +369,7 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 		error = answers_down(device, slot, piece, last);
 		device->task.bytes_down += (uint64_t) last->count * (uint64_t) piece->sets * answer_bytes();
 	}
-	/* A later step may end more sets during this copy; that answer is equally valid. */
+	/* During this copy, a later step may end more sets.  Either value is valid. */
 	if (piece->pulls && error == cudaSuccess)
 		error = cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
 		                        spread->group + offsetof(HyCudaSpreadControl, live),
@@ -377,8 +380,8 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * answers_down: queue the copy of the answers.  The answers of a group of one set have the right
- * layout in its state.
+ * answers_down: queue the copy of the answers.  For a group of one set, the answers in its state
+ * already have the right layout.
  */
 static cudaError_t
 answers_down(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadPiece *piece,
@@ -420,7 +423,7 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 	if (live == 0)
 	{
 		hy_cuda_spread_quiet(&device->task.spread->plan, piece->first_set);
-		/* kernels that have nothing to do tell nothing about the pace */
+		/* kernels without work must not change the work limit */
 		device->slots[slot - device->slots].work = 0;
 	}
 	if (last == NULL || last->kind != HY_CUDA_SPREAD_DOWN)

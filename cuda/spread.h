@@ -8,13 +8,13 @@
 #include "cuda/pipeline.h"
 #include "cuda/spread_plan.h"
 
-#define HY_CUDA_SPREAD_STEPS 64 /* per piece */
+#define HY_CUDA_SPREAD_STEPS 64 /* largest number of steps per piece */
 
 /* HyCudaSpreadPiece: the piece of a slot. */
 typedef struct HyCudaSpreadPiece
 {
-	bool graph; /* a part of the graph goes up */
-	bool seeds; /* seeds go up behind it */
+	bool graph; /* a part of the graph is uploaded */
+	bool seeds; /* seeds are uploaded, after that part */
 	bool pulls; /* the device reports whether any set continues */
 	int32_t first_set;
 	int32_t width;
@@ -26,11 +26,11 @@ typedef struct HyCudaSpreadPiece
 struct HyCudaSpread
 {
 	HyCudaSpreadPlan plan;
-	HyPackedGraph own; /* if the task brings none */
+	HyPackedGraph own; /* list of rows, if the task does not have one */
 	HyCudaBlock *block;
-	const char *graph; /* on the device, in the task's buffer or in the block */
-	char *group;       /* state of a group: its control, then the arrays of its nodes */
-	uint64_t at;       /* bytes of the graph that have gone up */
+	const char *graph; /* device address, in the task's buffer or in the block */
+	char *group;       /* state of a group: its HyCudaSpreadControl, then the arrays of its nodes */
+	uint64_t at;       /* bytes of the graph uploaded so far */
 	HyCudaSpreadPiece piece[HY_CUDA_SLOTS];
 };
 
@@ -41,12 +41,12 @@ hy_cuda_spread_piece(const HyDevice *device, const HyCudaSlot *slot)
 }
 
 /*
- * hy_cuda_spread_bytes: return the bytes of a graph that go up: the whole layout except its empty
- * end.
+ * hy_cuda_spread_bytes: return the number of bytes of a graph to upload, which is the whole layout
+ * without the padding at its end.
  */
 extern uint64_t hy_cuda_spread_bytes(const HyPackedGraph *packed);
 
-/* hy_cuda_spread_left: return the bytes of the graph that have not gone up yet. */
+/* hy_cuda_spread_left: return the number of bytes of the graph that are not uploaded yet. */
 extern uint64_t hy_cuda_spread_left(const HyCudaSpread *spread);
 
 /* hy_cuda_spread_up: queue the uploads of the slot's piece (pipeline.h). */

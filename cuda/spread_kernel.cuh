@@ -1,17 +1,18 @@
 /*
  * spread_kernel.cuh
- *		The kernels of the operation 'spread', with the same bits as core/spread.h.
+ *		The kernels of the operation 'spread'.  Their results have the same bits as those of
+ *		core/spread.h.
  *
- * A row is pulled by as many threads as the canonical sum has lanes.  Thread l adds the entries l,
+ * Several threads pull a row together.  The canonical sum has 32 lanes: lane l adds the entries l,
  * l + 32, ... in that order, for every set of the group.  The tree over the lanes takes one shuffle
- * per level.  After each level a thread continues with half of its sets' sums, as in hy_fold.  Rows
- * of at most 8 entries have only 8 lanes that are not 0, so four of them share a warp.  Two longer
- * rows share a warp, and a thread has lanes l and l + 16.  A long row has only 32 lanes as well.
- * There the threads of a block fetch entries ahead, and lanes x sets of them add.
+ * per level.  After each level a thread continues with half of its sets' sums, as in hy_fold.  In a
+ * row of at most 8 entries only 8 lanes are not 0, so four such rows share a warp.  Of longer rows,
+ * two share a warp, and a thread has lanes l and l + 16.  A long row has only 32 lanes, too.  There
+ * all threads of a block fetch entries ahead, and 32 x sets of them add.
  *
- * The thread that has y of a node and a set also does everything that follows: it updates the
- * answer and computes the node's charge for the next hop.  A node without entries never has y, and
- * is never visited.
+ * The thread that has y of a node and a set also takes all steps that follow: it updates the answer
+ * and computes the node's charge for the next hop.  A node without entries never has y, and is
+ * never visited.
  *
  * The charges are read again and again, and should stay in the second-level cache.  Entries and
  * activation, which a hop reads once, are marked for early eviction.
@@ -22,14 +23,17 @@
 #include "cuda/row_sums.cuh"
 #include "cuda/spread_launch.h"
 
-/* Capability 7.5 has 1,024 threads per multiprocessor. */
+/* Resident blocks per multiprocessor.  Capability 7.5 has only 1,024 threads per multiprocessor. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define HY_CUDA_SPREAD_RESIDENT 4
 #else
 #define HY_CUDA_SPREAD_RESIDENT 5
 #endif
 
-/* For eight sets and two lanes per thread; before 9.0 the compiler would spill with more. */
+/*
+ * Resident blocks for eight sets and two lanes per thread.  Before capability 9.0 the compiler
+ * would spill with more.
+ */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define HY_CUDA_SPREAD_WIDE 2
 #else
@@ -48,8 +52,8 @@ template <int Combine, int Sets> struct HySpreadKind
 	static const int ahead = Sets < 4 ? 4 / Sets : 1;
 	static const int staged = HY_CUDA_THREADS * ahead;
 	/*
-	 * blocks per multiprocessor for kernels that read rows ahead; with more the compiler would
-	 * spill
+	 * resident blocks per multiprocessor for kernels that read rows ahead; with more the compiler
+	 * would spill
 	 */
 	static const int resident_blocks = Sets < 4 ? HY_CUDA_SPREAD_RESIDENT : Sets < 8 ? 4 : 3;
 	static const int resident_rows = Sets < 8 ? resident_blocks : HY_CUDA_SPREAD_WIDE;
@@ -62,7 +66,7 @@ hy_spread_live(const HyCudaSpreadState &state)
 	return state.live != 0 ? state.live : state.control->live;
 }
 
-/* HyCharges: the charges of a node for all sets, which are read at once. */
+/* HyCharges: the charges of a node for all sets, read at once. */
 template <int Sets> struct alignas(Sets == 1 ? 8 : 16) HyCharges
 {
 	double of[Sets];
@@ -96,7 +100,7 @@ struct HyEntry
 	float weight;
 };
 
-/* hy_spread_bring: add the contribution of an entry for all sets. */
+/* hy_spread_bring: add the contribution of an entry to the sums of all sets. */
 template <class Kind>
 __device__ __forceinline__ void
 hy_spread_bring(double (&sum)[Kind::sets], const HyCharges<Kind::sets> *charges,
@@ -120,8 +124,8 @@ hy_spread_join(double a, double b)
 }
 
 /*
- * hy_spread_fold: fold the tree over Threads lanes.  A thread gets the sum of set lane * sets /
- * Threads.
+ * hy_spread_fold: fold the tree over 'Threads' lanes.  A thread gets the sum of set number lane *
+ * sets / Threads.
  */
 template <class Kind, int Threads>
 __device__ __forceinline__ double
@@ -150,7 +154,7 @@ hy_spread_fold(double (&sum)[Kind::sets], int lane)
 	return sum[0];
 }
 
-/* HyKnown: values of a node and a set that are read before y is known. */
+/* HyKnown: values of a node and a set that can be read before y is known. */
 struct HyKnown
 {
 	double activation;
@@ -164,8 +168,8 @@ hy_spread_known(const HyCudaSpreadState &state, uint32_t row, int64_t at)
 }
 
 /*
- * hy_spread_arrive: process y of a node and a set, whose value number is 'at'.  Returns whether the
- * node will fire.
+ * hy_spread_arrive: process y of a node and a set.  Their index in the arrays is 'at'.  Returns
+ * whether the node will fire.
  */
 template <class Kind>
 __device__ __forceinline__ bool
@@ -184,7 +188,7 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const
 			__stcs(&state.activation[at], __dadd_rn(known.activation, y));
 		else if (!(y <= known.activation))
 			__stcs(&state.activation[at], y);
-		/* a value with a hop has activation, unless that is 0 again */
+		/* a value whose hop is set has activation, unless its activation has become 0 again */
 		if (known.activation == 0.0 && state.hop[at] == 0)
 			state.hop[at] = hop + 1;
 		fires = y >= state.threshold;
@@ -203,14 +207,20 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const
 	return fires;
 }
 
-/* hy_spread_row: return row number 'at' of a list; beyond its end, a row without entries. */
+/*
+ * hy_spread_row: return row number 'at' of a list, or a row without entries beyond the end of the
+ * list.
+ */
 __device__ __forceinline__ HyPackedRow
 hy_spread_row(const HyPackedRow *rows, int64_t at, int64_t count)
 {
 	return at < count ? rows[at] : HyPackedRow{0, 0, 0};
 }
 
-/* hy_spread_entry: return entry number p of a row; beyond its end, one with weight 0. */
+/*
+ * hy_spread_entry: return entry number p of a row, or an entry of weight 0 beyond the end of the
+ * row.
+ */
 __device__ __forceinline__ HyEntry
 hy_spread_entry(const HyCudaSpreadState &state, const HyPackedRow &row, uint32_t p)
 {
@@ -220,10 +230,11 @@ hy_spread_entry(const HyCudaSpreadState &state, const HyPackedRow &row, uint32_t
 }
 
 /*
- * hy_spread_rows_kernel: pull rows of a list, with Threads threads for each.  Lanes is the number
- * of lanes that may not be 0: Threads or twice that.  A row, its entries and the charges of these
- * are three reads, each of which waits for the one before.  So the entries of a row are read while
- * the previous row is added up, and the row itself is read one iteration earlier still.
+ * hy_spread_rows_kernel: pull rows of a list, with 'Threads' threads per row.  Lanes is the number
+ * of lanes that may not be 0: Threads or twice as many.  Reading a row, its entries and the charges
+ * of its entries takes three reads, each of which waits for the previous one.  So the entries of a
+ * row are read while the previous row is added up, and the row itself is read one iteration
+ * earlier.
  */
 template <class Kind, int Threads, int Lanes>
 __global__ void
@@ -238,7 +249,7 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 	const int lane = threadIdx.x % Threads;
 	const int set = lane * Kind::sets / Threads;
 	const uint32_t live = hy_spread_live(state);
-	/* of the threads that have a sum, the first one continues with it */
+	/* several threads have a sum, the first of them continues with it */
 	const bool mine = lane * Kind::sets % Threads == 0 && (live >> set & 1) != 0;
 	int64_t at = blockIdx.x * turn + threadIdx.x / Threads;
 	bool fires = false;
@@ -298,7 +309,7 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 }
 
 /*
- * hy_spread_long_kernel: pull long rows or a part of one, with a block for each.  Thread t < 32 x
+ * hy_spread_long_kernel: pull long rows or a part of one, with one block per row.  Thread t < 32 x
  * sets keeps lane t / sets of set t % sets.
  */
 template <class Kind>
@@ -387,8 +398,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 }
 
 /*
- * hy_spread_seeds_kernel: store the seeds, with one thread for each.  Repeated seeds write the same
- * value.
+ * hy_spread_seeds_kernel: store the seeds, with one thread per seed.  Repeated seeds of a node have
+ * the same value.
  */
 template <class Kind>
 __global__ void
@@ -414,7 +425,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 	state.control->fires[seed.set] = 1;
 }
 
-/* hy_spread_sum_kernel: add some more nodes to the lanes of |y|_1.  One block. */
+/* hy_spread_sum_kernel: add some more nodes to the lanes of |y|_1.  Launched with one block. */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
@@ -478,8 +489,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 }
 
 /*
- * hy_spread_down_kernel: arrange the answers in out: the activation of the first set, of the second
- * and so on, then the hops in the same order.
+ * hy_spread_down_kernel: arrange the answers in 'out'.  The activation of all sets comes first, set
+ * by set.  The hops follow in the same order.
  */
 template <class Kind>
 __global__ void

@@ -8,7 +8,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/spread_kernel.cuh"
 
-/* Enough blocks to fill every multiprocessor; further rows are processed in a loop. */
+/* Enough blocks to occupy every multiprocessor; the blocks process further rows in a loop. */
 #define HY_CUDA_SPREAD_BLOCKS 32
 
 static inline dim3

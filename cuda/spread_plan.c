@@ -1,32 +1,33 @@
 /*
  * spread_plan.c
- *		The steps of spreading over a graph.
+ *		Plans the steps of spreading over a graph.
  */
 #include "cuda/spread_plan.h"
 
 #include <string.h>
 
-/* Cost of an entry, in elements of the pace. */
+/* Work of an entry, in elements of the work limit. */
 #define ENTRY_WORK 8
 
 /*
- * A hop of less work takes about as long as a turn.  If all hops are that short and no more than
- * TURN_HOPS, there are no turns.
+ * A hop with less work than TURN_WORK takes about as long as a turn.  If all hops are that short
+ * and there are at most TURN_HOPS, there are no turns.
  */
 #define TURN_WORK ((uint64_t) 1 << 22)
 #define TURN_HOPS 32
 
 /*
- * Bytes read at once for a charge that is not in the cache; and the part of the cache in which
- * charges stay while other data streams through.  A multiprocessor is close to one half of a large
- * device's cache.
+ * Bytes that a read of a charge transfers if the charge is not in the cache.  Then the part of the
+ * cache in which charges stay while other data streams through.  A multiprocessor is close to only
+ * one half of a large device's cache.
  */
 #define SECTOR 32
 #define CACHE_SHARE 0.6
 
 /*
- * Amounts that take half a piece, for work that the pace does not measure: bytes to clear, nodes to
- * sum, and entries of one row.  The last two are added by only 32 lanes, each sequentially.
+ * Amounts of work that take half a piece, for work that the work limit does not measure: bytes to
+ * clear, nodes to sum, and entries of one row.  Only 32 lanes add nodes or entries, each lane
+ * sequentially.
  */
 #define CLEAR_BYTES ((int64_t) 128 * 1024 * 1024)
 #define SUM_NODES ((int64_t) 1 << 22)
@@ -58,9 +59,9 @@ hy_cuda_spread_width(int64_t sets, int32_t widest)
 }
 
 /*
- * Counts bytes per hop and set.  The graph is read once per group and shared by its sets.  Each
- * charge is read once, and once more for every entry that misses the cache.  The bytes written do
- * not depend on the width.
+ * Compares the bytes transferred per hop and set.  The graph is read once per group and shared by
+ * the group's sets.  Each charge is read once, and once more for every entry that misses the cache.
+ * The bytes written do not depend on the width.
  */
 int32_t
 hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache)
@@ -95,7 +96,7 @@ hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edg
 uint64_t
 hy_cuda_spread_node_bytes(bool converging, bool refire)
 {
-	/* two charges, activation, hop */
+	/* two charges, the activation and the hop; then y and the number of firings */
 	return 3 * sizeof(double) + sizeof(uint32_t) + (converging ? sizeof(double) : 0) +
 	       (refire ? sizeof(uint32_t) : 0);
 }
@@ -103,7 +104,7 @@ hy_cuda_spread_node_bytes(bool converging, bool refire)
 void
 hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan)
 {
-	/* without entries no hop has an effect */
+	/* without entries, a hop has no effect */
 	if (hy_cuda_spread_rows(plan->packed) == 0)
 		plan->hops = 0;
 	plan->turns = plan->hops == -1 || plan->hops > TURN_HOPS || hop_work(plan) > TURN_WORK;
@@ -128,7 +129,10 @@ hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCuda
 			                      plan->nodes * plan->width * (int64_t) plan->node_bytes,
 			                  CLEAR_BYTES, step);
 		case HY_CUDA_STAGE_WIPE:
-			/* the charges of the seeds; of these, hops overwrite only rows with entries */
+			/*
+			 * clear the charges of the seeds, because hops overwrite only those of rows with
+			 * entries
+			 */
 			step->kind = HY_CUDA_SPREAD_CLEAR;
 			return take_share(plan, room, plan->nodes * plan->width * (int64_t) sizeof(double),
 			                  CLEAR_BYTES, step);
@@ -171,7 +175,7 @@ hy_cuda_spread_quiet(HyCudaSpreadPlan *plan, int32_t first_set)
 		go_to(plan, HY_CUDA_STAGE_DOWN);
 }
 
-/* hop_work: return the work of a hop of the widest group. */
+/* hop_work: return the work of one hop of the widest group. */
 static uint64_t
 hop_work(const HyCudaSpreadPlan *plan)
 {
@@ -244,7 +248,10 @@ skip_stage(const HyCudaSpreadPlan *plan)
 		case HY_CUDA_STAGE_TURN:
 			return !plan->turns;
 		case HY_CUDA_STAGE_WIPE:
-			/* the third hop reads them again, unless the second overwrites all of them */
+			/*
+			 * the third hop reads the seeds' charges again, unless the second hop overwrites all of
+			 * them
+			 */
 			return plan->hop != 1 || plan->hops == 1 || plan->hops == 2 ||
 			       hy_cuda_spread_rows(plan->packed) == plan->nodes;
 		default:
@@ -264,7 +271,10 @@ start_hop(HyCudaSpreadPlan *plan)
 	}
 }
 
-/* take_share: take a share of work of which half_a_piece units fill half a piece. */
+/*
+ * take_share: take a share of some work. half_a_piece is the number of units that fill half a
+ * piece.
+ */
 static bool
 take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all, int64_t half_a_piece,
            HyCudaSpreadStep *step)
@@ -283,7 +293,7 @@ take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all, in
 	return true;
 }
 
-/* take_rows: take as many blocks of a list as there is room for. */
+/* take_rows: take as many blocks of a list as fit the piece. */
 static bool
 take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCudaSpreadStep *step)
 {
@@ -296,8 +306,8 @@ take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCuda
 	int64_t high = blocks;
 
 	/*
-	 * find the last block that ends within the room; for long rows, stop before a row that must be
-	 * cut
+	 * find the last block that ends within the remaining work; for long rows, stop before a row
+	 * that must be divided
 	 */
 	while (low < high)
 	{
@@ -333,7 +343,7 @@ take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCuda
 	return true;
 }
 
-/* most_of_a_row: return the most entries of one row that fit into a piece. */
+/* most_of_a_row: return the largest number of entries of one row that fit a piece. */
 static int64_t
 most_of_a_row(const HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room)
 {
@@ -379,7 +389,7 @@ take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep
 	return true;
 }
 
-/* take_some: take work that is limited only by its own room. */
+/* take_some: take work that is limited only by a number of items, at most 'most'. */
 static bool
 take_some(HyCudaSpreadPlan *plan, int64_t all, int64_t most, HyCudaSpreadStep *step)
 {

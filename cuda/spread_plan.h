@@ -1,15 +1,17 @@
 /*
  * spread_plan.h
- *		The steps of spreading over a graph whose rows are listed by length.  Arithmetic only.
+ *		Plans the steps of spreading over a graph whose rows are listed by length.  Arithmetic
+ *		only.
  *
  * All sets of seeds are processed in groups.  The steps of a group are, in this order,
  *
  *		clear, seeds, (sum, turn, then for each hop: shorts, rows, long, sum, turn,) down
  *
- * Each is cut into as many steps as the pace demands.  The turn of the first hop may be followed by
- * a wipe, which clears the charges of the seeds.  Hops end after the last one, or when the device
- * has reported that no set continues.  Unnecessary steps are omitted: clear for the first group,
- * whose memory is new, and turn if there are few hops and each takes less time than a turn.
+ * Each of these is divided into as many steps as the work limit requires.  The turn of the first
+ * hop may be followed by a wipe, which clears the charges of the seeds.  Hops end after the last
+ * one, or when the device has reported that no set continues.  Unnecessary steps are omitted.
+ * Clear is omitted for the first group, whose memory is new.  Turn is omitted if there are few hops
+ * and each takes less time than a turn.
  */
 #ifndef HY_CUDA_SPREAD_PLAN_H
 #define HY_CUDA_SPREAD_PLAN_H
@@ -23,7 +25,7 @@ typedef enum HyCudaSpreadStage
 {
 	HY_CUDA_STAGE_CLEAR = 0,
 	HY_CUDA_STAGE_SEEDS,
-	HY_CUDA_STAGE_SHORTS, /* the lists, in order */
+	HY_CUDA_STAGE_SHORTS, /* the lists of rows, in order */
 	HY_CUDA_STAGE_ROWS,
 	HY_CUDA_STAGE_LONG,
 	HY_CUDA_STAGE_SUM,
@@ -33,33 +35,33 @@ typedef enum HyCudaSpreadStage
 	HY_CUDA_STAGE_END
 } HyCudaSpreadStage;
 
-/* HyCudaSpreadPlan: the work of a task, and its next step. */
+/* HyCudaSpreadPlan: the work of a task, and the position of its next step. */
 typedef struct HyCudaSpreadPlan
 {
-	const HyPackedGraph *packed; /* its lists of rows */
+	const HyPackedGraph *packed; /* graph with its lists of rows */
 	int64_t nodes;
 	const HySpreadSeeds *seeds;
-	int32_t hops;        /* -1: until the device reports that no set continues */
-	bool turns;          /* between hops the device decides which sets continue */
-	int32_t widest;      /* most sets of a group: 1, 2, 4 or 8 */
+	int32_t hops;        /* number of hops; -1: until no set continues */
+	bool turns;          /* whether the device decides between hops which sets continue */
+	int32_t widest;      /* largest number of sets in a group: 1, 2, 4 or 8 */
 	uint64_t node_bytes; /* bytes of state per node and set */
 	int32_t first_set;   /* first set of the group */
 	int32_t sets;        /* sets of the group */
 	int32_t width;       /* width of the group: a power of two */
 	HyCudaSpreadStage stage;
-	uint32_t hop; /* 0: before the first hop */
+	uint32_t hop; /* current hop; 0: before the first hop */
 	int64_t at;   /* progress of the stage: bytes, seeds, blocks or nodes */
-	int64_t from; /* entries of a long row that are done */
+	int64_t from; /* entries of a long row that are done already */
 } HyCudaSpreadPlan;
 
-/* HyCudaSpreadRoom: room that is left in a piece. */
+/* HyCudaSpreadRoom: the capacity that is left in a piece. */
 typedef struct HyCudaSpreadRoom
 {
 	uint64_t pace; /* work of a whole piece */
 	uint64_t left; /* work that is left */
 	int64_t seeds;
-	int64_t nodes; /* nodes whose answers can be copied down */
-	bool empty;    /* the piece is still empty, so it must accept at least some work */
+	int64_t nodes; /* nodes whose answers fit the slot's result memory */
+	bool empty;    /* the piece has no step yet, so it must accept at least some work */
 } HyCudaSpreadRoom;
 
 /* hy_cuda_spread_rows: return the number of rows that have entries. */
@@ -70,15 +72,15 @@ hy_cuda_spread_rows(const HyPackedGraph *packed)
 }
 
 /*
- * hy_cuda_spread_width: return the width of a group for this many sets: the next power of two, at
- * most 'widest'.
+ * hy_cuda_spread_width: return the width of a group for this many sets, which is the next power of
+ * two, at most 'widest'.
  */
 extern int32_t hy_cuda_spread_width(int64_t sets, int32_t widest);
 
 /*
- * hy_cuda_spread_best_width: return the group width for which the fewest bytes pass between the
- * device's memory and its cache.  It is at most the width that the sets need. cache: bytes; 0:
- * unknown.
+ * hy_cuda_spread_best_width: return the group width at which the fewest bytes are transferred
+ * between the device's memory and its cache.  It is at most the width that the sets need. cache is
+ * the size of the cache in bytes; 0: unknown.
  */
 extern int32_t
 hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache);
@@ -93,7 +95,8 @@ extern uint64_t hy_cuda_spread_node_bytes(bool converging, bool refire);
 extern void hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan);
 
 /*
- * hy_cuda_spread_step: take the next step that the room permits.  Returns false if there is none.
+ * hy_cuda_spread_step: take the next step that fits the piece.  Returns false if no step fits or
+ * none is left.
  */
 extern bool
 hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step);

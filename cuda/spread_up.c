@@ -2,8 +2,8 @@
  * spread_up.c
  *		The upload of the graph and the seeds.
  *
- * The graph goes up in the layout of packed_graph.h, from the first byte to the last.  Each piece
- * copies as much as it has room for, in one copy.
+ * The graph is uploaded in the layout of packed_graph.h, from the first byte to the last.  Each
+ * piece uploads as much as its slot can hold, in one copy.
  */
 #include <string.h>
 
@@ -60,8 +60,8 @@ hy_cuda_spread_up(HyDevice *device, HyCudaSlot *slot)
 
 /*
  * empties: return whether a piece starts another group in memory that still holds the answers of
- * the group before it.  This can happen with groups of one set, whose answers are copied down from
- * there after the kernels.
+ * the previous group.  This can happen after a group of one set, whose answers are copied to the
+ * host from that memory after the kernels.
  */
 static bool
 empties(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before)
@@ -69,7 +69,10 @@ empties(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before)
 	return before->width == 1 && before->steps > 0 && piece->first_set != before->first_set;
 }
 
-/* graph_up: copy up as much of the graph as there is room for. *used is set to its bytes. */
+/*
+ * graph_up: upload as much of the graph as the slot can hold.  Sets *used to the number of bytes
+ * uploaded.
+ */
 static HyStatus
 graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used)
 {
@@ -92,8 +95,8 @@ graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used)
 }
 
 /*
- * stage_graph: stage 'bytes' bytes of the layout, beginning at offset 'from': the data of each
- * part, and zeros between parts.
+ * stage_graph: stage 'bytes' bytes of the layout, beginning at offset 'from'.  They are the data of
+ * each part, and zeros between the parts.
  */
 static void
 stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from, uint64_t bytes,
@@ -134,8 +137,8 @@ stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from
 }
 
 /*
- * seeds_up: copy up the seeds of the piece's step.  If a node occurs several times, each of its
- * seeds holds the sum.
+ * seeds_up: upload the seeds of the piece's step.  If a node occurs several times, each of its
+ * seeds holds their sum.
  */
 static HyStatus
 seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset)
@@ -177,8 +180,8 @@ seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset)
 }
 
 /*
- * sum_seeds: add up repeated seeds in the given order.  The sums are stored in the memory of the
- * answer.
+ * sum_seeds: add up repeated seeds in the given order.  The sums are stored in the task's
+ * activation array.
  */
 static void
 sum_seeds(const HySpreadTask *task, int32_t set)

@@ -1,18 +1,21 @@
 /*
  * sweep.c
- *		Groups of queries and pieces of rows on their way to the device.
+ *		Plans and uploads groups of queries and pieces of rows.
  */
 #include "cuda/sweep.h"
 
 #include <string.h>
 
-/* Maximum number of rows of a task.  Multiplied by the bytes of a row, it is far below 2^63. */
+/*
+ * Largest number of rows of a task, so that its product with the bytes of a row stays far below
+ * 2^63.
+ */
 #define MAX_TARGETS ((int64_t) 1 << 40)
 
 /*
- * Total number of elements of all queries from which norms are uploaded with the rows.  A norm
- * saves a quarter of the multiplications of its row with the queries.  From this many elements on,
- * the saved multiplications take longer than the transfer of the norm's 4 bytes.
+ * Number of elements of all queries together at or above which norms are uploaded with the rows.  A
+ * norm saves a quarter of the multiplications of its row with the queries.  At this many elements,
+ * these multiplications take longer than the transfer of the norm's 4 bytes.
  */
 #define NORMS_PAY 16384
 
@@ -65,13 +68,14 @@ hy_cuda_sweep_up_bytes(const HyCudaWork *work, const HyCudaScratch *scratch)
 
 		groups = (queries + group - 1) / group;
 	}
-	/* every group of queries needs all rows again */
+	/* the rows are uploaded again for every group of queries */
 	return queries * (uint64_t) work->dims * sizeof(float) +
 	       (work->resident ? 0 : groups * (uint64_t) work->rows * row_bytes);
 }
 
 /*
- * Host memory needs no alignment because it is packed on the way.  Kernels need aligned elements.
+ * Rows in host memory need no alignment, because staging packs them.  Resident rows are read by
+ * kernels, which need aligned elements.
  */
 HyStatus
 hy_cuda_sweep_check(HyDevice *device, const HyMatrix *targets)
@@ -127,7 +131,7 @@ hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot)
 	if (!hy_cuda_next_chunk(&sweep->work, &device->scratch, &device->pace[device->task.task.op],
 	                        &chunk))
 		return HY_CUDA_END;
-	/* Pieces in flight still read the group that this one replaces. */
+	/* Pieces in flight still read the group that the new group replaces. */
 	if (chunk.first_query != sweep->group && !hy_cuda_all_idle(device))
 		return HY_CUDA_WAIT;
 	sweep->last = chunk;
@@ -220,8 +224,8 @@ hy_cuda_sweep_behind(const HyDevice *device, const HyCudaSlot *slot)
 }
 
 /*
- * needs_norms: return whether a kernel computes the queries' norms in advance.  The norm of a
- * single query that fits into shared memory is computed there.
+ * needs_norms: return whether a separate kernel computes the queries' norms in advance.  If a
+ * single query fits into shared memory, the main kernel computes its norm there.
  */
 static bool
 needs_norms(const HyDevice *device, const HyCudaSlot *slot)
@@ -232,7 +236,7 @@ needs_norms(const HyDevice *device, const HyCudaSlot *slot)
 	       (slot->chunk.query_count > 1 || sweep->work.dims > HY_CUDA_OWN_NORM);
 }
 
-/* norms_offset: return the offset of the norms behind a piece's rows, in bytes. */
+/* norms_offset: return the offset in bytes of the norms, which follow a piece's rows. */
 static uint64_t
 norms_offset(const HyCudaWork *work, const HyCudaChunk *chunk)
 {
@@ -270,8 +274,8 @@ upload_group(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * tell_others: make the other slots wait for the group's queries, if they will have a piece of the
- * group.
+ * tell_others: make the other slots wait for the upload of the group's queries, if further pieces
+ * of the group follow.
  */
 static HyStatus
 tell_others(HyDevice *device, const HyCudaSlot *slot)

@@ -1,16 +1,16 @@
 /*
  * topk.c
  *		The operation 'topk': the k best of a group of queries stay on the device while all rows
- *		pass.
+ *		are processed.
  *
  * The first piece starts with empty lists, every piece updates them, and after the last piece they
- * are copied down.  A piece starts from the lists that the earlier one left, so it waits for that
- * piece.  Its rows are copied up meanwhile.  If there are many queries, filter.c takes over when
- * the task starts.
+ * are copied to the host.  A piece starts with the lists of the previous piece, so it waits for
+ * that piece.  Its rows are uploaded during the wait.  If there are many queries, filter.c takes
+ * over when the task starts.
  *
- * Apart from its rows, the cost of one query is the communication between host and device.  It is
- * kept minimal: one copy up, one kernel per piece, and the kernel of the last piece writes directly
- * to host memory.
+ * The cost of a single query, apart from its rows, is the communication between host and device.
+ * That is kept minimal: there is one upload, one kernel per piece, and the kernel of the last piece
+ * writes directly to host memory.
  */
 #include "cuda/topk.h"
 
@@ -79,9 +79,9 @@ topk_begin(HyDevice *device)
 
 	hy_cuda_sweep_begin(device, task->metric, &task->queries, &task->targets, best_bytes(task->k),
 	                    0);
-	/* room for a limit */
+	/* space for a query's limit */
 	device->task.sweep.work.query_up = sizeof(double);
-	/* without rows there is no piece that sets the counts */
+	/* without rows, no piece sets the counts */
 	for (q = 0; q < task->queries.rows; q++)
 		task->counts[q] = 0;
 }
@@ -111,8 +111,8 @@ topk_up(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * start_group: stage behind the group's queries their limits, if any, and for a single query the
- * counter of finished blocks.
+ * start_group: stage additional data after the group's queries: their limits, if any, and for a
+ * single query the counter of finished blocks.
  */
 static void
 start_group(HyDevice *device, const HyCudaSlot *slot)
@@ -204,7 +204,8 @@ topk_down(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * answers_itself: return whether the slot's kernel writes the k best to memory that the host reads.
+ * answers_itself: return whether the slot's kernel writes the k best directly to memory that the
+ * host reads.
  */
 static bool
 answers_itself(const HyDevice *device, const HyCudaSlot *slot)
@@ -251,7 +252,9 @@ hy_cuda_topk_collect(HyDevice *device, const HyCudaSlot *slot)
 	}
 }
 
-/* limit_of: return the largest distance that a query's rows may have.  NaN means no limit. */
+/*
+ * limit_of: return the largest allowed distance of a query's rows.  A limit of NaN means no limit.
+ */
 static double
 limit_of(const HyTopKTask *task, int64_t query)
 {

@@ -1,7 +1,7 @@
 /*
  * topk.h
- *		Code shared by both implementations of the operation 'topk': the k best of a group that
- *		stay on the device.
+ *		Code shared by both implementations of the operation 'topk', for the k best of a group
+ *		that stay on the device.
  */
 #ifndef HY_CUDA_TOPK_H
 #define HY_CUDA_TOPK_H
@@ -9,18 +9,18 @@
 #include "cuda/pipeline.h"
 
 /*
- * hy_cuda_topk_stage_none: stage empty lists for count queries from first on.  Each entry holds no
- * row, and its distance is the query's limit.
+ * hy_cuda_topk_stage_none: stage empty lists for 'count' queries, beginning with query 'first'.
+ * Each entry has no row, and its distance is the query's limit.
  */
 extern void
 hy_cuda_topk_stage_none(const HyTopKTask *task, int64_t first, int32_t count, HyNeighbor *staged);
 
-/* hy_cuda_topk_order: make the slot's kernels wait for those of the earlier pieces. */
+/* hy_cuda_topk_order: make the slot's kernels wait for the kernels of earlier pieces. */
 extern HyStatus hy_cuda_topk_order(HyDevice *device, HyCudaSlot *slot);
 
 /*
- * hy_cuda_topk_down, hy_cuda_topk_collect: copy down and deliver the answers after the last piece
- * of a group.
+ * hy_cuda_topk_down, hy_cuda_topk_collect: copy the answers to the host after the last piece of a
+ * group, and deliver them.
  */
 extern HyStatus hy_cuda_topk_down(HyDevice *device, HyCudaSlot *slot);
 extern void hy_cuda_topk_collect(HyDevice *device, const HyCudaSlot *slot);

@@ -1,24 +1,24 @@
 /*
  * topk_kernel.cuh
- *		The kernels of the operation 'topk': distances are compared with the k best so far at
- *		once, so there is never a matrix of distances.
+ *		The kernels of the operation 'topk': distances are immediately compared with the k best
+ *		so far, so no matrix of distances is stored.
  *
- * A block passes over its share of the rows, tile by tile.  A row that precedes the worst of the
- * block's k best goes into a buffer in shared memory.  When the buffer holds somewhat more than k
- * rows it is sorted.  All but the k best are dropped, and the last of these is the new worst.
- * After n rows one in n / k enters the buffer, and most blocks sort two or three times.
+ * A block processes its share of the rows, tile by tile.  A row that precedes the worst of the
+ * block's k best is added to a buffer in shared memory.  When the buffer holds somewhat more than k
+ * rows, it is sorted.  All but the k best are dropped, and the last of these is the new worst.
+ * After n rows, one in n / k is added to the buffer.  Most blocks sort two or three times.
  *
- * Each block leaves its k best as a list in ascending order.  Then the lists are merged into the k
- * best of the earlier pieces.  From these the blocks of the next piece take their initial worst.
- * The merge takes the first entries of all lists, then the second entries, until no list has one
- * that is near enough.  That usually takes few rounds.  For one query the last block to finish
- * merges.  A second kernel would start only after the first has ended, and the host would have to
- * queue it.  For several queries a second kernel merges, with a block for each query.  There the
- * last block would have to merge the lists of four queries one after another; also, with many
- * queries there are few lists each.
+ * Each block stores its k best as a list in ascending order.  Then the lists are merged into the k
+ * best of the earlier pieces.  The blocks of the next piece take their initial worst from the
+ * result.  The merge compares the first entries of all lists, then the second entries, until no
+ * list has an entry that is near enough.  That usually takes few rounds.  For one query, the last
+ * block to finish merges.  A second kernel would start only after the first has ended, and the host
+ * would have to queue it.  For several queries, a second kernel merges, with one block per query.
+ * There the last block would have to merge the lists of four queries one after another.  Also, with
+ * many queries there are few lists per query.
  *
  * Candidates are compared as in hy_neighbor_compare (best.cuh).  So the result does not depend on
- * their order or on how rows are cut into pieces, blocks and tiles.
+ * their order, or on the division of rows into pieces, blocks and tiles.
  */
 #ifndef HY_CUDA_TOPK_KERNEL_CUH
 #define HY_CUDA_TOPK_KERNEL_CUH
@@ -26,12 +26,12 @@
 #include "cuda/best.cuh"
 #include "cuda/row_sums.cuh"
 
-#define HY_CUDA_MERGED 128 /* entries of lists that a merge offers at a time */
+#define HY_CUDA_MERGED 128 /* entries of lists that a merge compares at a time */
 
 /*
- * hy_tile_rows: return the rows of a tile.  The buffer holds k and a tile, with some room left.  If
- * there are few rows, a tile is a small multiple of the rows that the warps take at once, so that
- * all blocks have the same number.
+ * hy_tile_rows: return the number of rows in a tile.  The buffer holds k rows and a tile, with some
+ * space left.  If there are few rows, a tile is a small multiple of the number of rows that the
+ * warps process at once, so that all blocks have the same number.
  */
 __device__ __forceinline__ int
 hy_tile_rows(int k, int64_t rows, int turn)
@@ -63,9 +63,9 @@ hy_worst_so_far(const HyCudaTopK &args, int q)
 }
 
 /*
- * hy_arrives_last: return whether all other blocks have arrived here before.  Then everything that
- * they wrote is visible.  All threads of the block must call this.  The last block resets the
- * counter.
+ * hy_arrives_last: return whether this block is the last to arrive here.  If so, everything that
+ * the other blocks wrote is visible.  All threads of the block must call this.  The last block
+ * resets the counter.
  */
 __device__ __forceinline__ bool
 hy_arrives_last(unsigned *arrived)
@@ -83,8 +83,8 @@ hy_arrives_last(unsigned *arrived)
 }
 
 /*
- * hy_merge: merge the lists of query q into its k best.  All threads of the block must call this.
- * The contents of *best are overwritten.
+ * hy_merge: merge the lists of query q into the query's k best.  All threads of the block must call
+ * this.  Overwrites *best.
  */
 __device__ __forceinline__ void
 hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
@@ -113,7 +113,7 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 		const HyNeighbor *entry = args.lists + (first + i) * list_count;
 		int offered = 0;
 
-		/* each thread reads two entries at once; they are then offered part by part */
+		/* each thread reads two entries at once, which are then offered part by part */
 		for (int start = 0; start < list_count; start += 2 * HY_CUDA_THREADS)
 		{
 			HyNeighbor mine[2];
@@ -143,7 +143,7 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 			}
 		}
 
-		/* Entries behind one that was too far are even farther. */
+		/* In each list, entries after one that was too far are even farther. */
 		if (!__syncthreads_or(offered))
 			break;
 		/* sort, so that the next entries are compared with the current worst */
@@ -151,16 +151,16 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 	}
 
 	hy_keep_best(best, args.k);
-	/* if fewer were found, the worst is still the initial one */
+	/* if fewer than k were found, the worst is still the initial one */
 	for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)
 		answer[i] = i < best->count ? best->found[i] : best->worst;
 }
 
 /*
- * hy_topk_kernel: find the k best of a block's rows for each of its queries and store them as list
- * number blockIdx.x of the query.  Entry i of list l of query q is lists[(q * k + i) * list_count +
- * l].  A short list is filled with entries that precede nothing.  For one query the lists are also
- * merged, if there is a counter of blocks.
+ * hy_topk_kernel: find the k best of a block's rows for each of the block's queries, and store them
+ * as list number blockIdx.x of the query.  Entry i of list l of query q is lists[(q * k + i) *
+ * list_count + l].  A short list is filled with entries that never precede another.  For one query,
+ * also merges the lists, if there is a counter of blocks.
  */
 template <class Kind>
 __global__ void
@@ -184,7 +184,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 			best[threadIdx.x].worst = hy_worst_so_far(args, at);
 		else
 		{
-			/* nothing precedes it */
+			/* no row precedes it */
 			best[threadIdx.x].worst.distance = hy_nan();
 			best[threadIdx.x].worst.row = 0;
 		}
@@ -196,8 +196,8 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 	const HyCudaRows rows = hy_with_norm<Kind>(args.rows, query);
 
 	/*
-	 * every warp of the block makes the same number of iterations, because the barriers need all of
-	 * them
+	 * all warps of the block must run the same number of iterations, because all of them must reach
+	 * the barriers
 	 */
 	for (int64_t tile = (int64_t) blockIdx.x * tile_rows; tile < rows.rows;
 	     tile += (int64_t) gridDim.x * tile_rows)
@@ -210,7 +210,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 
 			candidate.distance = hy_row_distance<Kind>(rows, first_query, first_row, query);
 			candidate.row = args.first_row + row;
-			/* of the threads that have the distance, the first one offers it */
+			/* several threads have the distance, the first of them offers it */
 			if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows)
 				hy_offer(&best[pair % Kind::queries], candidate);
 		}
@@ -243,8 +243,8 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 }
 
 /*
- * hy_topk_merge_kernel: merge the lists of query blockIdx.y.  The bound of two blocks is as for
- * other kernels: without it the compiler spills although registers are free.
+ * hy_topk_merge_kernel: merge the lists of query blockIdx.y.  The launch bound of two blocks is
+ * needed as in other kernels: without it the compiler spills, although registers are free.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_topk_merge_kernel(const HyCudaTopK args, int list_count)

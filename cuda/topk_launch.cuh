@@ -10,9 +10,9 @@
 
 /*
  * hy_list_count: return the number of blocks for a batch of queries, which is the number of lists
- * per query.  It is as many as the device holds at a time, because every block starts without
- * knowing a distance.  It is limited by the rows, of which a block takes turn_rows at once, and by
- * the memory for lists.
+ * per query.  It is at most the number that the device can run at a time, because every block
+ * starts without a known distance.  It is also limited by the number of rows, of which a block
+ * processes turn_rows at once, and by the memory for lists.
  */
 static int64_t
 hy_list_count(const HyCudaTopK *args, int64_t batches, int64_t resident, int64_t turn_rows)
@@ -49,7 +49,7 @@ hy_cuda_launch_topk(HyMetric metric, HyDtype dtype, const HyCudaTopK *args, int 
 			grid.y = (unsigned) batches;
 			return HY_CUDA_LAUNCH((hy_topk_kernel<Kind>), grid, HY_CUDA_THREADS, stream, *args);
 		});
-	/* for one query the last block has merged the lists */
+	/* for one query, the last block has already merged the lists */
 	if (error != cudaSuccess || (args->rows.query_count == 1 && args->arrived != NULL))
 		return error;
 

@@ -2,9 +2,9 @@
  * allocator.h
  *		Memory allocation for pure code.
  *
- * The server passes a MemoryContext behind this interface.  The unit tests pass malloc, or an
- * allocator that fails at the N-th call.  An allocator returns NULL when it cannot serve a request.
- * It never raises an error.
+ * In the server, an allocator wraps a MemoryContext.  In the unit tests, it wraps malloc, or it
+ * fails at the N-th call.  An allocator returns NULL when it cannot serve a request.  It never
+ * raises an error.
  */
 #ifndef HY_ALLOCATOR_H
 #define HY_ALLOCATOR_H

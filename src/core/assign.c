@@ -2,13 +2,14 @@
  * assign.c
  *		Assigns rows to centroids, one block of centroids at a time.
  *
- * Let a row x and a centroid c be relative to a point amid the centroids.  A larger value of
+ * Take a row x and a centroid c relative to the mean of a sample of the centroids.  A larger value
+ * of
  *
  *		<x, c> - |c|^2 / 2
  *
- * means a nearer centroid.  A tile's fp32 product gives this value with a known error bound.  For
- * each row, the code keeps the best value that some centroid is known to reach, and the few
- * centroids that may reach it too.
+ * means a nearer centroid.  This is the value of the centroid.  A tile's fp32 product gives the
+ * value with a known error bound.  For each row, the code keeps the best value that some centroid
+ * is known to reach, and the few centroids that may reach the same value.
  */
 #include "core/assign.h"
 
@@ -22,21 +23,21 @@
 
 #define CHUNK_ROWS 8192
 #define BLOCK_BYTES                                                                                \
-	(384 * 1024) /* of panels: they share the second-level cache with the rows of a tile */
+	(384 * 1024) /* bytes of panels in a block; they share the L2 cache with a tile's rows */
 #define BLOCK_ROWS (30 * TARGETS)
 #define MIDDLE_ROWS 256
-#define LINE 16 /* floats per cache line; panels start on one */
+#define LINE 16 /* floats per cache line; panels are aligned to cache lines */
 #define POLL_ELEMENTS (4 << 20)
 #define FEW_TARGETS 8
-#define FEW_ROWS 4 /* fewest rows that are worth building panels */
+#define FEW_ROWS 4 /* minimum number of rows for which building panels is worth the cost */
 #define MANY_TARGETS                                                                               \
-	128 /* targets from which integer products pay, despite the rows that they leave undecided */
+	128 /* minimum targets for integer products, which are fast but leave rows undecided */
 
-/* Squared lengths beyond which fp32 arithmetic may leave its range. */
+/* Range of squared lengths.  Outside this range, fp32 arithmetic may overflow or underflow. */
 #define SHORTEST 1e-30f
 #define LONGEST 1e30f
 
-/* Relative error bound of canonical squares: for 16,000 elements in 16 sums. */
+/* Relative error bound of a canonical squared distance, for 16,000 elements in 16 sums. */
 #define SQUARE_SLACK 1e-4
 
 static HyStatus
@@ -103,7 +104,7 @@ hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *group
 	return status;
 }
 
-/* assign_exactly: assign some rows by canonical distances alone. */
+/* assign_exactly: assign `count` rows by canonical distances only. */
 static HyStatus
 assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *nearest)
 {
@@ -143,8 +144,8 @@ assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *ne
 }
 
 /*
- * assign_by_filter: assign all rows with hy_prefilter_search, as a search for the nearest one among
- * all centroids.
+ * assign_by_filter: assign all rows with hy_prefilter_search, which finds the single nearest of all
+ * centroids for each row.
  */
 static HyStatus
 assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *nearest)
@@ -249,8 +250,8 @@ end(Assignment *assignment, const HyAllocator *allocator)
 }
 
 /*
- * find_middle: compute the mean of a sample of the centroids.  Relative to it, vectors are shorter
- * and bounds are tighter.
+ * find_middle: compute the mean of a sample of the centroids.  Vectors relative to this mean are
+ * shorter, so bounds are tighter.
  */
 static void
 find_middle(Assignment *assignment)
@@ -295,12 +296,15 @@ hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first
 
 		for (d = 0; d < dims; d++, to += TARGETS)
 			*to = assignment->moved[d];
-		/* Rounded down, so that a value is too low by at most the error of the product. */
+		/*
+		 * Half of the square is rounded down, so it never makes a value too low.  A value is
+		 * therefore too low by at most the error of the product.
+		 */
 		assignment->half[i] = (float) ((double) square / 2 * (1 - assignment->error));
 		if (!(square <= LONGEST))
 			assignment->reach[i] = INFINITY;
 		else if (square < SHORTEST)
-			assignment->reach[i] = 4e-15f; /* more than twice its length */
+			assignment->reach[i] = 4e-15f; /* more than twice the length of the target */
 		else
 			assignment->reach[i] = (float) (sqrt((double) square) * assignment->error * 1.001);
 	}
@@ -323,7 +327,7 @@ hy_assign_rows(Assignment *assignment, int64_t chunk, const int32_t *members, in
 
 	for (i = 0; i < ROWS && i < count; i++)
 	{
-		/* the row at the same position in the next tile, to prefetch */
+		/* the row at the same position in the next tile, for prefetching */
 		int next = i + ROWS < count ? i + ROWS : i;
 
 		assignment->states[members[i]].square = assignment->tiles->move(
@@ -383,8 +387,8 @@ meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int cou
 }
 
 /*
- * meet_panel: compare a row with one panel of the block, starting at centroid `target`, using their
- * products.
+ * meet_panel: compare a row with the panel of the block that starts at centroid `target`.  dots
+ * holds their inner products.
  */
 static void
 meet_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots, int64_t first,
@@ -413,7 +417,10 @@ meet_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots
 	}
 }
 
-/* consider: record a centroid that may be the nearest.  low and high are bounds of its value. */
+/*
+ * consider: record a centroid if it may be the nearest.  low and high are bounds of the centroid's
+ * value.
+ */
 static void
 consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float high,
          int32_t centroid)
@@ -437,8 +444,8 @@ consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float hi
 }
 
 /*
- * Canonical squares d^2 (1 +- slack) can be in a different order than the values only if the values
- * differ by less than slack d^2.
+ * The order of two canonical squared distances, d^2 (1 +- slack), can contradict the order of the
+ * values only if the values differ by less than slack d^2.
  */
 void
 hy_assign_lift(const Assignment *assignment, RowState *state, float best)
@@ -450,7 +457,7 @@ hy_assign_lift(const Assignment *assignment, RowState *state, float best)
 	state->threshold = (float) ((double) best - margin - fabs((double) best) * 1e-6);
 }
 
-/* drop: remove the kept centroids that are known to be farther than the best. */
+/* drop: remove the kept centroids that are known to be farther than the best one. */
 static void
 drop(RowState *state)
 {
@@ -471,7 +478,7 @@ hy_assign_is_bounded(const RowState *state)
 	return state->square >= SHORTEST && state->square <= LONGEST;
 }
 
-/* decide: the nearest of the kept centroids. */
+/* decide: return the nearest of the kept centroids, by canonical distance. */
 static int32_t
 decide(const Assignment *assignment, int64_t row, const RowState *state)
 {

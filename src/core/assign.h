@@ -1,16 +1,17 @@
 /*
  * assign.h
- *		Nearest centroid of each row, for k-means and for filling the lists of an index.
+ *		Finds the nearest centroid of each row, for k-means and for filling the lists of an index.
  *
  * Assignments use the canonical Euclidean distance (distance.h), so every backend returns the same
- * result.  For nearly all pairs only an inner product is computed, in whatever order is fastest.
- * It bounds the difference between two distances.  Canonical distances are computed only for
- * centroids that these bounds leave undecided.  When a row is compared with many centroids at once,
- * the inner products are integer products and prefilter.h does all the work.
+ * result.  For nearly all pairs, only an inner product is computed, in the fastest order of
+ * additions.  Inner products bound the difference between a row's distances to two centroids.
+ * Canonical distances are computed only for centroids that these bounds leave undecided.  When a
+ * row is compared with many centroids at once, the inner products are integer products and
+ * prefilter.h does all the work.
  *
  * Thousands of centroids are arranged in groups.  A row is then compared only with the centroids of
- * the groups whose centers are nearest to it.  The result is nearly always the nearest of all
- * centroids.
+ * the groups whose centers are nearest to the row.  The centroid found is nearly always the nearest
+ * of all centroids.
  */
 #ifndef HY_ASSIGN_H
 #define HY_ASSIGN_H
@@ -30,7 +31,7 @@
  */
 typedef struct HyGroups
 {
-	HyMatrix centers; /* fp32, on the host; no rows: one group of all centroids */
+	HyMatrix centers; /* fp32, on the host; 0 rows mean one group of all centroids */
 	const int32_t *begin;
 	int32_t probes; /* groups examined per row, 1 .. HY_ASSIGN_PROBES */
 } HyGroups;
@@ -45,11 +46,11 @@ extern HyStatus
 hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups);
 
 /*
- * hy_assign: set nearest[i] to the nearest centroid of row i among the centroids of its `probes`
- * nearest groups.  Ties between centroids or between groups go to the lower number.  nearest[i] is
- * 0 when no centroid has a distance to the row.  groups may be NULL.  Needs up to about 16 MB, or
- * as much as 1,024 rows at the largest dimensions need.  Returns HY_INVALID (also when rows are not
- * on the host), HY_NOMEM, HY_CANCELLED, or HY_OK.
+ * hy_assign: set nearest[i] to the nearest centroid of row i among the centroids of the row's
+ * `probes` nearest groups.  Ties between centroids or between groups go to the lower number.
+ * nearest[i] is 0 when no centroid has a distance to the row.  groups may be NULL.  Needs up to
+ * about 16 MB of memory, or at the largest dimensions as much as 1,024 rows.  Returns HY_INVALID
+ * (also when rows are not on the host), HY_NOMEM, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups,
                           const HyAllocator *allocator, int32_t *nearest, const HyCancel *cancel);

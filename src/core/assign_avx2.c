@@ -1,6 +1,6 @@
 /*
  * assign_avx2.c
- *		Tiles of 6 rows by 16 centroids in 256-bit registers, two of them one after the other.
+ *		Tiles of 6 rows by 16 centroids in 256-bit registers: two halves of a tile of 12 rows.
  */
 #include "core/assign_tile.h"
 

@@ -17,8 +17,8 @@
 #endif
 
 /*
- * Each iteration takes one element: it multiplies the broadcast rows by one or two registers of 16
- * centroids.
+ * Each iteration processes one element of every vector.  It broadcasts the element of each row, and
+ * multiplies it by one or two registers of 16 centroids.
  */
 #define DOT_PRODUCTS(name, row_count, panel_count)                                                 \
 	TARGET static void name(const float *rows, const float *panels, int dims, float *out)          \

@@ -33,7 +33,7 @@ hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups 
 	return HY_OK;
 }
 
-/* shaped: whether the shape is valid, wherever the matrix lies. */
+/* shaped: test whether the shape is valid.  The matrix may lie on the host or on a device. */
 static bool
 shaped(const HyMatrix *matrix, int32_t dims)
 {

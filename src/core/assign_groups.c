@@ -1,6 +1,6 @@
 /*
  * assign_groups.c
- *		Assignment to many centroids: each row is compared only with those of its nearest groups.
+ *		Assignment to many centroids: a row is compared only with the centroids of its nearest groups.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,10 @@ value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32
 static void choose_groups(Assignment *assignment, int64_t chunk, int32_t row, const float *low,
                           const float *high);
 
-/* Finds the groups of each row, then compares each group's centroids with its rows. */
+/*
+ * Finds the groups of each row.  Then compares the centroids of each group with the rows that have
+ * this group.
+ */
 HyStatus
 hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
 {
@@ -30,7 +33,7 @@ hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
 		int rows = count - i < ROWS ? count - i : ROWS;
 		int r;
 
-		/* normally all centers fit in one block */
+		/* Normally all centers fit in one block. */
 		for (block = 0; block < number; block += assignment->block)
 		{
 			int n = number - block < assignment->block ? number - block : assignment->block;
@@ -61,7 +64,9 @@ hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
 	return status;
 }
 
-/* value_centers: bound the values of a block's centers for some rows. */
+/*
+ * value_centers: compute bounds of the values of a block's centers, for `count` rows of the chunk.
+ */
 static void
 value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32_t block, int n)
 {
@@ -102,9 +107,10 @@ value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32
 }
 
 /*
- * choose_groups: choose the groups whose centers are nearest to a row, by bounds where these
- * decide.  If fewer than `probes` centers have a distance, the remaining entries are the group
- * behind the last, which is never examined.
+ * choose_groups: choose the groups whose centers are nearest to a row.  Canonical distances are
+ * computed only if the bounds do not decide.  If fewer than `probes` centers have a distance, the
+ * remaining entries are set to the number of groups.  No group has that number, so these entries
+ * are never examined.
  */
 static void
 choose_groups(Assignment *assignment, int64_t chunk, int32_t row, const float *low,

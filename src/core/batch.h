@@ -25,13 +25,13 @@ typedef enum HyMetric
 {
 	HY_METRIC_L2 = 0, /* Euclidean distance */
 	HY_METRIC_IP,     /* negative inner product, so that smaller is nearer */
-	HY_METRIC_COSINE, /* 1 - cosine similarity; NaN if hy_has_cosine is false for either */
+	HY_METRIC_COSINE, /* 1 - cosine similarity; NaN if hy_has_cosine is false for either vector */
 	HY_METRIC_L1      /* taxicab distance */
 } HyMetric;
 
 #define HY_METRIC_COUNT (HY_METRIC_L1 + 1)
 
-/* HyBuffer: device memory, opaque to all but the backend that allocated it. */
+/* HyBuffer: device memory.  Only the backend that allocated it knows its structure. */
 typedef struct HyBuffer HyBuffer;
 
 typedef struct HyMatrix
@@ -43,14 +43,14 @@ typedef struct HyMatrix
 	const void *data;   /* host address of row 0; NULL when the rows are on a device */
 	HyBuffer *buffer;   /* device buffer that holds the rows, or NULL */
 	size_t offset;      /* bytes into buffer */
-	const float *norms; /* canonical fp32 sum of squares per row, on the host; NULL: unknown */
+	const float *norms; /* canonical fp32 sum of squares per row, on the host; NULL if unknown */
 } HyMatrix;
 
 /* HyNeighbor: one result of a nearest-neighbor search. */
 typedef struct HyNeighbor
 {
 	double distance;
-	int64_t row; /* row of the target matrix, from 0 */
+	int64_t row; /* row number in the target matrix, from 0 */
 } HyNeighbor;
 
 /* hy_dtype_size: bytes per element. */

@@ -27,8 +27,9 @@ typedef struct HyBitKernels
 extern const HyBitKernels *hy_bit_kernels(void);
 
 /*
- * hy_bit_kernels_at: the kernels for one level, or NULL when the level is not available here.
- * AVX-512 uses VPOPCNTDQ; on a processor without it, AVX-512 uses the AVX2 kernels.
+ * hy_bit_kernels_at: the kernels for one level, or NULL when the level is not available here.  The
+ * AVX-512 level uses VPOPCNTDQ.  On a processor without VPOPCNTDQ, this level uses the AVX2
+ * kernels.
  */
 extern const HyBitKernels *hy_bit_kernels_at(HySimd level);
 

@@ -19,7 +19,7 @@
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 
 typedef __m256i HyReg;
-typedef __m256i HyCount; /* of 64 bits */
+typedef __m256i HyCount; /* 64-bit counts */
 
 PRIMITIVE uint64_t
 count_word(uint64_t word)
@@ -57,7 +57,7 @@ count_zero(void)
 	return _mm256_setzero_si256();
 }
 
-/* count_bytes: number of bits set in each byte, at most 8. */
+/* count_bytes: count the bits set in each byte, at most 8. */
 PRIMITIVE __m256i
 count_bytes(__m256i r)
 {

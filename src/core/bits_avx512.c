@@ -3,7 +3,7 @@
  *		Counting bits in 512-bit registers, with the VPOPCNTDQ instruction.
  *
  * HY_SIMD_HEADER may name a header that emulates the intrinsics, so that the tests can run this
- * very file on a processor without them.
+ * file on a processor that lacks the instructions.
  */
 #include "core/bits_levels.h"
 
@@ -24,7 +24,7 @@
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 
 typedef __m512i HyReg;
-typedef __m512i HyCount; /* of 64 bits */
+typedef __m512i HyCount; /* 64-bit counts */
 
 PRIMITIVE uint64_t
 count_word(uint64_t word)
@@ -68,7 +68,10 @@ count_one(__m512i count, __m512i r)
 	return _mm512_add_epi64(count, _mm512_popcnt_epi64(r));
 }
 
-/* Adds as a tree: only one of the four additions waits for the previous sum. */
+/*
+ * count_four: add the four registers' counts as a tree.  Only one of the four additions waits for
+ * the previous sum.
+ */
 PRIMITIVE __m512i
 count_four(__m512i count, __m512i r, __m512i s, __m512i t, __m512i u)
 {

@@ -50,8 +50,8 @@ word_op(BitOp op, uint64_t a, uint64_t b)
 }
 
 /*
- * count_one_pair, count_four_pairs: combine the registers of a and b at p and q, and count the
- * bits.
+ * count_one_pair, count_four_pairs: combine the registers of a, loaded at p, with those of b,
+ * loaded at q, and count the bits set in the results.
  */
 HY_INLINE HyCount
 count_one_pair(BitOp op, HyCount count, const uint8_t *p, const uint8_t *q)
@@ -70,8 +70,8 @@ count_four_pairs(BitOp op, HyCount count, const uint8_t *p, const uint8_t *q)
 
 /*
  * count_bits: set out[0] to the count for the first operation.  If `two` is set, set out[1] to the
- * count for the second operation, in the same pass.  Callers pass both operations and `two` as
- * constants.
+ * count for the second operation, in the same pass over memory.  Callers pass both operations and
+ * `two` as constants.
  */
 HY_INLINE void
 count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t *b, size_t bytes,
@@ -88,8 +88,8 @@ count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t 
 		size_t line;
 
 		/*
-		 * Counting leaves load slots free.  Prefetch what follows in memory, whether or not it
-		 * belongs to this string.
+		 * Counting does not use all load slots.  Use the free ones to prefetch the memory that
+		 * follows, whether or not it belongs to this string.
 		 */
 		for (line = 0; line < 4 * HY_REG_BYTES; line += 64)
 			__builtin_prefetch(b + i + HY_AHEAD + line);

@@ -15,8 +15,9 @@ typedef uint64_t HyReg;
 typedef uint64_t HyCount;
 
 /*
- * Adds neighboring fields of 1, 2 and 4 bits, then all bytes by a multiplication.  Without a
- * popcount instruction, a compiler's popcount is a function call and a table.
+ * count_word: add neighboring fields of 1, 2 and 4 bits, and then add all bytes by one
+ * multiplication.  Without a popcount instruction, a compiler's popcount is a function call and a
+ * table.
  */
 PRIMITIVE uint64_t
 count_word(uint64_t word)

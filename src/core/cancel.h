@@ -2,8 +2,8 @@
  * cancel.h
  *		Cancellation of long-running loops in pure code.
  *
- * A loop polls about once per millisecond of work.  When it sees true, it releases what it holds
- * and returns HY_CANCELLED.  The server side then runs CHECK_FOR_INTERRUPTS().
+ * A loop polls about once per millisecond of work.  When the poll returns true, the loop releases
+ * its resources and returns HY_CANCELLED.  The server side then runs CHECK_FOR_INTERRUPTS().
  */
 #ifndef HY_CANCEL_H
 #define HY_CANCEL_H
@@ -17,7 +17,7 @@ typedef struct HyCancel
 	void *arg;
 } HyCancel;
 
-/* hy_cancelled: whether to stop.  A NULL cancel is never cancelled. */
+/* hy_cancelled: test whether the caller must stop.  A NULL cancel never requests a stop. */
 static inline bool
 hy_cancelled(const HyCancel *cancel)
 {

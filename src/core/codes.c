@@ -3,8 +3,8 @@
  *		Codes of rows, tables of queries, and the choice of kernels.
  *
  * Indexes store the codes and factors.  The kernels sum in fp64, in eight lanes (element i in lane
- * i mod 8).  The lanes fold as a tree here, and the factors are computed in plain C, so every
- * machine writes the same bytes.
+ * i mod 8).  The lanes are folded as a tree in this file, and the factors are computed in plain C.
+ * Every machine therefore writes the same bytes.
  */
 #include "core/codes.h"
 
@@ -21,8 +21,8 @@
 _Static_assert(sizeof(HyCodeFactors) == 12 * HY_CODE_ROWS, "indexes store them");
 
 /*
- * EARLY_LEAST: fewest early tables for which a check pays before twice as many others are looked
- * up.
+ * EARLY_LEAST: minimum number of early tables.  With fewer, the early check costs more than it
+ * saves by skipping the other two thirds of the tables.
  */
 #define EARLY_LEAST 64
 
@@ -149,7 +149,7 @@ hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t
 	most = kernels->widest(rotated, count);
 	if (!(most > FLT_MIN * HY_CODE_ENTRY) || !isfinite(most))
 	{
-		/* tables without information, and a slack that covers their error */
+		/* Use tables without information, and a slack that covers their error. */
 		memset(tables, 0, hy_code_tables_size(padded));
 		query->slack = isfinite(most) ? most * (float) count : INFINITY;
 		return;
@@ -158,7 +158,7 @@ hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t
 	for (i = 0; i < 16; i++)
 		loss += (double) losses[i];
 	query->scale = most / HY_CODE_ENTRY;
-	/* over all codes the mean of <s,q'> is 0 */
+	/* The mean of <s,q'> over all codes is 0. */
 	query->offset = (float) (-(double) query->scale * (double) entries / 16.0);
 	query->slack = (float) ((double) query->scale * sqrt(loss / 16.0));
 	begin_early(query, rotated);
@@ -190,7 +190,10 @@ begin_early(HyCodeQuery *query, const float *rotated)
 	query->early_count = first;
 	query->early_scale = (float) (query->scale * part);
 	query->early_offset = (float) (-(double) query->early_scale * entries / 16.0);
-	/* The first tables hold 1 / part of slack^2, and scaling by part multiplies it by part^2. */
+	/*
+	 * The first tables contribute 1 / part of slack^2.  Scaling their sum by part multiplies this
+	 * contribution by part^2.
+	 */
 	query->early_slack = (float) sqrt(part * query->slack * query->slack + error);
 }
 
@@ -260,7 +263,7 @@ hy_code_bounds(const HyCodeQuery *query, const uint32_t *sums, const HyCodeFacto
 	return hy_code_kernels()->bounds(&bounds, sums, factors, estimate, lower);
 }
 
-/* bounds_of: the bounds from all tables. */
+/* bounds_of: compute the bounds that use all tables. */
 static void
 bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeBounds *bounds)
 {
@@ -272,8 +275,8 @@ bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeBounds *bo
 }
 
 /*
- * early_of: the early bounds, and how many tables they use.  With all tables, blocks are never
- * abandoned early.
+ * early_of: compute the early bounds and the number of tables that they use.  If this is the number
+ * of all tables, no block is abandoned early.
  */
 static void
 early_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeEarly *early)
@@ -289,7 +292,10 @@ early_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeEarly *earl
 	allow(limits->reach, query->early_slack, limits->early, &early->bounds);
 }
 
-/* allow: allow for eps standard deviations of both errors combined. */
+/*
+ * allow: set the slack and margin of the bounds, to allow for eps standard deviations of both
+ * errors combined.
+ */
 static void
 allow(float reach, float slack, float eps, HyCodeBounds *bounds)
 {
@@ -299,7 +305,7 @@ allow(float reach, float slack, float eps, HyCodeBounds *bounds)
 
 	bounds->slack = eps * slack;
 	bounds->margin = eps * reach;
-	/* otherwise the angle is undefined, and not needed */
+	/* In all other cases the angle t is undefined, and it is not needed. */
 	if (both > 0.0 && isfinite(both))
 	{
 		double by = eps / both;

@@ -5,10 +5,10 @@
  * The method is RaBitQ (J. Gao and C. Long, arXiv 2405.12497; with more bits arXiv 2409.09913).  A
  * row x belongs to a list with centroid c.  All vectors are taken relative to one root, which is
  * fixed for an index, and are rotated (rotation.h): r = P(x - c), c' = P(c - root), q' = P(q -
- * root), each with D padded dimensions.  The code of x is b, the signs of r (1: not negative).  The
- * vector s = b - 1/2 points roughly in the direction of r.  For any y, <r,y> is estimated by |r|^2
- * <s,y> / <s,r>.  Because P is random, the error of this estimate is approximately normal, with
- * mean 0 and a standard deviation of at most
+ * root), each with D padded dimensions.  The code of x is b, the signs of r (a bit is 1 if the
+ * element is not negative).  The vector s = b - 1/2 points roughly in the direction of r.  For any
+ * y, <r,y> is estimated by |r|^2 <s,y> / <s,r>.  Because P is random, the error of this estimate is
+ * approximately normal, with mean 0 and a standard deviation of at most
  *
  *		|r| |y| sqrt((|r|^2 |s|^2 / <r,s>^2 - 1) / (D - 1)),		|s|^2 = D / 4
  *
@@ -22,7 +22,7 @@
  * The parts that depend only on the row are stored as three factors.  For every query and list
  *
  *		estimate = (add + base) + rescale * <s,q'>			base = |q - c|^2 or -<q,c>
- *		lower = estimate - e * error * |q - c|				before tables, see below
+ *		lower = estimate - e * error * |q - c|				without the tables' errors, see below
  *
  * e is the number of standard deviations that the caller wants to allow for.  It is not part of the
  * stored factors.  For cosine distance, normalize the vectors first; the cosine distance is then
@@ -35,11 +35,11 @@
  * and row i + 16 is in the upper half.
  *
  * Entries have seven bits, so that two of them can be added as bytes.  This saves a fifth of the
- * work compared with eight bits, for a loss of accuracy that hardly shows.  Each entry is rounded
- * by at most half a unit (`scale`).  For codes that do not depend on the query, the rounding errors
- * of the tables add up like independent errors.  Their mean is removed: the offset makes the mean
- * over all codes exact.  Their standard deviation is measured while the tables are built (`slack`,
- * the deviation of <s,q'>).  It combines in squares with the deviation of the code, and
+ * work compared with eight bits, with hardly any loss of accuracy.  Each entry is rounded by at
+ * most half a unit (`scale`).  For codes that do not depend on the query, the rounding errors of
+ * the tables add up like independent errors.  Their mean is removed: the offset makes the mean over
+ * all codes exact.  Their standard deviation is measured while the tables are built (`slack`, the
+ * deviation of <s,q'>).  This deviation and that of the code combine in squares, and
  *
  *		sqrt(a^2 + b^2) = a cos t + b sin t			tan t = b / a
  *
@@ -49,25 +49,25 @@
  *
  *		lower = estimate - e (cos t error |q - c| - sin t rescale slack)
  *
- * Where q' is as long as q' - c', b is 2 or 3% of a, which is negligible in the square.  In a tight
- * list far from the root, it grows by |q - root| / |q - c|.
+ * If q' is as long as q' - c', then b is 2 or 3% of a, which is negligible in the square.  In a
+ * tight list far from the root, b grows by a factor of |q - root| / |q - c|.
  *
- * Most blocks have no row near the query, and a third of their tables is enough to show it.  Let
- * the first F of T tables be summed, and f = T / F. Because P is random, f times that sum is <s,q'>
- * with an error of mean 0.  The error is f - 1 times the part of <s,q'> in the first tables, minus
- * the part in the rest.  The signs in both parts are as good as random, so the square of the
+ * Most blocks have no row near the query, and a third of their tables is enough to show this.  Let
+ * f = T / F, where the first F of T tables are summed.  Because P is random, f times that sum is
+ * <s,q'> with an error of mean 0.  The error is f - 1 times the part of <s,q'> in the first tables,
+ * minus the part in the rest.  The signs in both parts are practically random, so the square of the
  * deviation is
  *
  *		((f - 1)^2 |q'_first|^2 + |q'_rest|^2) / 4
  *
- * It is added to slack^2.  The bound from these tables alone (`early`) is then computed like the
- * full bound. (ADSampling, J. Gao and C. Long, arXiv 2303.09855, does the same with the dimensions
- * of vectors.)
+ * This square is added to slack^2.  The bound from the first tables only (`early`) is then computed
+ * like the full bound. (ADSampling, J. Gao and C. Long, arXiv 2303.09855, applies the same idea to
+ * the dimensions of vectors.)
  *
  * Integer sums are exact.  The fp32 operations after them are a fixed sequence without fused
  * operations.  Estimates, bounds and masks therefore have the same bits on every instruction set,
- * and on any device that follows hy_code_bounds below.  Nothing here needs more alignment than a
- * float.
+ * and on any device that computes them like hy_code_bounds below.  Nothing here needs more
+ * alignment than a float.
  */
 #ifndef HY_CODES_H
 #define HY_CODES_H
@@ -81,8 +81,8 @@
 #define HY_CODE_ROWS 32
 
 /*
- * b / a, see above, for slack = |q - c|: 2 sqrt(g / (g - 1)) with g = |r|^2 |s|^2 / <r,s>^2, which
- * is pi / 2 for a normally distributed residual.
+ * Ratio b / a (see above) for slack = |q - c|.  It is 2 sqrt(g / (g - 1)) with g = |r|^2 |s|^2 /
+ * <r,s>^2.  For a normally distributed residual, g is pi / 2.
  */
 #define HY_CODE_TYPICAL_RATIO 3.3178
 
@@ -127,10 +127,11 @@ hy_code_tables_size(int padded)
 
 /*
  * hy_code_encode: compute the bits and factors of a row.  residual is r = P(x - c), and centroid is
- * c' = P(c - root) of its list.  Both have `padded` dimensions, a multiple of HY_ROTATION_STEP.
- * For HY_METRIC_IP, `along` is <root, x - c>, which is 0 if the root is the origin; other metrics
- * ignore it.  Every metric other than HY_METRIC_IP is treated as L2.  A residual of 0 gets factors
- * of 0 (add is -along for the inner product) and therefore an exact estimate.
+ * c' = P(c - root) for the centroid of the row's list.  Both arrays have `padded` dimensions, a
+ * multiple of HY_ROTATION_STEP.  For HY_METRIC_IP, `along` is <root, x - c>, which is 0 if the root
+ * is the origin; other metrics ignore it.  Every metric other than HY_METRIC_IP is treated as L2.
+ * A residual of 0 gets factors of 0 (add is -along for the inner product) and therefore an exact
+ * estimate.
  */
 extern void hy_code_encode(HyMetric metric, const float *residual, const float *centroid,
                            int padded, double along, uint8_t *bits, HyCode *code);
@@ -143,7 +144,9 @@ extern void hy_code_put(uint8_t *block, HyCodeFactors *factors, int padded, int 
 extern void hy_code_get(const uint8_t *block, const HyCodeFactors *factors, int padded, int i,
                         uint8_t *bits, HyCode *code);
 
-/* HyCodeQuery: a query prepared for all lists.  <s,q'> is about scale * sum of entries + offset. */
+/*
+ * HyCodeQuery: a query prepared for all lists.  <s,q'> is about scale * (sum of entries) + offset.
+ */
 typedef struct HyCodeQuery
 {
 	int padded;
@@ -152,8 +155,8 @@ typedef struct HyCodeQuery
 	float slack;           /* standard deviation of the error in <s,q'> from rounding the tables */
 	const uint8_t *tables; /* owned by the caller */
 	/*
-	 * the same for the first early_count tables, a multiple of 16; 0: too few tables for an early
-	 * bound
+	 * Scale, offset and slack for the first early_count tables.  early_count is a multiple of 16, or
+	 * 0 if there are too few tables for an early bound.
 	 */
 	int early_count;
 	float early_scale;
@@ -175,7 +178,7 @@ typedef struct HyCodeLimits
 	float reach;     /* |q - c| */
 	float eps;       /* standard deviations to allow for: 1.9 .. 4 */
 	float threshold; /* in the unit of the estimates */
-	float early;     /* deviations to allow for in the early bound; 0: no early decision */
+	float early;     /* standard deviations for the early bound; 0 disables the early decision */
 } HyCodeLimits;
 
 /* HyCodeBlocks: `count` blocks of one list. */
@@ -186,7 +189,10 @@ typedef struct HyCodeBlocks
 	const HyCodeFactors *factors;
 	size_t factor_stride; /* bytes, a multiple of 4 */
 	int count;
-	/* codes that will be scored next, in the same layout, to prefetch meanwhile; or NULL */
+	/*
+	 * Codes that will be scored next, in the same layout, or NULL.  They are prefetched during
+	 * scoring.
+	 */
 	const uint8_t *next;
 } HyCodeBlocks;
 
@@ -203,7 +209,7 @@ typedef struct HyCodeBounds
 
 /*
  * HyCodeEarly: the bounds from the first `count` tables, a multiple of 16.  If count is the number
- * of all tables, there is no early decision.
+ * of all tables, no early decision is made.
  */
 typedef struct HyCodeEarly
 {
@@ -225,7 +231,7 @@ typedef struct HyCodeScorer
  * hy_code_score: compute estimate[i] and lower[i] of all rows, HY_CODE_ROWS per block.  Bit i of
  * masks[block] is set unless lower > threshold, so a row whose bound is NaN is never lost.  Unused
  * rows of a block are scored like the others; the caller knows which rows exist.  A block that is
- * abandoned early gets mask 0, and its estimate and lower come from the first tables only.
+ * abandoned early gets mask 0, and its estimates and lower bounds come from the first tables only.
  */
 extern void
 hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
@@ -235,7 +241,7 @@ hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCode
 extern void
 hy_code_scorer_init(HyCodeScorer *meeting, const HyCodeQuery *query, const HyCodeLimits *limits);
 
-/* hy_code_scorer_run: hy_code_score with a prepared HyCodeScorer. */
+/* hy_code_scorer_run: like hy_code_score, with a prepared HyCodeScorer. */
 extern void hy_code_scorer_run(const HyCodeScorer *meeting, const HyCodeBlocks *blocks,
                                float *estimate, float *lower, uint32_t *masks);
 
@@ -243,7 +249,7 @@ extern void hy_code_scorer_run(const HyCodeScorer *meeting, const HyCodeBlocks *
  * hy_code_sums, hy_code_bounds: the two halves of hy_code_score, for codes that are not contiguous.
  * hy_code_sums adds the entries of `count` tables, starting at table `first`, to sums[0 .. 31].
  * Both numbers are multiples of 16, and codes holds only these tables.  hy_code_bounds computes the
- * rest and returns the mask.
+ * estimates and bounds from the sums, and returns the mask.
  */
 extern void
 hy_code_sums(const HyCodeQuery *query, const uint8_t *codes, int first, int count, uint32_t *sums);
@@ -256,10 +262,10 @@ hy_code_bounds(const HyCodeQuery *query, const uint32_t *sums, const HyCodeFacto
 /* HyCodeSums: partial sums in fp64, where the product of two floats is exact. */
 typedef struct HyCodeSums
 {
-	double squares[HY_CODE_LANES];    /* of |r|^2 */
-	double magnitudes[HY_CODE_LANES]; /* of 2 <r,s> */
-	double signeds[HY_CODE_LANES];    /* of 2 <c',s> */
-	double products[HY_CODE_LANES];   /* of <r,c'> */
+	double squares[HY_CODE_LANES];    /* partial sums of |r|^2 */
+	double magnitudes[HY_CODE_LANES]; /* partial sums of 2 <r,s> */
+	double signeds[HY_CODE_LANES];    /* partial sums of 2 <c',s> */
+	double products[HY_CODE_LANES];   /* partial sums of <r,c'> */
 } HyCodeSums;
 
 typedef struct HyCodeKernels
@@ -267,8 +273,8 @@ typedef struct HyCodeKernels
 	HySimd level;
 
 	/*
-	 * sums[i] += the entries of row i in `count` tables, a multiple of 16; prefetches as much from
-	 * next
+	 * Adds the entries of row i in `count` tables, a multiple of 16, to sums[i].  Prefetches as
+	 * many bytes from next as it reads from codes.
 	 */
 	void (*sums)(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
 	             uint32_t *sums);
@@ -281,29 +287,33 @@ typedef struct HyCodeKernels
 	                   const HyCodeFactors *factors, float *estimate, float *lower);
 
 	/*
-	 * both at once, for a whole block with at most HY_CODE_CHUNK tables; stops after the early
-	 * tables if they give mask 0
+	 * Runs sums and bounds for a whole block with at most HY_CODE_CHUNK tables.  Stops after the
+	 * early tables if they give mask 0.
 	 */
 	uint32_t (*score)(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
 	                  const HyCodeBounds *bounds, const HyCodeEarly *early,
 	                  const HyCodeFactors *factors, float *estimate, float *lower);
 
 	/*
-	 * maximum of (|q0| + |q1|) + (|q2| + |q3|) over `count` groups of four dimensions, a multiple
-	 * of 16.  Values are compared as bits, so infinity ranks above all numbers and NaN ranks above
-	 * infinity.
+	 * Returns the maximum of (|q0| + |q1|) + (|q2| + |q3|) over `count` groups of four dimensions,
+	 * a multiple of 16.  Values are compared as bits, so infinity ranks above all numbers and NaN
+	 * ranks above infinity.
 	 */
 	float (*widest)(const float *q, int count);
 
 	/*
 	 * Builds the tables of `count` groups of four dimensions, a multiple of 16.  Entry c of a table
-	 * is the sum of those |q[i]| where bit i of c equals the sign of q[i] (1: not negative), in the
-	 * order of widest, times inverse, plus 0.5, truncated.  losses[c] += the squared rounding
-	 * error, table by table.  Returns the sum of all entries.  No product is above 127.5.
+	 * is the sum of |q[i]| over each i for which bit i of c equals the sign of q[i] (1 if not
+	 * negative).  The sum has the order of `widest`; it is multiplied by inverse, increased by 0.5,
+	 * and truncated.  Adds the squared rounding error to losses[c], table by table.  Returns the
+	 * sum of all entries.  No product is above 127.5.
 	 */
 	uint32_t (*tables)(const float *q, int count, float inverse, uint8_t *tables, float losses[16]);
 
-	/* the bits of a row and its sums, in eight lanes each (element i in lane i mod 8) */
+	/*
+	 * Computes the bits of a row and its sums.  Each sum has eight lanes (element i in lane i mod
+	 * 8).
+	 */
 	void (*encode)(const float *residual, const float *centroid, int padded, uint8_t *bits,
 	               HyCodeSums *sums);
 } HyCodeKernels;

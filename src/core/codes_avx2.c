@@ -40,9 +40,9 @@ load(const uint8_t *p)
 
 /*
  * The entries of two tables are added as bytes, and the results are accumulated as 16-bit words.  A
- * word holds an even row in its low byte and an odd row in its high byte.  Its sum is the even sum
- * plus 256 times the odd sum, modulo 2^16.  The odd sums are also accumulated separately.
- * Subtracting 256 times the odd sum at the end leaves the even sum, whatever overflowed 16 bits.
+ * word holds an even row in its low byte and an odd row in its high byte.  The sum of a word is the
+ * even sum plus 256 times the odd sum, modulo 2^16.  The odd sums are also accumulated separately.
+ * Subtracting 256 times the odd sum at the end leaves the even sum, even if a word overflowed.
  */
 TARGET static void
 code_sums(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
@@ -127,8 +127,8 @@ code_bounds(const HyCodeBounds *bounds, const uint32_t *sums, const HyCodeFactor
 }
 
 /*
- * entries_of: compute eight entries of a table from their sums.  Adds the squared rounding errors
- * to *lost.
+ * entries_of: compute eight entries of a table from the sums of their elements.  Adds the squared
+ * rounding errors to *lost.
  */
 PRIMITIVE __m256i
 entries_of(__m256 sums, __m256 inverse, __m256 *lost)
@@ -170,9 +170,9 @@ hy_code_widest_avx2(const float *q, int count)
 }
 
 /*
- * An entry contains |x| if its index bit agrees with the sign of x.  That is the larger of 0 and x
- * if the bit is set, or the larger of 0 and -x if it is not.  The two halves of a table differ in
- * the fourth bit only.
+ * An entry contains |x| if its index bit agrees with the sign of x.  The element x therefore
+ * contributes max(0, x) if the bit is set, and max(0, -x) if it is not.  The two halves of a table
+ * differ in the fourth bit only.
  */
 TARGET static uint32_t
 code_tables(const float *q, int count, float inverse, uint8_t *tables, float losses[16])
@@ -237,7 +237,7 @@ hy_code_encode_avx2(const float *residual, const float *centroid, int padded, ui
 		__m256d r1 = _mm256_cvtps_pd(_mm256_extractf128_ps(r, 1));
 
 		bits[i / HY_CODE_LANES] = (uint8_t) _mm256_movemask_ps(positive);
-		/* The products are exact, so a fused operation rounds like a product and a sum. */
+		/* The products are exact, so a fused operation rounds like a separate product and sum. */
 		square0 = _mm256_fmadd_pd(r0, r0, square0);
 		square1 = _mm256_fmadd_pd(r1, r1, square1);
 		product0 = _mm256_fmadd_pd(r0, _mm256_cvtps_pd(_mm256_castps256_ps128(c)), product0);
@@ -266,7 +266,7 @@ code_score(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int
 	int first = early->count, after = first * 16;
 	int i;
 
-	/* stored with the same width as the later loads */
+	/* These stores have the same width as the loads that follow. */
 	for (i = 0; i < HY_CODE_ROWS; i += 8)
 		_mm256_storeu_si256((__m256i *) (void *) (sums + i), _mm256_setzero_si256());
 	code_sums(tables, codes, next, first, sums);

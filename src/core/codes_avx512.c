@@ -47,7 +47,7 @@ rows_of(__m512i words, __m512i odds)
 
 /*
  * sum_chunk: sum at most HY_CODE_CHUNK tables.  As in codes_avx2.c, entries of two tables are added
- * as bytes.  A word holds the sum of an even row plus 256 times that of an odd row.
+ * as bytes.  A word holds the sum of an even row plus 256 times the sum of an odd row.
  */
 PRIMITIVE Sixteen
 sum_chunk(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count)
@@ -104,7 +104,7 @@ code_sums(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int 
 	}
 }
 
-/* bounds_of_16: the bounds of 16 rows of a block, starting at row i. */
+/* bounds_of_16: compute the bounds of 16 rows of a block, starting at row i. */
 PRIMITIVE uint32_t
 bounds_of_16(const HyCodeBounds *bounds, __m512i sums, const HyCodeFactors *factors, int i,
              float *estimate, float *lower)
@@ -158,8 +158,8 @@ code_score(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int
 }
 
 /*
- * part: |x| in those of the 16 entries whose index has the bit, or lacks it if x is negative; 0 in
- * the others.
+ * part: return |x| in each of the 16 entries whose index bit agrees with the sign of x, and 0 in
+ * the other entries.
  */
 PRIMITIVE __m512
 part(float x, __mmask16 bit)

@@ -10,7 +10,7 @@
 #include "core/codes.h"
 
 #define HY_CODE_ENTRY 127 /* largest entry of a table */
-#define HY_CODE_CHUNK 512 /* number of tables that 16 bits can always sum: 127 * 512 < 65,536 */
+#define HY_CODE_CHUNK 512 /* tables whose sum always fits in 16 bits: 127 * 512 < 65,536 */
 
 extern const HyCodeKernels hy_code_kernels_scalar;
 extern const HyCodeKernels hy_code_kernels_avx2;   /* x86-64 */
@@ -37,7 +37,7 @@ hy_code_score_block(const HyCodeKernels *level, const uint8_t *tables, const uin
 	return level->bounds(bounds, sums, factors, estimate, lower);
 }
 
-/* AVX2 functions that AVX-512 uses too, because it has no better way. */
+/* AVX2 functions that the AVX-512 level uses too, because AVX-512 offers no better way. */
 extern float hy_code_widest_avx2(const float *q, int count);
 extern void hy_code_encode_avx2(const float *residual, const float *centroid, int padded,
                                 uint8_t *bits, HyCodeSums *sums);

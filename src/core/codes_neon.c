@@ -90,7 +90,10 @@ code_bounds(const HyCodeBounds *bounds, const uint32_t *sums, const HyCodeFactor
 	return mask;
 }
 
-/* part: |x| in those of four entries whose index bit agrees with the sign of x; 0 in the others. */
+/*
+ * part: return |x| in each of the four entries whose index bit agrees with the sign of x, and 0 in
+ * the other entries.
+ */
 static inline float32x4_t
 part(float x, uint32x4_t bit)
 {
@@ -187,7 +190,9 @@ code_encode(const float *residual, const float *centroid, int padded, uint8_t *b
 			float64x2_t r1 = vcvt_high_f64_f32(r);
 
 			byte |= vaddvq_u32(vandq_u32(positive, weight)) << 2 * j;
-			/* The products are exact, so a fused operation rounds like a product and a sum. */
+			/*
+			 * The products are exact, so a fused operation rounds like a separate product and sum.
+			 */
 			square[j] = vfmaq_f64(square[j], r0, r0);
 			square[j + 1] = vfmaq_f64(square[j + 1], r1, r1);
 			product[j] = vfmaq_f64(product[j], r0, vcvt_f64_f32(vget_low_f32(c)));

@@ -100,7 +100,7 @@ hy_simd_name(HySimd level)
 	return names[level];
 }
 
-/* detected: the best level and its additional flags. */
+/* detected: return the best level and its additional flags. */
 static int
 detected(void)
 {
@@ -115,9 +115,9 @@ detected(void)
 #if defined(__x86_64__)
 
 /*
- * tiles_permitted: whether the kernel lets this process use tiles.  Once a thread has used them,
- * the state that the kernel saves for it grows by 8 kB.  Permission is requested once.  Forked
- * processes and threads inherit it.
+ * tiles_permitted: test whether the kernel lets this process use tiles.  Once a thread has used
+ * tiles, the thread state that the kernel saves grows by 8 kB.  Permission is requested once.
+ * Forked processes and threads inherit the permission.
  */
 static bool
 tiles_permitted(void)
@@ -144,7 +144,7 @@ detect(void)
 	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (ecx & LEAF1_AVX2_SET) != LEAF1_AVX2_SET)
 		return HY_SIMD_SCALAR;
 
-	/* Only legal because OSXSAVE is set. */
+	/* xgetbv is legal here because OSXSAVE is set. */
 	__asm__ volatile("xgetbv" : "=a"(xcr0_low), "=d"(xcr0_high) : "c"(0));
 	if ((xcr0_low & XCR0_YMM) != XCR0_YMM)
 		return HY_SIMD_SCALAR;

@@ -18,7 +18,10 @@ typedef enum HySimd
 
 #define HY_SIMD_COUNT (HY_SIMD_NEON + 1)
 
-/* hy_simd_available: whether the level was compiled in and the processor and kernel support it. */
+/*
+ * hy_simd_available: test whether the level was compiled in, and the processor and kernel support
+ * it.
+ */
 extern bool hy_simd_available(HySimd level);
 
 /* hy_simd_best: the widest level available. */

@@ -5,9 +5,9 @@
  * Both steps sort 16-byte records by radix, least significant digit first, and skip the digits that
  * all records share.  The first step sorts the ends of the edges, to number the nodes.  The second
  * sorts the edges by (row, column).  A radix sort takes a predictable time, needs one scratch
- * array, and can be stopped between two blocks of records.  Parallel edges are then adjacent.  Each
- * run of them is sorted by weight and summed.  One more stable pass builds the lists of outgoing
- * edges.
+ * array, and can be stopped between two blocks of records.  After the second step, parallel edges
+ * are adjacent.  Each run of parallel edges is sorted by weight and summed.  One more stable pass
+ * builds the lists of outgoing edges.
  */
 #include "core/csr.h"
 
@@ -85,9 +85,9 @@ hy_csr_bytes(int64_t edges, HyDirection direction)
 {
 	/*
 	 * n edges have at most 2n nodes.  For 'out' and 'in', memory peaks while the out lists are
-	 * filled: ids, row_start, out_start and out_weight (64n), and column, weight, out_row and a
+	 * filled: ids, row_start, out_start and out_weight (64n), plus column, weight, out_row and a
 	 * copy of the weights (16n).  For 'both', it peaks while the rows are filled: 2n records and
-	 * their scratch (64n), ids and row_start (32n), and column and weight (16n).
+	 * their scratch (64n), plus ids and row_start (32n), and column and weight (16n).
 	 */
 	uint64_t each = direction == HY_DIRECTION_BOTH ? 112 : 80;
 
@@ -201,7 +201,7 @@ hy_csr_find(const HyCsr *csr, int64_t id)
 
 /*
  * number_ends: replace the sources (or the targets) of the edges by their rank among the distinct
- * ones, and list the distinct ones in ends->ids.
+ * ids, and list the distinct ids in ends->ids.
  */
 static HyStatus
 number_ends(HyEdge *edges, int64_t count, bool targets, Record *records, Record *scratch,
@@ -306,7 +306,8 @@ fill_records(const HyEdge *edges, int64_t count, HyDirection direction, const En
 		if (stop_at(i, cancel))
 			return HY_CANCELLED;
 		/*
-		 * Bits sort in the order of the values, except for -0, which adds nothing at any position.
+		 * The bits of weights sort like their values.  The exception is -0, which adds nothing at
+		 * any position.
 		 */
 		memcpy(&bits, &edges[i].weight, sizeof(bits));
 		if (direction != HY_DIRECTION_IN)
@@ -461,7 +462,7 @@ done:
 	return status;
 }
 
-/* sum_in_lanes: the canonical sum of csr.h. */
+/* sum_in_lanes: compute the canonical sum that csr.h defines. */
 static double
 sum_in_lanes(const float *weight, int64_t count)
 {
@@ -534,7 +535,7 @@ sort_records(Record *records, Record *scratch, int64_t count, int first_digit, i
 	return HY_OK;
 }
 
-/* alloc_array: like hy_alloc_array, but an empty array is not a failure. */
+/* alloc_array: like hy_alloc_array, but an empty array does not count as a failure. */
 static void *
 alloc_array(const HyAllocator *allocator, int64_t count, size_t size)
 {

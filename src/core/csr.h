@@ -39,18 +39,18 @@ typedef struct HyCsr
 {
 	int64_t nodes;
 	int64_t edges;
-	int64_t *ids;       /* nodes; ascending */
-	int64_t *row_start; /* nodes + 1 */
-	uint32_t *column;   /* edges; the source of each entry */
-	float *weight;      /* edges */
-	double *out_weight; /* nodes; s_i = sum of the weights that leave i, canonical order */
-	int64_t *out_start; /* nodes + 1; for sparse frontiers; NULL: unknown */
-	uint32_t *out_row;  /* edges; destinations of node i, ascending, starting at out_start[i] */
+	int64_t *ids;       /* `nodes` entries, ascending */
+	int64_t *row_start; /* nodes + 1 entries */
+	uint32_t *column;   /* `edges` entries: the source of each entry */
+	float *weight;      /* `edges` entries */
+	double *out_weight; /* `nodes` entries: s_i as defined above, in canonical order */
+	int64_t *out_start; /* nodes + 1 entries, for sparse frontiers; NULL if unknown */
+	uint32_t *out_row;  /* `edges` destinations, ascending; those of i from out_start[i] */
 } HyCsr;
 
 /*
- * hy_csr_bytes: upper bound of the memory that hy_csr_build needs for this many edges, including
- * scratch.  A caller can refuse the task before it starts.
+ * hy_csr_bytes: return an upper bound of the memory that hy_csr_build needs for this many edges,
+ * including scratch memory.  A caller can use it to refuse the task before it starts.
  */
 extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
 

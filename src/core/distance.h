@@ -10,11 +10,11 @@
  *		L1				lane = fl(lane + |fl(a - b)|)
  *
  * After every 16 steps (1,024 elements) and at the end, each lane is added to an fp64 twin and
- * cleared.  This keeps the error of the sum below 5e-7 of the sum of the terms' magnitudes up to
- * 16,000 dims.  Twins fold as a tree: for h = 32, 16, 8, 4, 2, 1 twin[i] += twin[i + h].  The
- * result is rounded to fp32 once.  All later arithmetic is IEEE double on those fp32 sums.  Because
- * twins start from +0, the sign of a zero lane is lost at the flush, so a tail may be padded with
- * +0.
+ * cleared.  For up to 16,000 dims, this keeps the error of the sum below 5e-7 of the sum of the
+ * terms' magnitudes.  Twins fold as a tree: twin[i] += twin[i + h], for h = 32, 16, 8, 4, 2, 1.
+ * The result is rounded to fp32 once.  All later arithmetic is IEEE double on those fp32 sums.
+ * Because twins start from +0, the sign of a zero lane is lost at the flush, so a tail may be
+ * padded with +0.
  *
  * A sum that leaves the range of fp32 is an infinity, and so is the distance.  A sum that contains
  * infinities of both signs is NaN.  Every NaN is the positive quiet NaN without payload.
@@ -54,7 +54,10 @@ typedef struct HyKernels
 	void (*narrow_f16)(uint16_t *dst, const float *src, int n);
 } HyKernels;
 
-/* hy_kernels: the kernels in use: the widest available, unless hy_kernels_force chose others. */
+/*
+ * hy_kernels: return the kernels in use.  They are the widest available unless hy_kernels_force
+ * chose others.
+ */
 extern const HyKernels *hy_kernels(void);
 
 /* hy_kernels_at: the kernels for one level, or NULL when the level is not available here. */
@@ -72,21 +75,22 @@ extern float hy_norm_sq(HyDtype dtype, const void *vector, int dims);
 extern double hy_distance(HyMetric metric, const float *a, const float *b, int dims);
 
 /*
- * hy_distance_to: the same for b of any element type.  For a pair of halfvecs, the caller widens a
- * to fp32.
+ * hy_distance_to: like hy_distance, for b of any element type.  For a pair of halfvecs, the caller
+ * widens a to fp32.
  */
 extern double
 hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims);
 
-/* hy_cosine_to: the cosine distance when the canonical sum aa = a.a is known. */
+/* hy_cosine_to: return the cosine distance when the canonical sum aa = a.a is already known. */
 extern double hy_cosine_to(const float *a, float aa, HyDtype dtype, const void *b, int dims);
 
 /* hy_l2_squared: the canonical sum of squared differences. */
 extern double hy_l2_squared(const float *a, HyDtype dtype, const void *b, int dims);
 
 /*
- * hy_has_cosine: whether a vector with this canonical squared norm has an angle to other vectors.
- * False for a norm of 0, such as that of a zero vector, and for an infinite norm.
+ * hy_has_cosine: test whether a vector with this canonical squared norm has an angle to other
+ * vectors.  Returns false for an infinite norm and for a norm of 0, such as the norm of a zero
+ * vector.
  */
 extern bool hy_has_cosine(float norm_sq);
 
@@ -111,14 +115,17 @@ extern double hy_distance_from_sums(HyMetric metric, float sum, float aa, float 
 extern HyStatus hy_distance_matrix(HyMetric metric, const HyMatrix *queries,
                                    const HyMatrix *targets, double *out, const HyCancel *cancel);
 
-/* hy_distance_window: the same, written to out[q * stride + t], stride >= targets->rows. */
+/*
+ * hy_distance_window: like hy_distance_matrix, but writes to out[q * stride + t], stride >=
+ * targets->rows.
+ */
 extern HyStatus
 hy_distance_window(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, double *out,
                    int64_t stride, const HyCancel *cancel);
 
 /*
- * hy_half_to_float, hy_float_to_half: widen exactly; round to nearest even (to infinity from 65,520
- * on).
+ * hy_half_to_float widens exactly.  hy_float_to_half rounds to nearest even.  Magnitudes of 65,520
+ * and above become infinity.
  */
 extern float hy_half_to_float(uint16_t half);
 extern uint16_t hy_float_to_half(float value);

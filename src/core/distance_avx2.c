@@ -59,7 +59,7 @@ vec_load_half_part(const uint16_t *p, int n)
 	uint64_t words[2] = {0, 0};
 	int i;
 
-	/* There is no masked load of 16-bit elements.  The words stay in registers. */
+	/* AVX2 has no masked load of 16-bit elements.  The words stay in registers. */
 	for (i = 0; i < n; i++)
 		words[i / 4] |= (uint64_t) p[i] << (16 * (i % 4));
 	return _mm256_cvtph_ps(_mm_set_epi64x((long long) words[1], (long long) words[0]));
@@ -90,8 +90,8 @@ vec_sub(__m256 a, __m256 b)
 }
 
 /*
- * a * 1 - b is equally exact, and runs on the multiply unit instead of the unit that adds and
- * widens.
+ * vec_sub_apart: compute a - b as a * 1 - b, which is equally exact.  It runs on the multiply unit
+ * instead of the unit that adds and widens.
  */
 PRIMITIVE __m256
 vec_sub_apart(__m256 a, __m256 b)

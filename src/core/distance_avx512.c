@@ -3,7 +3,7 @@
  *		The canonical reduction in 512-bit registers: AVX-512 F, BW, VL, DQ.
  *
  * HY_SIMD_HEADER may name a header that emulates the intrinsics, so that the tests can run this
- * very file on a processor without them.
+ * file on a processor that lacks the instructions.
  */
 #include "core/distance_levels.h"
 

@@ -3,8 +3,8 @@
  *		Distances between many vectors and many others.
  *
  * Targets are divided into blocks of about HY_BLOCK_BYTES, which stay in the second-level cache
- * while all queries of a group pass over them.  Norms are computed once per query, and once per
- * target row while its block is in the cache, unless the matrix provides its own.
+ * while they are compared with all queries of a group.  Norms are computed once per query, and once
+ * per target row while its block is in the cache, unless the matrix provides its own.
  */
 #include "core/distance_blocks.h"
 
@@ -153,7 +153,7 @@ rows_a_block(const HyMatrix *targets)
 	return rows < HY_BLOCK_ROWS ? (int) rows : HY_BLOCK_ROWS;
 }
 
-/* block_of_one_query: fill distances, and also target_norms if they are needed and unknown. */
+/* block_of_one_query: fill distances.  Also fills target_norms if they are needed and unknown. */
 static void
 block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, int n,
                    bool norms_known)

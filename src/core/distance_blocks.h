@@ -7,7 +7,7 @@
 
 #include "core/distance.h"
 
-/* most rows in a block */
+/* maximum number of rows in a block */
 #define HY_BLOCK_ROWS 256
 
 /* HyBlockSink: receives the distances from one query to target rows first .. first + n - 1. */
@@ -16,13 +16,13 @@ typedef void (*HyBlockSink)(void *arg, int64_t query, int64_t first, int n,
 
 /*
  * hy_distance_blocks: pass every pair to sink exactly once.  The rows of a query come in ascending
- * order.  Shapes, cancel and status are those of hy_distance_matrix.
+ * order.  The rules for shapes, cancel and status are those of hy_distance_matrix.
  */
 extern HyStatus
 hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                    HyBlockSink sink, void *arg, const HyCancel *cancel);
 
-/* hy_shapes_agree: whether the metric, queries and targets are consistent and readable. */
+/* hy_shapes_agree: test whether the metric, queries and targets are consistent and readable. */
 extern bool hy_shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets);
 
 #endif

@@ -9,26 +9,26 @@
  *		HY_UNROLL				pragma that unrolls a loop of at most 16 iterations, or nothing
  *		HyVec, HY_WIDTH			a register of HY_WIDTH fp32 lanes
  *		HyWide, HY_WIDE_WIDTH	a register of fp64 lanes
- *		HY_PAIR_STEPS			steps that ip_norm takes together, see steps_both
+ *		HY_PAIR_STEPS			steps that ip_norm takes at once, see steps_both
  *
  *		vec_zero()				vec_load(p)		vec_load_half(p)
  *		vec_load_part(p, n)		vec_load_half_part(p, n)	n in 1 .. HY_WIDTH - 1, the rest +0
  *		vec_store(p, v)			vec_store_half(p, v), rounded to nearest even
  *		vec_add(a, b)			vec_sub(a, b)	vec_abs(a)
- *		vec_sub_apart(a, b)		same as vec_sub, for when the add unit has other work
+ *		vec_sub_apart(a, b)		same as vec_sub, for use while the add unit is busy
  *		vec_fma(a, b, c)		fl(a * b + c)
  *		wide_from(p)			HY_WIDE_WIDTH lanes in memory as fp64
  *		wide_load(p)			wide_store(p, w)	wide_add(a, b)
- *		wide_fold(w)			its lanes as a tree, h = HY_WIDE_WIDTH / 2 ... 1
+ *		wide_fold(w)			sum of its lanes, folded as a tree, h = HY_WIDE_WIDTH / 2 ... 1
  *
  * Lanes live in registers: every index into acc below is a constant once its loop is unrolled.  The
  * operation and the element type are constants too, because everything is inlined into the entry
  * points at the end.
  *
  * The twins of distance.h start from +0.  Here they start from the lanes of the first flush.  When
- * there is only one flush, they are not stored, and the fold starts from the widened lanes.  The
+ * there is only one flush, no twins are stored, and the fold starts from the widened lanes.  The
  * only visible difference is a sum of -0, which products that underflow can produce: adding +0
- * turns it into +0.  Operations that add no negative numbers do not need that addition.
+ * turns it into +0.  Operations that add no negative numbers do not need the addition of +0.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -97,7 +97,7 @@ accumulate(SumOp op, HyDtype dtype, HyVec acc, HyVec a, HyVec b)
 
 /*
  * store_lanes: store the lanes to memory, where wide_from reads them.  Extracting lanes from
- * registers is slower.  KEEP_STORED keeps the compiler from doing that instead.
+ * registers is slower.  KEEP_STORED prevents the compiler from extracting them anyway.
  */
 HY_INLINE void
 store_lanes(float *lanes, const HyVec *acc)
@@ -110,7 +110,7 @@ store_lanes(float *lanes, const HyVec *acc)
 	KEEP_STORED(lanes);
 }
 
-/* flush: add the lanes to their twins, or initialize the twins when first is set. */
+/* flush: add the lanes to their twins, or initialize the twins if `first` is set. */
 HY_INLINE void
 flush(bool first, double *twin, const HyVec *acc)
 {
@@ -160,8 +160,8 @@ fold(SumOp op, const double *twin, const HyVec *acc)
 
 /*
  * fetch_ahead: prefetch the elements of b that a later step of HY_LANES elements will need, from
- * this row or the next one in memory.  For halves only: for floats, loads are already the
- * bottleneck.
+ * this row or the next one in memory.  Only halves are prefetched.  For floats, loads are already
+ * the bottleneck.
  */
 HY_INLINE void
 fetch_ahead(HyDtype dtype, const void *b, int i)
@@ -175,7 +175,7 @@ fetch_ahead(HyDtype dtype, const void *b, int i)
 		__builtin_prefetch((const char *) row_from(dtype, b, i) + HY_AHEAD + line);
 }
 
-/* steps: n whole steps of HY_LANES elements. */
+/* steps: add n whole steps of HY_LANES elements each to the lanes. */
 HY_INLINE void
 steps(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 {
@@ -192,7 +192,10 @@ steps(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 	}
 }
 
-/* tail: the last elements, fewer than HY_LANES.  Lanes without an element would have added +0. */
+/*
+ * tail: add the last elements, fewer than HY_LANES.  Lanes without an element stay unchanged, as if
+ * +0 were added.
+ */
 HY_INLINE void
 tail(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 {
@@ -222,7 +225,7 @@ clear(HyVec *acc)
 		acc[j] = vec_zero();
 }
 
-/* flush_block: HY_BLOCK elements, flushed to their twins. */
+/* flush_block: add HY_BLOCK elements to lanes, and flush the lanes to their twins. */
 HY_INLINE void
 flush_block(SumOp op, HyDtype dtype, bool first, double *twin, const float *a, const void *b)
 {
@@ -234,7 +237,7 @@ flush_block(SumOp op, HyDtype dtype, bool first, double *twin, const float *a, c
 }
 
 /*
- * end_pair: at most HY_BLOCK final elements, and the fold.  twin is NULL when there are no earlier
+ * end_pair: add at most HY_BLOCK final elements, and fold.  twin is NULL if there are no earlier
  * blocks.
  */
 HY_INLINE float
@@ -275,11 +278,11 @@ add_both(HyDtype dtype, HyVec *ip, HyVec *norm, int j, const float *a, const voi
 }
 
 /*
- * steps_both: n elements, a multiple of together * HY_LANES.
+ * steps_both: add n elements to both sums.  n is a multiple of together * HY_LANES.
  *
  * One pass over the row serves both sums, to save memory bandwidth.  Two sums may need one register
- * more than there is, so one of them lives in memory.  A chain of loads and stores is slow.
- * Therefore that register is loaded and stored only once per `together` steps.
+ * more than the processor has, so one of them is kept in memory.  A chain of loads and stores is
+ * slow.  Therefore that register is loaded and stored only once per `together` steps.
  */
 HY_INLINE void
 steps_both(HyDtype dtype, int together, HyVec *ip, HyVec *norm, const float *a, const void *b,
@@ -304,7 +307,7 @@ steps_both(HyDtype dtype, int together, HyVec *ip, HyVec *norm, const float *a, 
 	}
 }
 
-/* block_ip_norm: both sums, in registers, over at most HY_BLOCK elements. */
+/* block_ip_norm: compute both sums, in registers, over at most HY_BLOCK elements. */
 HY_INLINE void
 block_ip_norm(HyDtype dtype, HyVec *ip, HyVec *norm, const float *a, const void *b, int dims)
 {
@@ -332,7 +335,7 @@ block_ip_norm(HyDtype dtype, HyVec *ip, HyVec *norm, const float *a, const void 
 	}
 }
 
-/* end_ip_norm: at most HY_BLOCK final elements, and the fold. */
+/* end_ip_norm: add at most HY_BLOCK final elements to both sums, and fold. */
 HY_INLINE void
 end_ip_norm(HyDtype dtype, const double *twin_ip, const double *twin_norm, const float *a,
             const void *b, int dims, float out[2])
@@ -345,7 +348,10 @@ end_ip_norm(HyDtype dtype, const double *twin_ip, const double *twin_norm, const
 	out[1] = fold(SUM_NORM, twin_norm, norm);
 }
 
-/* flush_block_ip_norm: HY_BLOCK elements, flushed to the twins of both sums. */
+/*
+ * flush_block_ip_norm: add HY_BLOCK elements to the lanes of both sums, and flush the lanes to
+ * their twins.
+ */
 HY_INLINE void
 flush_block_ip_norm(HyDtype dtype, bool first, double *twin_ip, double *twin_norm, const float *a,
                     const void *b)

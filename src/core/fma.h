@@ -2,7 +2,7 @@
  * fma.h
  *		fl(a * b + c) with one rounding, on every machine.
  *
- * Where the compiler cannot use a fused multiply-add instruction, the result is computed in double
+ * If the compiler cannot use a fused multiply-add instruction, the result is computed in double
  * arithmetic.  The product of two floats is exact in double.  The sum is rounded to odd, which
  * preserves the information that the second rounding, to float, needs (S. Boldo and G. Melquiond,
  * "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
@@ -45,11 +45,13 @@ hy_fma(float a, float b, float c)
 	memcpy(&sum_bits, &sum, sizeof(sum));
 	memcpy(&error_bits, &error, sizeof(error));
 
-	/* False for the NaN that results from an infinite sum. */
+	/* The comparison is false for the NaN error of an infinite sum. */
 	inexact = fabs(error) > 0.0;
 	away = 1 - 2 * ((sum_bits ^ error_bits) >> 63);
 
-	/* An inexact even sum moves to its odd neighbor on the side of the exact value. */
+	/*
+	 * If the sum is inexact and even, move it to the odd neighbor on the side of the exact value.
+	 */
 	sum_bits += away * (inexact & ~sum_bits & 1);
 	memcpy(&sum, &sum_bits, sizeof(sum));
 	return (float) sum;

@@ -2,8 +2,8 @@
  * half.c
  *		Conversion between IEEE binary16 and binary32.
  *
- * The bits are those of F16C and Advanced SIMD: NaN is quieted and keeps its upper payload, and
- * subnormals are exact.
+ * Results have the same bits as those of F16C and Advanced SIMD: NaN is quieted and keeps its upper
+ * payload, and subnormals are exact.
  */
 #include "core/distance.h"
 
@@ -57,7 +57,7 @@ hy_float_to_half(float value)
 		rest = magnitude & 0x1fffu;
 		halfway = 0x1000u;
 	}
-	else if (magnitude >= 0x33000000u) /* 2^-25: may round to the least subnormal */
+	else if (magnitude >= 0x33000000u) /* 2^-25: may round to the smallest subnormal */
 	{
 		uint32_t fraction = (magnitude & 0x007fffffu) | 0x00800000u;
 		uint32_t shift = 126 - (magnitude >> 23); /* 14 .. 24 */

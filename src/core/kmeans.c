@@ -16,7 +16,7 @@
 
 #define POLL 256 /* distance computations, or rows added, between two polls */
 
-/* Counters of the random numbers.  Each use has its own range. */
+/* Start values for the counters of random numbers.  Each use has its own range. */
 #define DRAW_POOL ((uint64_t) 1 << 40)
 #define DRAW_SEED ((uint64_t) 2 << 40)
 #define DRAW_REFILL ((uint64_t) 3 << 40)
@@ -29,13 +29,13 @@ typedef struct Clustering
 	double *sums;
 	int64_t *counts;
 	int32_t *nearest;
-	double *distances; /* of some rows, as weights for drawing one */
+	double *distances; /* squared distances of rows, used as weights for drawing a row */
 	uint64_t refills;
 } Clustering;
 
 typedef struct Preference
 {
-	double difference; /* below 0: nearer to centroid 0 */
+	double difference; /* negative: nearer to centroid 0 */
 	int64_t row;
 } Preference;
 
@@ -96,8 +96,8 @@ hy_kmeans(const HyKmeans *task, float *centroids, int32_t *nearest, int64_t *cou
 }
 
 /*
- * seed_centroids: k-means++ over a pool of rows.  Finds fewer than k if the pool has fewer distinct
- * rows.
+ * seed_centroids: choose the first centroids by k-means++ from a pool of rows.  Finds fewer than k
+ * if the pool has fewer distinct rows.
  */
 static HyStatus
 seed_centroids(Clustering *clustering)
@@ -110,7 +110,7 @@ seed_centroids(Clustering *clustering)
 	int64_t first;
 	int32_t c;
 
-	/* one in `step` rows, starting from a random one */
+	/* The pool is every step-th row, from a random start. */
 	step = rows->rows > pool ? rows->rows / pool : 1;
 	first = (int64_t) (hy_random(task->seed, DRAW_POOL) % (uint64_t) step);
 	pool = (rows->rows - first + step - 1) / step;
@@ -291,7 +291,10 @@ refill(Clustering *clustering, int32_t empty, int32_t largest)
 				: 0.0;
 	}
 	drawn = draw(clustering->distances, rows->rows, hy_random_unit(task->seed, counter));
-	/* none if all rows of the cluster are identical: there is nothing to split off */
+	/*
+	 * No row is drawn if all rows of the cluster are identical.  Then there is nothing to split
+	 * off.
+	 */
 	if (drawn >= 0)
 		memcpy(clustering->values + (size_t) empty * dims, hy_matrix_row(rows, drawn),
 		       dims * sizeof(float));
@@ -304,7 +307,7 @@ static void
 leave_out_empty(Clustering *clustering, int32_t *found)
 {
 	size_t dims = (size_t) clustering->centroids.dims;
-	int32_t *places = (int32_t *) (void *) clustering->sums; /* no longer needed */
+	int32_t *places = (int32_t *) (void *) clustering->sums; /* the sums are no longer needed */
 	int32_t kept = 0;
 	int32_t c;
 	int64_t i;
@@ -368,7 +371,7 @@ hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAlloc
 		{
 			double difference = squares[i] - squares[n + i];
 
-			/* NaN, from two infinities, becomes 0 */
+			/* The difference of two infinities is NaN, and becomes 0. */
 			preferences[i].difference = difference == difference ? difference : 0.0;
 			preferences[i].row = i;
 		}
@@ -399,8 +402,8 @@ hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAlloc
 }
 
 /*
- * split_seeds: pick a row, and another drawn by its squared distance.  Both are the same if all
- * rows are identical.
+ * split_seeds: pick a random row, and draw a second row with a probability proportional to its
+ * squared distance from the first.  Both are the same if all rows are identical.
  */
 static HyStatus
 split_seeds(const HyMatrix *rows, uint64_t seed, double *squares, const HyCancel *cancel,
@@ -420,8 +423,9 @@ split_seeds(const HyMatrix *rows, uint64_t seed, double *squares, const HyCancel
 }
 
 /*
- * cut: number of sorted rows that go to centroid 0.  These are the rows nearer to it, plus as many
- * of the equidistant rows as make the halves equal.  Each side gets at least its share.
+ * cut: return the number of sorted rows that go to centroid 0.  These are the rows nearer to
+ * centroid 0, and as many equidistant rows as are needed to make the halves equal.  Each side gets
+ * at least its share.
  */
 static int64_t
 cut(const Preference *preferences, int64_t count, double share)
@@ -480,8 +484,8 @@ draw(const double *weights, int64_t count, double where)
 }
 
 /*
- * square_to: set squares[i] to the squared distance of row first + i * step from center.  With
- * `least`, keep the smaller of the new and the current value.
+ * square_to: set squares[i] to the squared distance of row first + i * step from center.  If
+ * `least` is set, keep the current value where it is smaller.
  */
 static HyStatus
 square_to(const HyMatrix *rows, int64_t first, int64_t step, int64_t count, const float *center,

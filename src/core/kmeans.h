@@ -2,17 +2,17 @@
  * kmeans.h
  *		k-means clustering, for building the lists of an index and for splitting one list in two.
  *
- * Lloyd's iterations over fp32 rows with Euclidean distance.  Everything is a function of the rows,
- * their order and the seed: distances are canonical (distance.h), ties go to the lower centroid,
- * and means are fp64 sums in row order, rounded once.  The centroids therefore have the same bits
- * on every machine, and with every assignment function that returns the same assignments as
- * hy_kmeans_assign.
+ * The algorithm is Lloyd's iteration over fp32 rows with Euclidean distance.  The result is a
+ * function of the rows, their order and the seed: distances are canonical (distance.h), ties go to
+ * the lower centroid, and means are fp64 sums in row order, rounded once.  The centroids therefore
+ * have the same bits on every machine, and with every assignment function that returns the same
+ * assignments as hy_kmeans_assign.
  *
  * Seeds are drawn by k-means++ (D. Arthur and S. Vassilvitskii, 2007) from an evenly spaced sample
- * of HY_KMEANS_POOL times k rows.  A larger sample would cost more than the iterations, and gain
- * nothing that the iterations do not achieve anyway.  A centroid without rows moves to a row of the
- * largest cluster, drawn with a probability proportional to its squared distance.  Clusters that
- * are still empty at the end are left out.
+ * of HY_KMEANS_POOL times k rows.  A larger sample would cost more than the iterations, and would
+ * gain nothing beyond what the iterations achieve anyway.  A centroid without rows moves to a row
+ * of the largest cluster.  The row is drawn with a probability proportional to its squared distance
+ * from that cluster's centroid.  Clusters that are still empty at the end are left out.
  */
 #ifndef HY_KMEANS_H
 #define HY_KMEANS_H
@@ -29,8 +29,8 @@
 
 /*
  * HyKmeansAssign: set nearest[i] to the centroid nearest to row i by the canonical Euclidean
- * distance.  Ties go to the lower centroid; 0 if no centroid has a distance.  Any failure ends the
- * clustering.
+ * distance.  Ties go to the lower centroid.  nearest[i] is 0 if no centroid has a distance.  Any
+ * failure ends the clustering.
  */
 typedef HyStatus (*HyKmeansAssign)(void *arg, const HyMatrix *rows, const HyMatrix *centroids,
                                    int32_t *nearest);
@@ -39,21 +39,22 @@ typedef struct HyKmeans
 {
 	const HyMatrix *rows; /* fp32, on the host */
 	int32_t k;            /* 1 or more; may exceed the number of rows */
-	int iterations;       /* most iterations; 0: keep the seeds */
+	int iterations;       /* maximum number of iterations; 0 keeps the seeds */
 	uint64_t seed;
-	HyKmeansAssign assign; /* NULL: hy_kmeans_assign on this CPU */
+	HyKmeansAssign assign; /* NULL selects hy_kmeans_assign on this CPU */
 	void *assign_arg;
 	const HyAllocator *allocator;
 	const HyCancel *cancel;
 } HyKmeans;
 
 /*
- * hy_kmeans: compute centroids[0 .. *found - 1], of rows->dims floats each, and the nearest of them
- * for each row.  centroids has room for k.  nearest and counts (k entries: rows of each cluster)
- * may be NULL.  *found is 1 .. k.  It is less than k only if there are fewer distinct rows or a
- * cluster stayed empty.  Returns HY_INVALID for no rows, k < 1 or rows that are not fp32 on the
- * host; HY_NOMEM, HY_CANCELLED, or the status of assign.  Besides what assign needs, allocates 8
- * bytes per centroid element and per cluster, and 8 bytes per row, or 12 if nearest is NULL.
+ * hy_kmeans: compute centroids[0 .. *found - 1], of rows->dims floats each, and the nearest
+ * centroid of each row.  `centroids` has space for k.  `nearest` and `counts` may be NULL.  counts
+ * has k entries, the number of rows of each cluster.  *found is 1 .. k.  It is less than k only if
+ * there are fewer distinct rows or a cluster stayed empty.  Returns HY_INVALID for no rows, for k <
+ * 1, or for rows that are not fp32 on the host; HY_NOMEM, HY_CANCELLED, or the status of assign.
+ * In addition to the memory that assign needs, allocates 8 bytes per centroid element, 8 bytes per
+ * cluster, and 8 bytes per row (12 if nearest is NULL).
  */
 extern HyStatus hy_kmeans(const HyKmeans *task, float *centroids, int32_t *nearest, int64_t *counts,
                           int32_t *found);
@@ -86,10 +87,10 @@ extern void hy_kmeans_add_on_grid(double *sums, const float *row, int dims, doub
 /*
  * hy_kmeans_split: split the rows into two halves around two centroids.  side[i] is 0 or 1.  Each
  * side gets at least `share` (0 .. 0.5) of the rows, rounded down, and at least one row.  To
- * enforce this, each iteration moves the rows with the smallest difference between their two
- * distances to the smaller side.  The centroids are therefore the means of the rows on their sides.
- * Identical rows are split into equal halves.  Returns HY_INVALID for fewer than two rows or for
- * rows that are not fp32 on the host; HY_NOMEM, HY_CANCELLED.
+ * enforce this, each iteration moves rows to the smaller side, beginning with the smallest
+ * difference between a row's two distances.  The centroids are therefore the means of the rows on
+ * their sides.  Identical rows are split into equal halves.  Returns HY_INVALID for fewer than two
+ * rows or for rows that are not fp32 on the host; HY_NOMEM, HY_CANCELLED.
  */
 extern HyStatus
 hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAllocator *allocator,

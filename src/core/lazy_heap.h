@@ -3,12 +3,12 @@
  *		Taking the smallest of many items, most of which are never taken.
  *
  * One array holds a heap (min_heap.h) of the items up to a pivot, followed by the waiting items in
- * order of arrival.  Only the least key of the waiting items is known.  When the heap is empty, and
- * only then, some of the waiting items are moved into it.  When the heap is crowded, the pivot is
- * lowered and most of the heap joins the waiting items.  An item that is never taken thus costs
- * little more than storing it. (Compare the near and far buckets of delta-stepping: U. Meyer and P.
- * Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003.  Here pivots come from
- * samples.)
+ * order of arrival.  Only the smallest key of the waiting items is known.  When the heap is empty,
+ * and only then, some of the waiting items are moved into it.  When the heap is crowded, the pivot
+ * is lowered and most of the heap joins the waiting items.  An item that is never taken thus costs
+ * little more than storing it.  (Compare the near and far buckets of delta-stepping: U. Meyer and
+ * P. Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003.  Here pivots come
+ * from samples.)
  */
 #ifndef HY_LAZY_HEAP_H
 #define HY_LAZY_HEAP_H
@@ -17,12 +17,12 @@
 
 #include "core/min_heap.h"
 
-#define HY_LAZY_FEW 64    /* fewest items moved into the heap, and items left in a crowded heap */
+#define HY_LAZY_FEW 64    /* minimum items moved into the heap, and items left in a crowded heap */
 #define HY_LAZY_CROWD 4   /* factor by which a heap grows before it is crowded */
 #define HY_LAZY_SHARE 8   /* one in this many waiting items is moved into the heap */
 #define HY_LAZY_SAMPLE 64 /* sampled keys from which the pivot is chosen */
 
-/* HyLazyHeap: the array belongs to the caller, who ensures that there is room. */
+/* HyLazyHeap: the array belongs to the caller, who must ensure that its capacity suffices. */
 typedef struct HyLazyHeap
 {
 	HyHeapItem *items;
@@ -30,7 +30,7 @@ typedef struct HyLazyHeap
 	int count;   /* all items */
 	int crowd;   /* heap size at which some items leave the heap */
 	float pivot; /* largest key allowed in the heap; never NaN */
-	float least; /* least key of the waiting items */
+	float least; /* smallest key of the waiting items */
 } HyLazyHeap;
 
 /* hy_lazy_clear: make the heap empty. */
@@ -44,7 +44,7 @@ hy_lazy_clear(HyLazyHeap *order)
 	order->least = INFINITY;
 }
 
-/* hy_lazy_least: key of the next item; infinite when there is none. */
+/* hy_lazy_least: return the key of the next item; infinite if there is none. */
 static inline float
 hy_lazy_least(const HyLazyHeap *order)
 {
@@ -52,8 +52,8 @@ hy_lazy_least(const HyLazyHeap *order)
 }
 
 /*
- * hy_lazy_pivot: a key such that about `few` of the items are at or below it, estimated from a
- * sample.  few < count.
+ * hy_lazy_pivot: return a key such that about `few` of the items have a key up to it.  The key is
+ * estimated from a sample.  `few` is less than count.
  */
 static inline float
 hy_lazy_pivot(const HyHeapItem *items, int count, int few)
@@ -71,7 +71,7 @@ hy_lazy_pivot(const HyHeapItem *items, int count, int few)
 }
 
 /*
- * hy_lazy_part: partition the first `count` items, which are not counted as waiting.  Those up to
+ * hy_lazy_part: partition the first `count` items, which are not counted as waiting.  Items up to
  * the pivot become the heap, and the rest join the waiting items.
  */
 static inline void
@@ -100,7 +100,7 @@ hy_lazy_part(HyLazyHeap *order, int count, float pivot)
 	order->least = least;
 }
 
-/* hy_lazy_add: add an item.  There must be room for it, and its key must not be NaN. */
+/* hy_lazy_add: add an item.  The array must have space for it, and its key must not be NaN. */
 static inline void
 hy_lazy_add(HyLazyHeap *order, float key, int32_t which)
 {
@@ -119,7 +119,7 @@ hy_lazy_add(HyLazyHeap *order, float key, int32_t which)
 		hy_lazy_part(order, order->near, hy_lazy_pivot(order->items, order->near, HY_LAZY_FEW));
 }
 
-/* hy_lazy_sift: fill the empty heap with the least of the waiting items. */
+/* hy_lazy_sift: fill the empty heap with the smallest of the waiting items. */
 static inline void
 hy_lazy_sift(HyLazyHeap *order)
 {
@@ -135,7 +135,7 @@ hy_lazy_sift(HyLazyHeap *order)
 	hy_lazy_part(order, order->count, pivot);
 }
 
-/* hy_lazy_take: remove the least item.  There must be one. */
+/* hy_lazy_take: remove and return the smallest item.  There must be at least one item. */
 static inline HyHeapItem
 hy_lazy_take(HyLazyHeap *order)
 {
@@ -144,7 +144,7 @@ hy_lazy_take(HyLazyHeap *order)
 	if (order->near == 0)
 		hy_lazy_sift(order);
 	taken = hy_heap_take(order->items, &order->near);
-	/* close the gap behind the heap */
+	/* Fill the gap after the heap with the last item. */
 	order->items[order->near] = order->items[--order->count];
 	return taken;
 }

@@ -33,7 +33,7 @@ place_of(HyLookAhead *ahead, uintptr_t at)
 
 /*
  * learn: update the prediction of a section.  A single exception, such as a gap between pages, does
- * not replace it.
+ * not replace the prediction.
  */
 static void
 learn(HyPlace *from, intptr_t step)

@@ -2,13 +2,13 @@
  * look_ahead.h
  *		Predicts the address of the next value, so that it can be prefetched.
  *
- * A scan delivers values one by one.  Each value lies some kilobytes from the last, often on
- * another memory page, where the hardware prefetcher has to start anew.  Half of the time of a
+ * A scan delivers values one by one.  Each value lies some kilobytes from the previous one, often
+ * on another memory page, where the hardware prefetcher has to start anew.  Half of the time of a
  * distance computation is spent waiting for its row.  But the addresses follow a pattern: rows of
  * one size lie at the same offsets in each page of a table, and pages are often adjacent in the
  * buffers.  HyLookAhead records the distance from each such offset to the next value.  Once a
- * recorded distance has proved right, HyLookAhead uses it to predict the next address.  Where there
- * is no pattern, it predicts nothing.
+ * recorded distance has proved right, HyLookAhead uses it to predict the next address.  If there is
+ * no pattern, it predicts nothing.
  *
  * It only compares and adds addresses.  A predicted address may be wrong or invalid.  Use it only
  * with hy_fetch, which reads nothing.
@@ -27,11 +27,11 @@
 /* HyPlace: prediction for a value that starts in one section of a page. */
 typedef struct HyPlace
 {
-	intptr_t step; /* distance to the next value; 0: none recorded yet */
-	int sure;      /* 0 .. 3: confirmations of step less contradictions */
+	intptr_t step; /* distance to the next value; 0 if none is recorded yet */
+	int sure;      /* 0 .. 3: confirmations of step minus contradictions */
 } HyPlace;
 
-/* HyLookAhead: must be all zero before the first value. */
+/* HyLookAhead: the structure must be all zeros before the first value. */
 typedef struct HyLookAhead
 {
 	uintptr_t last;
@@ -40,7 +40,7 @@ typedef struct HyLookAhead
 
 /*
  * hy_look_ahead: record that value is in use now, and return the expected address of the next
- * value, or 0.  Using the same address again changes nothing and returns 0.
+ * value, or 0 if unknown.  Using the same address again changes nothing and returns 0.
  */
 extern uintptr_t hy_look_ahead(HyLookAhead *ahead, const void *value);
 

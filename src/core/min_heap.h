@@ -2,7 +2,7 @@
  * min_heap.h
  *		A binary min-heap of keys and numbers.
  *
- * It suits cases where only some of the items are taken.  Building the heap takes linear time.
+ * It is meant for callers that take only some of the items.  Building the heap takes linear time.
  * Sorting all items would cost more than the rest of a search.
  */
 #ifndef HY_MIN_HEAP_H
@@ -49,10 +49,10 @@ hy_heap_make(HyHeapItem *items, int count)
 }
 
 /*
- * hy_heap_take: remove the least item of a heap that is not empty.  The gap moves down to the
- * bottom along the smaller children, which needs no unpredictable branch.  The last item, which
- * usually belongs there, then moves up to its place (R. Floyd's method; I. Wegener, "Bottom-up
- * heapsort", 1993).
+ * hy_heap_take: remove and return the smallest item of a heap that is not empty.  The gap moves
+ * down to the bottom along the smaller children, which needs no unpredictable branch.  The last
+ * item of the array then fills the gap and moves up to its place, which is usually near the bottom
+ * (R. Floyd's method; I. Wegener, "Bottom-up heapsort", 1993).
  */
 static inline HyHeapItem
 hy_heap_take(HyHeapItem *items, int *count)
@@ -81,7 +81,7 @@ hy_heap_take(HyHeapItem *items, int *count)
 	return least;
 }
 
-/* hy_heap_add: add an item.  There must be room for it. */
+/* hy_heap_add: add an item.  The array must have space for it. */
 static inline void
 hy_heap_add(HyHeapItem *items, int *count, float key, int32_t which)
 {

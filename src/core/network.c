@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The loops do nothing else, so compilers can vectorize them. */
+/* These loops only swap bytes, so compilers can vectorize them. */
 void
 hy_network_order(size_t width, void *to, const void *from, int32_t n)
 {

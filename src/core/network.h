@@ -17,8 +17,8 @@
 extern void hy_network_order(size_t width, void *to, const void *from, int32_t n);
 
 /*
- * hy_first_not_finite: index of the first of n elements that is NaN or infinite, judged by its
- * exponent, or n if there is none.
+ * hy_first_not_finite: return the index of the first of n elements that is NaN or infinite, or n if
+ * all are finite.  Only the exponents are examined.
  */
 extern int32_t hy_first_not_finite(HyDtype dtype, const void *elements, int32_t n);
 

@@ -2,15 +2,15 @@
  * number_text.c
  *		The text form of one vector element.
  *
- * Most elements are decimals that 19 digits and a power of ten up to 22 describe well enough.  The
- * power is an exact double, and so are digits up to 2^53.  One multiplication or division then
- * gives the correctly rounded double d (W. D. Clinger, "How to read floating point numbers
- * accurately", 1990).  With more digits, rounding them first and dropping those after the 19th
- * moves d by less than two units in its last place.
+ * Most elements are decimals that an integer of up to 19 digits and a power of ten with an exponent
+ * up to 22 describe well enough.  The power is an exact double, and so is an integer up to 2^53.
+ * One multiplication or division then gives the correctly rounded double d (W. D. Clinger, "How to
+ * read floating point numbers accurately", 1990).  A larger integer is rounded first, and digits
+ * after the 19th are dropped.  This changes d by less than two units in its last place.
  *
- * Rounding d once more, to float, is correct unless the midpoint between two floats may lie between
- * d and the exact value: every such midpoint is a double, and rounding is monotonic.  Numbers near
- * a midpoint, and everything that is not a plain decimal, are left to strtof.
+ * Rounding d once more, to float, is correct unless a midpoint between two floats may lie between d
+ * and the exact value.  Every such midpoint is a double, and rounding is monotonic.  Numbers near a
+ * midpoint, and everything that is not a plain decimal, are left to strtof.
  *
  * strtof obeys LC_NUMERIC, which PostgreSQL keeps at C.
  */
@@ -89,7 +89,7 @@ parse_decimal(const char *text, float *value, const char **end)
 	if (count == 0)
 		return false;
 	power = -(int) places;
-	/* With more digits, leading zeros aside, the number may have overflowed. */
+	/* More than MAX_DIGITS digits, not counting leading zeros, may have overflowed `digits`. */
 	if (count > MAX_DIGITS)
 	{
 		for (first = begin; *first == '0' || *first == '.'; first++)
@@ -125,8 +125,8 @@ parse_decimal(const char *text, float *value, const char **end)
 }
 
 /*
- * first_digits: the first MAX_DIGITS digits, leading zeros aside.  *power becomes the power of the
- * last of them.
+ * first_digits: return the first MAX_DIGITS digits after the leading zeros.  Sets *power to the
+ * power of ten of the last digit returned.
  */
 static uint64_t
 first_digits(const char *p, const char *end, int *power)
@@ -154,8 +154,8 @@ first_digits(const char *p, const char *end, int *power)
 
 /*
  * round_decimal: compute digits * 10^power as a float.  Returns false if this method cannot prove
- * the result correct.  error is the error bound of the double in units of its last place, 0 if both
- * factors are exact.
+ * the result correct.  error bounds the error of the double, in units of its last place.  It is 0
+ * if both factors are exact.
  */
 static bool
 round_decimal(uint64_t digits, int power, uint32_t error, bool negative, float *value)
@@ -174,7 +174,7 @@ round_decimal(uint64_t digits, int power, uint32_t error, bool negative, float *
 	else
 		d *= powers[power];
 
-	/* Zero, or more than 1e-22: never a subnormal float. */
+	/* d is zero or at least 1e-22, so it never becomes a subnormal float. */
 	memcpy(&bits, &d, sizeof(bits));
 	if (d >= 0x1p127 || ((uint32_t) bits & (2 * MIDDLE - 1)) - (MIDDLE - error) <= 2 * error)
 		return false;

@@ -29,7 +29,7 @@ typedef enum HyTextError
  */
 extern HyTextError hy_number_parse(const char *text, float *value, const char **end);
 
-/* hy_is_space: whether strtof skips the character in the C locale. */
+/* hy_is_space: test whether strtof skips the character in the C locale. */
 static inline bool
 hy_is_space(char c)
 {
@@ -42,7 +42,7 @@ hy_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* hy_skip_spaces: the first character from p on that is not a space. */
+/* hy_skip_spaces: return the first character at or after p that is not a space. */
 static inline const char *
 hy_skip_spaces(const char *p)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define POLL_NODES 65536 /* between two polls of the caller's cancel */
+#define POLL_NODES 65536 /* nodes between two polls of the caller's cancel */
 #define POLL_EDGES ((int64_t) 1 << 22)
 
 static const int64_t least[HY_PACKED_LISTS] = {1, HY_PACKED_SHORT + 1, HY_PACKED_LONG + 1};
@@ -211,7 +211,10 @@ take_memory(HyPackedGraph *packed, const HyAllocator *allocator)
 	return packed->row != NULL;
 }
 
-/* list_rows: fill the lists of rows, whose sizes are known by now, and the work of their blocks. */
+/*
+ * list_rows: fill the lists of rows and the work of their blocks.  The sizes of the lists must be
+ * known.
+ */
 static HyStatus
 list_rows(const HyCsr *graph, const HyCancel *cancel, HyPackedGraph *packed)
 {
@@ -242,7 +245,7 @@ list_rows(const HyCsr *graph, const HyCancel *cancel, HyPackedGraph *packed)
 	return HY_OK;
 }
 
-/* blocks_of: number of blocks for this many rows.  A long row is a block of its own. */
+/* blocks_of: return the number of blocks for this many rows.  A long row is a block of its own. */
 static int64_t
 blocks_of(int64_t rows, int list)
 {

@@ -8,7 +8,7 @@
  * similar cost.
  *
  * The layout depends only on the numbers of nodes and edges, so its size is known before anything
- * is packed.  If some nodes have no entries, the end stays unused.
+ * is packed.  If some nodes have no entries, the end of the memory stays unused.
  */
 #ifndef HY_PACKED_GRAPH_H
 #define HY_PACKED_GRAPH_H
@@ -22,8 +22,8 @@
 #include "core/status.h"
 
 #define HY_PACKED_ALIGN 256
-#define HY_PACKED_SHORT 8   /* most entries of a row in the first list */
-#define HY_PACKED_LONG 1024 /* in the second list; rows of the third list have more */
+#define HY_PACKED_SHORT 8   /* maximum entries of a row in the first list */
+#define HY_PACKED_LONG 1024 /* same for the second list; rows of the third list have more */
 #define HY_PACKED_LISTS 3
 
 /*
@@ -37,10 +37,10 @@
 
 typedef enum HyPackedPart
 {
-	HY_PACKED_COLUMN = 0, /* edges uint32_t */
-	HY_PACKED_WEIGHT,     /* edges float */
-	HY_PACKED_GAIN,       /* nodes double: hy_spread_gain */
-	HY_PACKED_ROWS        /* HyPackedRow, at most nodes */
+	HY_PACKED_COLUMN = 0, /* a uint32_t per edge */
+	HY_PACKED_WEIGHT,     /* a float per edge */
+	HY_PACKED_GAIN,       /* a double per node: hy_spread_gain */
+	HY_PACKED_ROWS        /* a HyPackedRow per row with entries, at most one per node */
 } HyPackedPart;
 
 #define HY_PACKED_PARTS (HY_PACKED_ROWS + 1)
@@ -66,17 +66,17 @@ typedef struct HyPackedGraph
 	int64_t nodes;
 	int64_t edges;
 	int64_t rows[HY_PACKED_LISTS];   /* rows of each list */
-	HyPackedRow *row;                /* all rows: the last part */
-	uint64_t *work[HY_PACKED_LISTS]; /* cost, in entries, of all blocks before each; last: of all */
+	HyPackedRow *row;                /* all rows; this is the last part */
+	uint64_t *work[HY_PACKED_LISTS]; /* [b]: total cost, in entries, of blocks before b */
 } HyPackedGraph;
 
 /* hy_packed_layout: the layout for these numbers of nodes and edges, both below 2^32. */
 extern HyPackedLayout hy_packed_layout(int64_t nodes, int64_t edges);
 
-/* hy_packed_list: the list (0, 1 or 2) of a row with this many entries, at least one. */
+/* hy_packed_list: return the list (0, 1 or 2) for a row with this many entries, at least one. */
 extern int hy_packed_list(int64_t entries);
 
-/* hy_packed_blocks: number of blocks in a list. */
+/* hy_packed_blocks: return the number of blocks in a list. */
 extern int64_t hy_packed_blocks(const HyPackedGraph *packed, int list);
 
 /*
@@ -89,14 +89,16 @@ extern HyStatus hy_packed_graph_make(const HyCsr *graph, const HyAllocator *allo
                                      const HyCancel *cancel, HyPackedGraph *packed);
 extern void hy_packed_graph_free(HyPackedGraph *packed, const HyAllocator *allocator);
 
-/* hy_packed_graph_part: the host address of a part's contents, and their size in bytes. */
+/*
+ * hy_packed_graph_part: return the host address of a part's contents, and set *bytes to their size.
+ */
 extern const void *hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph,
                                         const double *gain, HyPackedPart part, uint64_t *bytes);
 
 /*
- * hy_packed_graph_in: whether every part fits within this many bytes, according to the graph's own
- * numbers.  hy_packed_graph_bytes: most host memory needed for a graph with these numbers of nodes
- * and edges.
+ * hy_packed_graph_in: test whether every part fits within this many bytes, according to the graph's
+ * own numbers.  hy_packed_graph_bytes: return the maximum host memory needed for a graph with these
+ * numbers of nodes and edges.
  */
 extern bool hy_packed_graph_in(const HyPackedGraph *packed, uint64_t bytes);
 extern uint64_t hy_packed_graph_bytes(int64_t nodes, int64_t edges);

@@ -2,10 +2,10 @@
  * prefilter.c
  *		The search of prefilter.h: panels of queries against blocks of targets.
  *
- * A block of targets is rounded once and stays in the second-level cache while all queries of a
- * group pass over it, one panel at a time.  Rows whose bound reaches a query's threshold become
- * candidates.  Their canonical distances are computed before the next block.  The best bound comes
- * first, so that the threshold soon excludes the rest.
+ * A block of targets is rounded once and stays in the second-level cache while it is compared with
+ * all queries of a group, one panel at a time.  Rows whose bound reaches a query's threshold become
+ * candidates.  Their canonical distances are computed before the next block.  The candidate with
+ * the best bound is examined first, so that the threshold soon excludes the rest.
  */
 #include "core/prefilter.h"
 
@@ -23,11 +23,13 @@
 #define GROUP_BYTES (8 * 1024 * 1024)
 #define MIDDLE_ROWS 256
 #define POLL_ELEMENTS (4 << 20)
-#define SETTLED_ELEMENTS 8 /* tile elements per element of a canonical distance, in equal time */
+#define SETTLED_ELEMENTS 8 /* tile elements that take as long as one canonical element */
 
 /*
- * Costs in units of a canonical distance (bench/filter.sh): rounding a target or a query, one
- * product, and examining a row that was among the k nearest of the rows before it.
+ * Costs in units of a canonical distance (bench/filter.sh).  QUERY_PRICE is the cost of rounding a
+ * query, and target_price is the cost of rounding a target.  PRODUCT_PRICE is the cost of one
+ * product.  CANDIDATE_PRICE is the cost of examining a row that was among the k nearest of the rows
+ * before it.
  */
 #define QUERY_PRICE 25.0
 #define PRODUCT_PRICE 0.15
@@ -38,18 +40,19 @@ static const double target_price[HY_METRIC_COUNT] = {
 	[HY_METRIC_L2] = 6.5, [HY_METRIC_IP] = 4.5, [HY_METRIC_COSINE] = 3.5};
 
 /*
- * Error bounds of canonical sums and of the arithmetic in the test, relative to the product of the
- * lengths, or to squared lengths where those are subtracted.
+ * Error bounds of canonical sums and of the arithmetic in the test.  SUM_SLACK is relative to the
+ * product of the lengths.  SQUARE_SLACK is relative to squared lengths, for tests that subtract
+ * them.
  */
 #define SUM_SLACK 4e-6
 #define SQUARE_SLACK 4e-6
 #define ROUND_UP 1.00001
 
-/* Candidate: a row whose bound reached the threshold when it was tested. */
+/* Candidate: a row whose bound reached the threshold at the time of the test. */
 typedef struct Candidate
 {
 	float bound;
-	int32_t row; /* row of the block */
+	int32_t row; /* row number within the block */
 } Candidate;
 
 typedef struct Search
@@ -63,22 +66,22 @@ typedef struct Search
 	int32_t *counts;
 	const HyPairKernels *pair;
 	const HyTileKernels *tiles;
-	int group; /* queries rounded at a time, in whole panels */
-	int block; /* targets per block, in whole panels */
+	int group; /* queries rounded at a time, a multiple of the panel width */
+	int block; /* targets per block, a multiple of the panel width */
 
 	float *middle;
 	HyPrefilterRows *query;
-	float *weight;    /* per query of the group: w of prefilter.h */
+	float *weight;    /* w of prefilter.h, for each query of the group */
 	float *threshold; /* t of prefilter.h */
-	double longest;   /* largest |q| / s of the group */
-	double roughest;  /* largest |q - q~| / s */
+	double longest;   /* largest |q| / s in the group */
+	double roughest;  /* largest |q - q~| / s in the group */
 
 	HyPrefilterRows *target;
-	float *factor; /* per target of the block: f, u, v */
+	float *factor; /* f, u and v of prefilter.h, for each target of the block */
 	float *reach;
 	float *shift;
 
-	float *dots;      /* of a tile */
+	float *dots;      /* products of one tile */
 	Candidate *found; /* a list of `block` candidates per query of a panel */
 	int *found_count;
 } Search;
@@ -113,9 +116,9 @@ hy_prefilter_allowed(void)
 }
 
 /*
- * Take the rows in any order.  The n-th row is among the k nearest so far with a probability of k /
- * n.  In the first block, 2 k rows, all rows may be candidates.  Among the others, k ln(targets / 2
- * k) are.
+ * hy_prefilter_pays: estimate and compare the costs.  If the rows come in random order, the n-th
+ * row is among the k nearest so far with a probability of k / n.  In the first block, of 2 k rows,
+ * all rows may be candidates.  Of the remaining rows, about k ln(targets / 2 k) are candidates.
  */
 bool
 hy_prefilter_pays(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k)
@@ -185,7 +188,7 @@ hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *ta
 	{
 		HyTopK topk = {out + q * k, k, counts[q]};
 
-		/* sorting many entries takes long */
+		/* Poll for each query, because sorting many entries takes long. */
 		if (hy_cancelled(cancel))
 			return HY_CANCELLED;
 		hy_topk_sort(&topk);
@@ -278,8 +281,9 @@ end(Search *search, const HyAllocator *allocator)
 }
 
 /*
- * first_block: rows of the first block, enough to know k distances.  Until then, every row is a
- * candidate.  Doubling the blocks afterwards keeps the lists of candidates short.
+ * first_block: return the number of rows in the first block, which suffices for k distances.  Every
+ * row of this block is a candidate.  The next blocks double in size, which keeps the lists of
+ * candidates short.
  */
 static int
 first_block(const Search *search)
@@ -292,7 +296,8 @@ first_block(const Search *search)
 
 /*
  * find_middle: compute the mean of an evenly spaced sample of the targets.  Any point would do.
- * The nearer it is to all targets, the shorter the vectors, and the tighter the bounds.
+ * The nearer the point is to all targets, the shorter the vectors relative to it, and the tighter
+ * the bounds.
  */
 static void
 find_middle(Search *search)
@@ -378,7 +383,7 @@ set_threshold(Search *search, int64_t query, int i)
 		    (2 * scale);
 	/*
 	 * Keep an infinity as it is.  If the k-th best distance is -infinity, rows at that distance
-	 * still count, and the first of them win.
+	 * still count, and the first of these rows win.
 	 */
 	search->threshold[i] = isinf(t) ? (float) t : (float) (t - fabs(t) * 1e-6);
 }
@@ -449,8 +454,8 @@ search_block(Search *search, int64_t group, int queries, int64_t first, int n, i
 }
 
 /*
- * propose: collect the candidates of a panel: rows of the block, of which n exist, that reach the
- * threshold of a query.
+ * propose: collect the candidates for each query of a panel.  A candidate is a row of the block
+ * whose bound reaches the query's threshold.  The block has n rows.
  */
 static void
 propose(Search *search, int panel, int queries, int n)
@@ -505,7 +510,9 @@ settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, in
 	HyTopK topk = {search->out + query * search->k, search->k, search->counts[query]};
 	int hole;
 
-	/* A heap, because few of many candidates are taken before the threshold excludes the rest. */
+	/*
+	 * Use a heap, because few of many candidates are taken before the threshold excludes the rest.
+	 */
 	for (hole = n / 2 - 1; hole >= 0; hole--)
 		sift_down(found, n, hole);
 	while (n > 0 && found[0].bound >= search->threshold[i])

@@ -3,8 +3,8 @@
  *		Nearest rows for many queries at once: rounded products propose candidates, and canonical
  *		distances decide.
  *
- * Queries and targets are rounded to integers (tile.h), which multiply at a multiple of the rate
- * of fp32.  With x~ for the rounded x, the Cauchy-Schwarz inequality gives
+ * Queries and targets are rounded to integers (tile.h).  Integer products are several times as fast
+ * as fp32 products.  With x~ for the rounded x, the Cauchy-Schwarz inequality gives
  *
  *		|<q, x> - <q~, x~>| <= |q| |x - x~| + |x~| |q - q~|
  *
@@ -15,17 +15,17 @@
  *
  * In units of a query's scale s, a row can be nearer than d only if
  *
- *		f D + u + v w >= t		D: product of the integers
+ *		f D + u + v w >= t		where D is the product of the integers
  *
  *		inner product	f = scale of x					t = -d / s
  *		cosine			f = scale of x / |x|			t = (1 - d) |q| / s
  *		L2				f = scale of x - c				t = (|q - c|^2 - d^2) / 2 s
  *						v = -|x - c|^2 / 2, w = 1 / s	(c: the center of some targets)
  *
- * u, the reach of a row, is the error bound above in the same units.  It uses the largest values of
+ * The reach u of a row is the error bound above in the same units.  It uses the largest values of
  * |q| / s and |q - q~| / s among the queries of a group.  These are about equal for most queries,
- * because the scale is set by the length.  u also covers the errors of the canonical sums and of the
- * fp32 arithmetic in the test itself.
+ * because the scale is set by the length.  u also covers the errors of the canonical sums and of
+ * the fp32 arithmetic in the test itself.
  */
 #ifndef HY_PREFILTER_H
 #define HY_PREFILTER_H
@@ -42,18 +42,18 @@ extern void hy_prefilter_allow(bool allowed);
 extern bool hy_prefilter_allowed(void);
 
 /*
- * hy_prefilter_pays: whether the prefilter is allowed and saves time.  It does not for L1, for
- * fewer than about five queries, for few targets (with k = 10 and 16 queries, fewer than 128 to
- * 256), or when k is a large part of the targets.
+ * hy_prefilter_pays: test whether the prefilter is allowed and saves time.  It saves no time for
+ * L1, for fewer than about five queries, for few targets (with k = 10 and 16 queries, fewer than
+ * 128 to 256), or when k is a large part of the targets.
  */
 extern bool
 hy_prefilter_pays(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);
 
 /*
- * hy_prefilter_search: like hy_topk_search, for any shape, but not for L1 (HY_UNSUPPORTED).  limits
- * has queries->rows entries or is NULL.  Rows farther than their query's limit may be missing from
- * the result.  Needs up to about 16 MB, plus memory that grows with k.  Returns HY_INVALID,
- * HY_NOMEM, HY_CANCELLED, HY_UNSUPPORTED, or HY_OK.
+ * hy_prefilter_search: like hy_topk_search.  It accepts any shape, but not L1 (HY_UNSUPPORTED).
+ * limits has queries->rows entries, or is NULL.  Rows farther than their query's limit may be
+ * missing from the result.  Needs up to about 16 MB, plus memory that grows with k.  Returns
+ * HY_INVALID, HY_NOMEM, HY_CANCELLED, HY_UNSUPPORTED, or HY_OK.
  */
 extern HyStatus
 hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
@@ -61,9 +61,9 @@ hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *ta
                     int32_t *counts, const HyCancel *cancel);
 
 /*
- * hy_nearest_search: hy_topk_search by the faster method, with the same bits.  The prefilter
- * allocates its memory from allocator.  If allocator is NULL or out of memory, only the canonical
- * kernels are used.
+ * hy_nearest_search: run hy_topk_search or the prefilter, whichever is faster.  The results have
+ * the same bits.  The prefilter allocates its memory from allocator.  If allocator is NULL or out
+ * of memory, only the canonical kernels are used.
  */
 extern HyStatus hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                                   int32_t k, const double *limits, const HyAllocator *allocator,

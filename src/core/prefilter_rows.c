@@ -2,9 +2,9 @@
  * prefilter_rows.c
  *		Rounding rows for prefilter.c.
  *
- * The scale of a row is the smallest at which neither the length of the integers nor the largest of
- * them exceeds the limits of the tiles.  For most rows the length is the limit, so the scale is
- * about the same fraction of the length for all of them.
+ * The scale of a row is the smallest at which the integers respect both limits of the tiles: on the
+ * length, and on the largest element.  For most rows the length decides, so their scale is about
+ * the same fraction of the length.
  */
 #include "core/prefilter_rows.h"
 
@@ -13,11 +13,14 @@
 
 #include "core/distance.h"
 
-/* Squared lengths beyond which fp32 arithmetic on rows, scales or products may leave its range. */
+/*
+ * Range of squared lengths.  Outside this range, fp32 arithmetic on rows, scales or products may
+ * overflow or underflow.
+ */
 #define SHORTEST 1e-30f
 #define LONGEST 1e30f
 
-#define REST_MARGIN 1.02f /* above the error of HyTileKernels.quantize beyond SUM_SLACK */
+#define REST_MARGIN 1.02f /* exceeds the part of quantize's error that SUM_SLACK does not cover */
 #define ADD_STEP 16
 
 static int room_in_panels(int width, int room);
@@ -110,7 +113,7 @@ hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t fi
 	}
 }
 
-/* Works in steps of a fixed length, which the compiler can vectorize. */
+/* hy_add_scaled: work in steps of a fixed length, which the compiler can vectorize. */
 void
 hy_add_scaled(float *out, const float *a, const float *b, float scale, int n)
 {
@@ -135,7 +138,7 @@ room_in_panels(int width, int room)
 	return (room + width - 1) / width * width;
 }
 
-/* row_of: a row as fp32, relative to middle.  Valid until the next call. */
+/* row_of: return a row as fp32, relative to middle.  The result is valid until the next call. */
 static const float *
 row_of(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t row)
 {
@@ -182,7 +185,7 @@ round_row(HyPrefilterRows *rows, const float *x, int i, int16_t *whole)
 		scale = largest / tiles->largest_element;
 	memset((char *) whole + filled, 0, (size_t) rows->padded * sizeof(int16_t) - filled);
 	/*
-	 * A margin for the rounding of the inverse, so that the largest element cannot exceed the
+	 * Add a margin for the rounding of the inverse, so that the largest element cannot exceed the
 	 * range.
 	 */
 	scale *= 1 + 1e-6;

@@ -24,8 +24,8 @@ typedef enum HyPanelSide
 } HyPanelSide;
 
 /*
- * HyPrefilterRows: room for some rows.  Lengths are those of x - middle.  Under cosine they are
- * relative to |x|, so length is 1.
+ * HyPrefilterRows: storage for rounded rows.  Lengths are those of x - middle.  Under cosine,
+ * lengths are relative to |x|, so `length` is 1.
  */
 typedef struct HyPrefilterRows
 {
@@ -35,9 +35,9 @@ typedef struct HyPrefilterRows
 	int padded; /* two-byte units per row: dims, rounded up to whole runs */
 	HyPanelSide side;
 	int width;           /* vectors per panel */
-	const float *middle; /* dims elements; NULL: zero */
+	const float *middle; /* dims elements; NULL means zero */
 
-	int16_t *panels; /* of padded * width elements each */
+	int16_t *panels; /* panels of padded * width elements each */
 	HyRowKind *kind;
 	float *scale;  /* scale of the integers */
 	float *length; /* |x| */
@@ -49,8 +49,8 @@ typedef struct HyPrefilterRows
 } HyPrefilterRows;
 
 /*
- * hy_prefilter_rows_create: allocate room for `room` rows, in panels of one side.  Returns NULL
- * when out of memory.
+ * hy_prefilter_rows_create: allocate storage for up to `room` rows, in panels for one side.
+ * Returns NULL when out of memory.
  */
 extern HyPrefilterRows *
 hy_prefilter_rows_create(const HyAllocator *allocator, HyMetric metric, const HyTileKernels *tiles,
@@ -61,7 +61,7 @@ extern void hy_prefilter_rows_free(const HyAllocator *allocator, HyPrefilterRows
 
 /*
  * hy_prefilter_rows_load: load rows first .. first + n - 1 of the matrix.  n must not exceed the
- * room.
+ * allocated rows.
  */
 extern void
 hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t first, int n);
@@ -69,7 +69,7 @@ hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t fi
 /* hy_add_scaled: out = a + scale * b, n elements.  out may be a or b. */
 extern void hy_add_scaled(float *out, const float *a, const float *b, float scale, int n);
 
-/* hy_prefilter_rows_panel: the panel that starts with row i, a multiple of the width. */
+/* hy_prefilter_rows_panel: return the panel that starts with row i, a multiple of the width. */
 static inline const int16_t *
 hy_prefilter_rows_panel(const HyPrefilterRows *rows, int i)
 {

@@ -2,15 +2,15 @@
  * random.h
  *		Counter-based random numbers, the same on every machine, with direct access to each.
  *
- * The finalizer of G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number
- * generators", 2014, applied to equidistant numbers.
+ * The generator is the finalizer of G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom
+ * number generators", 2014, applied to equidistant numbers.
  */
 #ifndef HY_RANDOM_H
 #define HY_RANDOM_H
 
 #include <stdint.h>
 
-/* hy_random: 64 random bits: number `counter` of the series with this seed. */
+/* hy_random: return 64 random bits, number `counter` of the series with this seed. */
 static inline uint64_t
 hy_random(uint64_t seed, uint64_t counter)
 {
@@ -21,7 +21,7 @@ hy_random(uint64_t seed, uint64_t counter)
 	return bits ^ bits >> 31;
 }
 
-/* hy_random_unit: a number in [0, 1), a multiple of 2^-53. */
+/* hy_random_unit: return a number in [0, 1), a multiple of 2^-53. */
 static inline double
 hy_random_unit(uint64_t seed, uint64_t counter)
 {

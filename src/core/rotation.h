@@ -10,11 +10,11 @@
  * Andoni et al., "Practical and optimal LSH for angular distance", arXiv 1509.02897).
  *
  * If the padded dimensions are not a power of two, the transform covers the largest power of two
- * that fits.  It covers the first and the last such part in turn.  After every second round, one
- * butterfly step mixes the elements that are only in the first part with those that are only in the
- * last part.  With these two steps, and not one more, each coordinate gets 0.92 to 1.08 times its
- * share of every other coordinate's square, for all sizes. (A step between the halves after each
- * round would leave a sixteenth of the square of some coordinates where it was.)
+ * that fits.  Rounds alternate between the first and the last such part.  After every second round,
+ * one butterfly step mixes the elements that are only in the first part with those that are only in
+ * the last part.  With these two mixing steps, and no more, each coordinate gets 0.92 to 1.08 times
+ * its share of every other coordinate's square, for all sizes.  (With a step between the halves
+ * after each round, a sixteenth of the square of some coordinates would stay in place.)
  *
  * Lengths and inner products are preserved, up to fp32 rounding (about 1e-6 of the lengths).  A
  * transform scales before it adds, so nothing overflows unless twice the length of a vector does.
@@ -37,12 +37,12 @@
  * the error of an estimate by the square root of two.  If a vector has few dimensions, its code is
  * small compared with the vector, and its error is so large that hundreds of vectors are read to
  * find ten (128 dimensions: 240; 106 with twice as many bits; 54 with four times as many).  Such
- * vectors get HY_ROTATION_BITS bits per dimension, or HY_ROTATION_LEAST bits if that is fewer.
+ * vectors get HY_ROTATION_BITS bits per dimension, but at most HY_ROTATION_LEAST bits.
  *
- * Padded dimensions are a multiple of 64.  This is 16 tables of codes.h, which every register width
- * divides, and the smallest part of a transform.  Rounding up to it adds at most 63 dimensions,
- * while rounding up to a power of two would nearly double some codes.  Vectors of few dimensions,
- * even one, get enough dimensions for the law of large numbers.
+ * Padded dimensions are a multiple of 64.  64 dimensions are 16 tables of codes.h, a multiple of
+ * every register width, and also the smallest part of a transform.  Rounding up to a multiple of 64
+ * adds at most 63 dimensions, while rounding up to a power of two would nearly double some codes.
+ * Vectors of few dimensions, even one, get enough dimensions for the law of large numbers.
  */
 #define HY_ROTATION_STEP 64
 #define HY_ROTATION_BITS 4
@@ -50,8 +50,8 @@
 #define HY_ROTATION_ROUNDS 4
 
 /*
- * hy_rotation_padded: padded dimensions for dims, 1 .. HY_MAX_DIMS. 768 stays 768, and 16,000 stays
- * 16,000.
+ * hy_rotation_padded: return the padded dimensions for dims, 1 .. HY_MAX_DIMS.  768 stays 768, and
+ * 16,000 stays 16,000.
  */
 static inline int
 hy_rotation_padded(int dims)
@@ -87,8 +87,8 @@ extern void hy_rotation_free(HyRotation *rotation);
 extern void hy_rotation_apply(const HyRotation *rotation, const float *x, float *out);
 
 /*
- * hy_rotation_apply_at: the same on one level, for tests.  Returns false when the level is not
- * available here.
+ * hy_rotation_apply_at: like hy_rotation_apply, on a given level, for tests.  Returns false if the
+ * level is not available here.
  */
 extern bool
 hy_rotation_apply_at(HySimd level, const HyRotation *rotation, const float *x, float *out);

@@ -16,8 +16,8 @@
  *
  * A butterfly at distance h replaces x[i] and x[i + h] with their sum and their difference, for
  * each i in which bit h is not set.  A transform takes the distances 1, 2, 4, ... in turn.  The
- * order of elements within a distance does not affect the bits of the result.  Nor does doing
- * several distances while the elements are in registers.
+ * order of elements within a distance does not affect the bits of the result.  Processing several
+ * distances while the elements are in registers does not affect them either.
  */
 #include <stddef.h>
 
@@ -25,7 +25,10 @@
 #define HY_HALF_TURN 0.70710678118654752440f /* square root of 1/2 */
 #define HY_STEP_REGS (HY_ROTATION_STEP / HY_REG_FLOATS)
 
-/* butterflies: between `count` registers, at distances of 1, 2, 4, ... registers. */
+/*
+ * butterflies: apply the butterflies between `count` registers, at distances of 1, 2, 4, ...
+ * registers.
+ */
 HY_INLINE void
 butterflies(HyReg *r, int count)
 {
@@ -49,7 +52,9 @@ butterflies(HyReg *r, int count)
 	}
 }
 
-/* first_distances: apply signs and scale, and the distances below HY_ROTATION_STEP. */
+/*
+ * first_distances: apply signs and scale, and the butterflies at distances below HY_ROTATION_STEP.
+ */
 HY_INLINE void
 first_distances(float *x, const float *factors)
 {
@@ -66,7 +71,10 @@ first_distances(float *x, const float *factors)
 		reg_store(x + i * HY_REG_FLOATS, r[i]);
 }
 
-/* distances_from: the distances h, 2 h, ... below h * count.  count is a constant. */
+/*
+ * distances_from: apply the butterflies at distances h, 2 h, ... below h * count.  count is a
+ * constant.
+ */
 HY_INLINE void
 distances_from(float *x, int part, int h, int count)
 {

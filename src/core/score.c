@@ -10,9 +10,9 @@
 
 #include "core/topk.h"
 
-#define CHUNK_BYTES (256 * 1024) /* of codes scored against all queries before the next */
+#define CHUNK_BYTES (256 * 1024) /* bytes of codes scored against all queries at a time */
 #define PIECE 16                 /* blocks of a list scored before the heap is updated */
-#define POLL_BYTES (1024 * 1024) /* of codes, between two polls of cancel */
+#define POLL_BYTES (1024 * 1024) /* bytes of codes between two polls of cancel */
 
 static int32_t list_of(const HyScoreRows *rows, int32_t block);
 static void meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query,
@@ -68,7 +68,7 @@ hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k, HyNe
 	return HY_OK;
 }
 
-/* list_of: the list that contains this block. */
+/* list_of: return the list that contains this block. */
 static int32_t
 list_of(const HyScoreRows *rows, int32_t block)
 {
@@ -125,7 +125,7 @@ meet_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limit
 		blocks.factors =
 			(const HyCodeFactors *) (const void *) ((const char *) rows->factors +
 		                                            (size_t) first * rows->factor_stride);
-		/* a bound equal to the worst may still precede it by row number */
+		/* A row whose bound equals the worst kept bound may still precede it by row number. */
 		if (least->count == least->k)
 			limits->threshold = (float) least->items[0].distance;
 		hy_code_score(query, &blocks, limits, estimates, lowers, masks);

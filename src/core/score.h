@@ -3,8 +3,8 @@
  *		Candidate rows for each of many queries, from the codes of many lists.
  *
  * This is the first step of a search in all lists of an index.  Each row gets a lower bound of its
- * distance (codes.h), and each query keeps the k rows with the least bounds.  The caller then reads
- * vectors in this order, and stops when the next bound is above the distances that it has found.
+ * distance (codes.h), and each query keeps the k rows with the smallest bounds.  The caller then
+ * reads vectors in this order, and stops when the next bound is above the distances found so far.
  *
  * Bounds are those of hy_code_score, so results have the same bits on every instruction set and
  * device.  Rows are totally ordered by (bound, row), so results do not depend on how the work is
@@ -20,7 +20,7 @@
 #include "core/codes.h"
 #include "core/status.h"
 
-#define HY_SCORE_MOST 1024 /* most rows that a query keeps */
+#define HY_SCORE_MOST 1024 /* maximum number of rows that a query keeps */
 
 /*
  * HyScoreRows: blocks of codes, list by list.  Row i of block b has number b * HY_CODE_ROWS + i, no
@@ -35,7 +35,7 @@ typedef struct HyScoreRows
 	size_t code_stride; /* bytes from one block's codes to the next */
 	const HyCodeFactors *factors;
 	size_t factor_stride;  /* bytes, a multiple of 4 */
-	const uint32_t *live;  /* per block; bit i: row i is live */
+	const uint32_t *live;  /* one mask per block; bit i: row i is live */
 	int32_t first, blocks; /* range of blocks to score */
 } HyScoreRows;
 
@@ -50,7 +50,7 @@ typedef struct HyScoreQueries
 {
 	int32_t count;
 	const HyCodeQuery *query;
-	const HyScoreReach *reach; /* of query q and list l: number q * reach_stride + l */
+	const HyScoreReach *reach; /* entry q * reach_stride + l is for query q and list l */
 	int64_t reach_stride;
 	float eps; /* standard deviations to allow for */
 } HyScoreQueries;
@@ -69,7 +69,7 @@ hy_score_rows(const HyScoreRows *rows)
 extern HyStatus hy_score_check(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k);
 
 /*
- * hy_score: for each query, find the k live rows with the least lower bounds, ascending by bound
+ * hy_score: for each query, find the k live rows with the smallest lower bounds, ascending by bound
  * and row.  out holds count * k entries; those of query q start at q * k.  counts[q] is the number
  * of rows found.  Works in place and allocates nothing.  Returns HY_INVALID, HY_CANCELLED, or
  * HY_OK.

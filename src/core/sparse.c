@@ -190,7 +190,7 @@ next_pair(Merge *merge, Pair *pair)
 
 	if (i < a->count && j < b->count)
 	{
-		/* The next of two random lists is unpredictable, so this code does not branch on it. */
+		/* Which list has the next index is unpredictable, so this code does not branch on it. */
 		int32_t left = a->indices[i];
 		int32_t right = b->indices[j];
 		bool from_a = left <= right;

@@ -33,8 +33,8 @@ typedef struct Walk
 	double *y;        /* activation that arrived in the last hop; undefined outside active */
 	double *charge;   /* c_i = f_i * gain_i; 0 where node i does not fire */
 	int32_t *fired;   /* times each node has fired; NULL without refire */
-	uint64_t *active; /* bitmap: y is not 0 */
-	uint64_t *next;   /* bitmap: rows that the next hop may reach; all 0 between hops */
+	uint64_t *active; /* bitmap of nodes whose y is not 0 */
+	uint64_t *next;   /* bitmap of rows that the next hop may reach; all 0 between hops */
 	double *activation;
 	int32_t *hop;
 } Walk;
@@ -346,7 +346,7 @@ fold(double *lane)
 	return lane[0];
 }
 
-/* pull_range: compute y of rows from .. to - 1.  A row longer than a block must be alone. */
+/* pull_range: compute y of rows from .. to - 1.  A row longer than a block must be the only row. */
 static HyStatus
 pull_range(Walk *walk, int64_t from, int64_t to)
 {
@@ -375,7 +375,7 @@ pull_range(Walk *walk, int64_t from, int64_t to)
 
 /*
  * arrive: finish a pull.  Clears the charges, makes the new y active, and combines it into the
- * result.  everywhere: any row may have a new y; otherwise only those marked in next.
+ * result.  If `everywhere` is set, any row may have a new y; otherwise only rows marked in next.
  */
 static void
 arrive(Walk *walk, bool everywhere, int32_t hop)
@@ -419,7 +419,7 @@ arrive(Walk *walk, bool everywhere, int32_t hop)
 	}
 }
 
-/* active_sum: |y|_1 in canonical order.  Inactive nodes would add 0. */
+/* active_sum: return |y|_1 in canonical order.  Inactive nodes would add 0. */
 static double
 active_sum(const Walk *walk)
 {

@@ -17,13 +17,13 @@
  * order: node i adds to lane i mod 32.
  *
  * A hop is not run when no node fires, because every later y would be 0.  hops = -1 stops after the
- * first hop with |y|_1 < tolerance * |seeds|_1.  It also stops when |y|_1 is not below that of the
- * hop before, because the contraction is then lost in rounding.  Repeated seeds are added in the
- * order given.  Finite input can overflow to infinity when fan is below 1; the caller must check
- * the result for it.
+ * first hop with |y|_1 < tolerance * |seeds|_1.  It also stops when |y|_1 is not below the value of
+ * the previous hop, because the contraction is then lost in rounding.  Repeated seeds are added in
+ * the order given.  Finite input can overflow to infinity when fan is below 1; the caller must
+ * check the result for infinity.
  *
- * After J. R. Anderson, "A spreading activation theory of memory" (1983), and the power iteration
- * of personalized PageRank.
+ * The method follows J. R. Anderson, "A spreading activation theory of memory" (1983), and the
+ * power iteration of personalized PageRank.
  */
 #ifndef HY_SPREAD_H
 #define HY_SPREAD_H

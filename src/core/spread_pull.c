@@ -120,7 +120,10 @@ rows_sum_fma(const HyCsr *graph, const double *charge, int64_t from, int64_t to,
 
 #endif
 
-/* add_max, rows_max: the largest product.  The order of the products does not matter. */
+/*
+ * add_max, rows_max: keep the largest product instead of the sum.  The order of the products does
+ * not matter.
+ */
 static void
 add_max(const uint32_t *column, const float *weight, int64_t count, const double *charge,
         double *lane)

@@ -1,9 +1,9 @@
 /*
  * spread_pull.h
- *		The inner loops of activation spreading: what a row receives from its sources.
+ *		The inner loops of activation spreading, which compute what a row receives from its sources.
  *
- * charge[i] is what node i sends per unit of weight.  It may be infinite or NaN, but is never
- * negative.
+ * charge[i] is the activation that node i sends per unit of weight.  It may be infinite or NaN, but
+ * is never negative.
  */
 #ifndef HY_SPREAD_PULL_H
 #define HY_SPREAD_PULL_H
@@ -24,15 +24,15 @@ typedef struct HySpreadPull
 	/*
 	 * Adds count entries of one row to the lanes of that row.  The first entry must be at a
 	 * position that is a multiple of HY_SPREAD_LANES.  The fold of all lanes is the y of the row.
-	 * The maximum uses lane 0 alone.
+	 * The maximum uses only lane 0.
 	 */
 	void (*add)(const uint32_t *column, const float *weight, int64_t count, const double *charge,
 	            double *lane);
 } HySpreadPull;
 
 /*
- * hy_spread_pull: the implementation for combine.  fma: the processor has AVX2 and FMA.  The bits
- * are the same either way.
+ * hy_spread_pull: return the implementation for combine.  `fma` says whether the processor has AVX2
+ * and FMA.  The bits are the same either way.
  */
 extern HySpreadPull hy_spread_pull(HyCombine combine, bool fma);
 

@@ -15,7 +15,7 @@
 
 #include "core/distance.h"
 
-/* Threshold: where peaks begin, and what a normal distribution has above it. */
+/* Threshold: the begin of the peaks, and the part of a normal distribution above it. */
 typedef struct Threshold
 {
 	double begin;  /* standard deviations above the mean */
@@ -27,7 +27,7 @@ static const Threshold near_threshold = {HY_TAIL_BEGIN, 0.488, 0.115};
 static const Threshold far_threshold = {HY_TAIL_FAR, 0.283, 0.00135};
 
 #define COMPLETED 2     /* peaks of a normal distribution added to every sample */
-#define LEAST (-126.0f) /* 2 to this power is the least normal number */
+#define LEAST (-126.0f) /* 2 to this power is the smallest normal number */
 #define LOG2_E 1.44269504f
 #define LANES HY_TAIL_LANES
 
@@ -131,13 +131,13 @@ peaks_of(const float *sample, int count, float begin)
 	return peaks;
 }
 
-/* Moments: of a sample and the prior. */
+/* Moments: moments of a sample combined with the prior. */
 typedef struct Moments
 {
-	double all; /* numbers, the prior's among them */
+	double all; /* count of numbers, including those of the prior */
 	double mean;
 	double deviation;
-	double shrink; /* factor of deviations without the noise */
+	double shrink; /* factor that removes the noise from deviations */
 } Moments;
 
 LOOPS Moments
@@ -152,8 +152,8 @@ moments_of(const float *sample, int count, float noise, float prior)
 	moments.deviation = sqrt(variance);
 
 	/*
-	 * If the variance is mostly noise, the prior predicts the rest better than their difference
-	 * does.
+	 * If the variance is mostly noise, the prior predicts the variance without noise better than
+	 * the difference of variance and noise does.
 	 */
 	if (variance > 0)
 	{

@@ -33,7 +33,7 @@ typedef struct HyTail
 	float steepness;
 	float far_top;
 	float far_steepness;
-	float far_log; /* logarithm of the share beyond the far threshold: below that it says no more */
+	float far_log; /* logarithm of the share beyond the far threshold: limit of the far term */
 } HyTail;
 
 /*
@@ -57,11 +57,11 @@ typedef struct HyTailGroups
 
 /*
  * hy_tail_beyond: expected number of values below `limit`, where a value is middle - u * width.  A
- * value is below the limit if u > a = (middle - limit) / width.  Doubt increases exp(-a / m) on
- * average, by a factor of exp(doubt^2 / 2 m^2).  The estimate removes this factor, up to the factor
- * for doubt = m.  keys[i] is a minus doubt: the lower the key, the more such values a group may
- * have.  It is infinite for an unused group.  The sum is kept in HY_TAIL_LANES lanes, which are
- * then added in order, with the same bits on every machine.
+ * value is below the limit if u > a = (middle - limit) / width.  The uncertainty `doubt` increases
+ * exp(-a / m) on average, by a factor of exp(doubt^2 / 2 m^2).  The estimate removes this factor,
+ * up to the factor for doubt = m.  keys[i] is a minus doubt: the lower the key, the more such
+ * values a group may have.  It is infinite for an unused group.  The sum is kept in HY_TAIL_LANES
+ * lanes, which are then added in order, with the same bits on every machine.
  */
 extern double
 hy_tail_beyond(const HyTail *tail, const HyTailGroups *groups, float limit, float *keys);

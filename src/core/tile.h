@@ -44,18 +44,20 @@ typedef struct HyTileKernels
 	int targets;      /* vectors per panel: columns of a tile */
 	int element;      /* bytes of an element */
 	int run; /* units of a query side by side in a panel; rows are padded with 0 to whole runs */
-	double length; /* largest length of X, and largest element */
-	double largest_element;
-	double slack; /* error of a sum per dim, relative to the product of the lengths */
+	double length;          /* maximum length of X */
+	double largest_element; /* maximum magnitude of an element of X */
+	double slack;           /* error of a sum per dim, relative to the product of the lengths */
 
 	/*
-	 * called before the first and after the last of a series of dots calls, with nothing else
-	 * between; or NULL
+	 * begin is called before a series of dots calls, and end after it.  Nothing else may be called
+	 * in between.  Both may be NULL.
 	 */
 	void (*begin)(void);
 	void (*end)(void);
 
-	/* out[i * targets + j] = (float) (query i . target j); both panels have `pairs` pairs */
+	/*
+	 * Sets out[i * targets + j] to (float) (query i . target j).  Both panels have `pairs` pairs.
+	 */
 	void (*dots)(const int16_t *queries, const int16_t *targets, int pairs, float *out);
 
 	/*
@@ -79,7 +81,7 @@ typedef struct HyTileKernels
 	 */
 	float (*quantize)(const float *x, int n, float inverse, float scale, int16_t *out);
 
-	/* hy_tile_pack of `targets` rows, none missing */
+	/* like hy_tile_pack, for exactly `targets` rows */
 	void (*interleave)(const int16_t *rows, size_t stride, int length, int16_t *panel);
 } HyTileKernels;
 
@@ -99,8 +101,8 @@ extern const HyTileKernels *hy_tile_kernels_at(HySimd level);
 extern const HyTileKernels *hy_tile_kernels_nth(int n);
 
 /*
- * hy_tile_kernels_force: use these kernels, for tests and measurements.  NULL: use those of the
- * level again.
+ * hy_tile_kernels_force: use these kernels, for tests and measurements.  NULL restores the kernels
+ * of the level.
  */
 extern void hy_tile_kernels_force(const HyTileKernels *kernels);
 

@@ -87,8 +87,8 @@ end(void)
 #define MEMORY_BARRIER() __asm__ volatile("" ::: "memory")
 
 /*
- * Sums of both halves of the queries by both halves of the targets.  Each iteration takes 16 words
- * of each vector.
+ * Adds the products of both halves of the queries with both halves of the targets.  Each iteration
+ * takes 16 words of each vector.
  */
 #define ADD_PRODUCTS(PRODUCT)                                                                      \
 	do                                                                                             \

@@ -1,6 +1,6 @@
 /*
  * topk.h
- *		The k nearest, kept in a bounded max-heap ordered by (distance, row).
+ *		The k nearest rows, kept in a bounded max-heap ordered by (distance, row).
  *
  * The order is total: equal distances are ordered by ascending row.  The result therefore does not
  * depend on the order in which candidates arrive, on the batch size, or on the backend.  NaN is

@@ -64,7 +64,7 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 	if (items == 0)
 		return;
 	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
-	/* the call that ran the batch may have been flushed to the table already */
+	/* The executor may have flushed the counters to the table after the call that ran the batch. */
 	executor->share.postponed = true;
 	hy_batch_size_learn(find_size(accumulator, executor), items, ns);
 	begin_batch(accumulator, executor, bytes / (uint64_t) items);
@@ -82,7 +82,10 @@ begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_byte
 	accumulator->size = choose_size(accumulator, executor, item_bytes);
 }
 
-/* waited: read the clock; true if the batch must be flushed, else set when to read it next. */
+/*
+ * waited: read the clock.  Returns true if the batch must be flushed; otherwise sets look_at, the
+ * item count for the next reading.
+ */
 static bool
 waited(HyAccumulator *accumulator)
 {
@@ -118,7 +121,7 @@ choose_wait(const HyAccumulator *accumulator, HyExecutor *executor)
 	if (wait == 0)
 		return 0;
 	start = HY_BATCH_STARTS * forecast(&question, accumulator->least > 1 ? accumulator->least : 1);
-	/* a day counts as forever */
+	/* limit the wait to one day */
 	return start > (double) wait ? (uint64_t) (start < 86400e9 ? start : 86400e9) : wait;
 }
 
@@ -137,9 +140,9 @@ choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t ite
 }
 
 /*
- * find_size: the measurements of this kind of batch.  If two kinds share a slot, the later one
- * replaces the other.  The user's choice of a side belongs to the kind, since each side has its own
- * best size.
+ * find_size: find the measurements of this kind of batch.  If two kinds share a slot, the later one
+ * replaces the other.  The side that the user chose is a part of the kind, since each side has its
+ * own best size.
  */
 static HyBatchSize *
 find_size(const HyAccumulator *accumulator, HyExecutor *executor)
@@ -182,7 +185,7 @@ name_bits(const HyConfig *config)
 	return (hash >> 16) ^ (hash & 0xffff);
 }
 
-/* forecast: predicted time on the side that the dispatcher would choose now, trials aside. */
+/* forecast: predict the time of a batch on the side that the dispatcher would choose now without trials. */
 static double
 forecast(void *arg, int64_t items)
 {

@@ -1,15 +1,16 @@
 /*
  * attempt.c
- *		Tries a task on a device, and draws conclusions about the device from the outcome.
+ *		Tries a task on a device, and evaluates the device by the outcome.
  *
- *	NOMEM, QUOTA, BUSY, UNSUPPORTED		say nothing about its reliability
+ *	NOMEM, QUOTA, BUSY, UNSUPPORTED		do not affect the breaker
  *	TRANSIENT, TIMEOUT, BUG, INVALID	counted by the breaker (the task was checked before)
- *	CONTEXT_LOST						counted; closed, reopened and retried once
+ *	CONTEXT_LOST						counted; the context is reopened and the task retried once
  *	PROCESS_LOST						every device of that backend is latched off
  *	DEVICE_GONE							that device is latched off
  *	CANCELLED							ignored
  *
- * A device that does not even answer a cancel is busy, then latched off (device_run.c).
+ * A device that does not even react to a cancel counts as busy, and later is latched off
+ * (device_run.c).
  */
 #include "dispatch/executor_state.h"
 
@@ -34,14 +35,14 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 	decision->failure = run->failure;
 	if (st == HY_CONTEXT_LOST && !member->latched)
 	{
-		/* a resident task has lost its rows with the context */
+		/* the rows of a resident task were lost with the context */
 		if (!decision->shape.resident || member->residency != NULL)
 			hy_member_close(executor, member);
 		if (!decision->shape.resident &&
 		    hy_breaker_would_allow(&member->breakers[task->op], hy_now(executor)))
 			st = attempt(executor, member, task, decision, run);
 	}
-	/* a failure to open a context says nothing about the task's size */
+	/* only a failure in an open context says that the task is too large */
 	if ((st == HY_NOMEM || st == HY_QUOTA) && member->device != NULL)
 		hy_member_refused(member, decision->bytes_required, hy_now(executor));
 	if (st != HY_OK)
@@ -57,8 +58,8 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 }
 
 /*
- * attempt: open the device if necessary, run the task, and record the outcome.  The caller decides
- * on a retry.
+ * attempt: open the device if necessary, run the task, and evaluate the outcome except for the
+ * retry.
  */
 static HyStatus
 attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *decision,
@@ -75,7 +76,7 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 			hy_attempt_report(executor, member, op, run->status);
 		return run->status;
 	}
-	/* the device was reopened, so the rows are not there */
+	/* the device was reopened, so its resident rows are gone */
 	if (resident && member->residency == NULL)
 		return gone(run);
 	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
@@ -88,8 +89,8 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 }
 
 /*
- * gone: the context closed itself, and the task's rows went with it.  That is neither an attempt
- * nor a failure.
+ * gone: report that the context has closed itself and the resident rows are lost.  This counts
+ * neither as an attempt nor as a failure.
  */
 static HyStatus
 gone(HyDeviceRun *run)
@@ -111,8 +112,8 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 	if (!hy_share_allow(executor, member, op, hy_now(executor)))
 	{
 		/*
-		 * Another process has seen it fail meanwhile, or is trying it now.  This is neither an attempt
-		 * nor a failure.
+		 * The device has failed in another process meanwhile, or another process is probing it.
+		 * This counts neither as an attempt nor as a failure.
 		 */
 		run->status = HY_BUSY;
 		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
@@ -137,7 +138,8 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 }
 
 /*
- * ready: ensure that the device is open under the current memory limit; else *run has the reason.
+ * ready: ensure that the device is open under the current memory limit.  On failure, *run has the
+ * reason.
  */
 static bool
 ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)

@@ -12,7 +12,7 @@
 #define REPEATS 5
 #define MEMORY UINT64_C(67108864)
 #define LONGEST_NS 1e7
-#define NS_PER_WORK 0.2 /* a guess that only determines how much to cut */
+#define NS_PER_WORK 0.2 /* rough estimate; it only determines how much to cut */
 #define SPREAD_NS_PER_WORK 30.0
 #define CODE_NS_PER_WORK 0.02
 
@@ -43,7 +43,7 @@ hy_audit_grid(HyShape *shapes)
 
 	for (o = 0; o < LENGTH(grid_ops); o++)
 	{
-		bool plain = grid_ops[o] == HY_OP_SPREAD; /* no dims */
+		bool plain = grid_ops[o] == HY_OP_SPREAD; /* the operation has no dims */
 
 		for (d = 0; d < (plain ? 1 : LENGTH(grid_dims)); d++)
 		{
@@ -124,7 +124,7 @@ hy_audit(HyExecutor *executor, const HyAuditLimits *limits, HyAuditRow *rows, Hy
 	return st;
 }
 
-/* compare: run one shape on the CPU and on every open device that is able by rules 3, 4 and 7. */
+/* compare: run one shape on the CPU and on every open device that rules 3, 4 and 7 allow. */
 static HyStatus
 compare(HyExecutor *executor, HyWorkload *workload, double longest, const HyChoice *choice,
         HyAuditRow *row)
@@ -167,13 +167,13 @@ compare(HyExecutor *executor, HyWorkload *workload, double longest, const HyChoi
 	}
 	if (row->cpu_ns < 0 || row->device_ns < 0)
 		return HY_OK;
-	/* The time of a chosen device that could not be measured is unknown, so use the CPU's time. */
+	/* If the time on the chosen device could not be measured, use the CPU's time. */
 	row->lost_ns = (ns[row->taken] >= 0 ? ns[row->taken] : row->cpu_ns) - best;
 	row->right = row->lost_ns <= (HY_AUDIT_TIE - 1) * best;
 	return HY_OK;
 }
 
-/* measure: the median of several runs; *ns < 0 when no part of the shape can be run. */
+/* measure: measure the median time of several runs; *ns < 0 when no part of the shape can be run. */
 static HyStatus
 measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t device,
         const HyShape *shape, double *ns, bool *scaled)

@@ -2,8 +2,7 @@
  * backend.c
  *		The properties of a task that are known without running it: its shape, size and validity.
  *
- * Linked into hybrid.so and into every plug-in, so that host and plug-in check a task in the same
- * way.
+ * This file is linked into hybrid.so and into every plug-in, so both check a task in the same way.
  */
 #include "dispatch/backend.h"
 
@@ -140,8 +139,8 @@ hy_task_check(const HyTask *task)
 }
 
 /*
- * centroids_met: number of centers, plus the share of the centroids in the groups that a row is
- * compared with.
+ * centroids_met: number of centroids that a row is compared with: the number of centers, plus the
+ * average number of centroids in the groups that a row examines.
  */
 static int64_t
 centroids_met(const HyAssignTask *assign)
@@ -185,7 +184,7 @@ spread_makes_sense(const HySpreadTask *task)
 
 	if (task->graph == NULL || task->graph->nodes < 0 || task->graph->edges < 0)
 		return false;
-	/* Written so that a NaN fails every test. */
+	/* The conditions are written so that a NaN fails each of them. */
 	if (!(p->decay >= 0 && p->decay <= 1) || !(p->fan == 0 || p->fan == 0.5 || p->fan == 1) ||
 	    !(p->threshold >= 0) || p->hops < -1 || p->refire < 0 ||
 	    (p->combine != HY_COMBINE_SUM && p->combine != HY_COMBINE_MAX))

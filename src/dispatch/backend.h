@@ -7,18 +7,16 @@
  * exception or longjmp crosses this interface.  A backend calls only the functions of HyHost, and
  * only from one thread.
  *
- * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close.
- * Life of a task: submit returns a ticket, and poll says whether the task is done.  A poll that
- * reports done, or any error, has released the ticket.  cancel asks a running task to stop; poll
- * until it is done.
- * A backend reads and writes the task's memory only inside submit and poll, and not at all once
- * cancel was called.  So the caller may reuse that memory immediately after cancel, and poll later
- * to learn whether the device has stopped.
+ * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close. Life of a
+ * task: submit returns a ticket, and poll says whether the task is done.  A poll that reports done,
+ * or any error, has released the ticket.  cancel asks a running task to stop; the caller then polls
+ * until the task is done. A backend reads and writes the task's memory only inside submit and poll,
+ * and not at all once cancel was called.  So the caller may reuse that memory immediately after
+ * cancel, and poll later to learn whether the device has stopped.
  *
  * A device that was idle for a while may close itself.  Its context, its memory and the contents of
- * its buffers are then gone, the next task gets HY_CONTEXT_LOST, and idle reports the reason.
- * Calling idle does not count as use.  Such a device is no longer open: the caller only has to call
- * close, and may free buffers before that.
+ * its buffers are then gone.  The next task gets HY_CONTEXT_LOST, and idle returns true.  Calling
+ * idle does not count as use.  The caller must still call close, and may free buffers before that.
  */
 #ifndef HY_BACKEND_H
 #define HY_BACKEND_H
@@ -53,7 +51,7 @@ typedef enum HyOp
 
 typedef enum HyClass
 {
-	HY_CLASS_EXACT = 0, /* bits equal to the canonical result */
+	HY_CLASS_EXACT = 0, /* output bits equal the canonical result */
 	HY_CLASS_FILTER     /* proposes candidates that the caller rescores */
 } HyClass;
 
@@ -63,7 +61,7 @@ typedef struct HyDistanceTask
 	HyMatrix queries; /* fp32, host */
 	HyMatrix targets;
 	double *out; /* queries.rows * targets.rows, host */
-	/* distance in doubles between the outputs of two queries; 0: targets.rows */
+	/* number of doubles from the output of one query to that of the next; 0: targets.rows */
 	int64_t out_stride;
 } HyDistanceTask;
 
@@ -75,14 +73,14 @@ typedef struct HyTopKTask
 	int32_t k;
 	HyNeighbor *out; /* queries.rows * k, host */
 	int32_t *counts; /* queries.rows, host */
-	/* queries.rows, host, or NULL: rows farther away than the query's limit may be omitted */
+	/* queries.rows, host; rows farther away than the query's limit may be omitted; NULL: no limits */
 	const double *limits;
 } HyTopKTask;
 
 typedef struct HyAssignTask
 {
 	HyMatrix rows;      /* fp32 */
-	HyMatrix centroids; /* fp32, host; so are the groups */
+	HyMatrix centroids; /* fp32, host; the groups are in host memory, too */
 	HyGroups groups;    /* centers.rows 0: no groups */
 	int32_t *nearest;   /* rows.rows, host */
 } HyAssignTask;
@@ -92,17 +90,17 @@ typedef struct HyScoreTask
 	HyScoreRows rows; /* all arrays are in host memory */
 	HyScoreQueries queries;
 	int32_t k;       /* 1 .. HY_SCORE_MOST */
-	HyNeighbor *out; /* queries.count * k, host: lower bounds and row numbers */
+	HyNeighbor *out; /* queries.count * k, host; each has a lower bound and a row number */
 	int32_t *counts; /* queries.count, host */
 } HyScoreTask;
 
 typedef struct HySpreadTask
 {
-	/* host; with a buffer only its counts are read, and out_weight (may be NULL) */
+	/* host; with a buffer, only its counts and out_weight (may be NULL) are read */
 	const HyCsr *graph;
-	const double *gain;          /* graph->nodes, host; not read when there is a buffer */
-	const HyPackedGraph *packed; /* packed form of this graph, host; or NULL */
-	HyBuffer *buffer; /* device buffer that holds the packed graph with this gain; or NULL */
+	const double *gain;          /* graph->nodes, host; not read with a buffer */
+	const HyPackedGraph *packed; /* packed form of this graph, host; NULL: none */
+	HyBuffer *buffer;            /* device buffer with the packed graph and this gain; NULL: none */
 	HySpreadParams params;
 	HySpreadSeeds seeds;
 	double *activation; /* seeds.sets * graph->nodes, host */
@@ -121,8 +119,8 @@ typedef struct HyTask
 		HyScoreTask score;
 		HySpreadTask spread;
 	} u;
-	const HyAllocator *allocator; /* scratch for work on the host; outlives the task */
-	const HyCancel *cancel;       /* or NULL */
+	const HyAllocator *allocator; /* scratch memory for work on the host; outlives the task */
+	const HyCancel *cancel;       /* NULL: not cancelable */
 } HyTask;
 
 /*
@@ -135,12 +133,12 @@ typedef struct HyShape
 	HyMetric metric; /* HY_METRIC_L2 for operations without a metric */
 	int32_t dims;    /* 0 for spread; the padded count for codes */
 	int64_t queries; /* Q, or seed sets, or rows to be assigned */
-	int64_t targets; /* N, or edges, or the centroids and centers that a row is compared with */
+	int64_t targets; /* N, or edges, or the centers and centroids that a row is compared with */
 	int32_t k;       /* 0 for operations without k */
-	bool resident;   /* the large input is already on the device */
+	bool resident;   /* the large input is on the device already */
 } HyShape;
 
-/* HyDeviceInfo: what probe knows about a device without opening it. */
+/* HyDeviceInfo: the properties of a device that probe finds without opening it. */
 typedef struct HyDeviceInfo
 {
 	char name[HY_NAME_LENGTH];         /* e.g. 'NVIDIA H100 80GB HBM3' */
@@ -149,16 +147,16 @@ typedef struct HyDeviceInfo
 	uint64_t memory_total;             /* bytes; 0: not known before the device is open */
 	uint64_t memory_free;
 	uint64_t open_cost_ns; /* expected time to open a context */
-	bool virtual_time;     /* its timings come from a model and not from hardware */
+	bool virtual_time;     /* its timings come from a model instead of hardware */
 } HyDeviceInfo;
 
 typedef struct HyCaps
 {
 	bool ok;
-	int64_t max_targets; /* largest N (or edges) of one task; inclusive */
+	int64_t max_targets; /* largest N (or edges) of one task */
 	int32_t max_k;
 	HyClass numeric_class;
-	const char *reason; /* static text when not ok */
+	const char *reason; /* static text unless status is HY_OK */
 } HyCaps;
 
 /* HyEstimate: the resources that a task would need, in bytes. */
@@ -169,19 +167,19 @@ typedef struct HyEstimate
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	/*
-	 * With virtual time: duration of the warm task without jitter; else 0.  It serves to evaluate a
-	 * decision and never to make one, since no real device could report it.
+	 * Duration of the warm task without jitter, for a device with virtual time; else 0.  It only
+	 * serves to evaluate a decision, never to make one, since no real device could report it.
 	 */
 	uint64_t virtual_ns;
 } HyEstimate;
 
 typedef struct HyLimits
 {
-	uint64_t memory; /* bytes this context may hold; 0: 80% of free memory */
+	uint64_t memory; /* bytes that this context may use; 0: 80% of free memory */
 	/*
-	 * NULL, or a word that represents the context where the contexts of all processes are counted.
-	 * A backend that closes itself sets the word to 0 atomically if it still has its value from
-	 * open.
+	 * Word that counts this context among the contexts of all processes; NULL: not counted.  A
+	 * backend that closes itself sets the word to 0 atomically, provided that it still has the
+	 * value it had at open.
 	 */
 	uint64_t *place;
 } HyLimits;
@@ -191,8 +189,8 @@ typedef struct HyTimings
 {
 	/*
 	 * Time from submit to done.  While the task runs: time from submit to the end of its latest
-	 * part; whenever this value changes, the caller polls again soon.  0: no part has ended, or the
-	 * CPU, whose caller reads a clock.
+	 * part.  Whenever this value changes, the caller polls again soon.  The value is 0 if no part
+	 * has ended yet, and always on the CPU, whose caller reads a clock.
 	 */
 	uint64_t total_ns;
 	/* valid once done */
@@ -200,7 +198,7 @@ typedef struct HyTimings
 	uint64_t bytes_down;
 	/* valid while not done */
 	uint64_t remaining_ns; /* lower bound of the time until done; 0: not known */
-	bool may_skip;         /* nothing happens until then: skip the time instead of sleeping */
+	bool may_skip;         /* nothing happens during remaining_ns: skip it instead of sleeping */
 } HyTimings;
 
 /* HyFailure: the last error of a device, with the device's own code and text. */
@@ -216,7 +214,7 @@ typedef struct HyHost
 	uint32_t abi; /* HY_BACKEND_ABI of the host */
 	const HyClock *clock;
 	const HyAllocator *allocator;
-	/* current text of a setting, e.g. setting(arg, "emulated_faults"); NULL when there is none */
+	/* returns the current text of a setting, e.g. setting(arg, "emulated_faults"); NULL: no such setting */
 	const char *(*setting)(void *arg, const char *name);
 	void *setting_arg;
 } HyHost;
@@ -226,35 +224,32 @@ typedef uint64_t HyTicket;
 
 typedef struct HyBackend
 {
-	/* HY_BACKEND_ABI it was built for; the first field, so that any host can read it */
+	/* HY_BACKEND_ABI that the backend was built for; the first field, so that any host can read it */
 	uint32_t abi;
-	uint32_t size;    /* sizeof(HyBackend) it was built for */
+	uint32_t size;    /* sizeof(HyBackend) that the backend was built for */
 	const char *name; /* 'cpu', 'cuda', 'emulated'; allowed names: hy_backend_name_allowed */
 
 	/*
 	 * device_count stores the number of devices in *count, and probe describes device number i in
-	 * *info.  Neither opens a device.  HY_OK with 0 devices means a machine without a device where
-	 * nothing is broken.  In both cases last_error has the reason.
+	 * *info.  Neither opens a device.  HY_OK with 0 devices means that the machine has no device
+	 * and nothing is broken.  With 0 devices, and after an error, last_error has the reason.
 	 */
 	HyStatus (*device_count)(int32_t *count);
 	HyStatus (*probe)(int32_t device, HyDeviceInfo *info);
 
 	HyStatus (*open)(int32_t device, const HyLimits *limits, HyDevice **opened);
 	void (*close)(HyDevice *device);
-	/* whether the device has closed itself, which is final; NULL: it never does */
+	/* returns whether the device has closed itself, which is final; NULL: it never does */
 	bool (*idle)(const HyDevice *device);
 
-	/* device may be NULL: what the backend could do once open */
+	/* device may be NULL to ask for the properties that the backend would have once open */
 	HyCaps (*caps)(const HyDevice *device, const HyShape *shape);
 	HyEstimate (*estimate)(const HyDevice *device, const HyShape *shape);
 	HyStatus (*mem_info)(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
 
-	/* the buffer reads as zero */
+	/* allocates a buffer filled with zeros */
 	HyStatus (*buf_alloc)(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
-	/*
-	 * The caller guarantees that no task reads the buffer; no other buffer ever exposes its
-	 * contents.
-	 */
+	/* The caller guarantees that no task reads the buffer.  No later buffer may expose its contents. */
 	void (*buf_free)(HyDevice *device, HyBuffer *buffer);
 	HyStatus (*upload)(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data,
 	                   uint64_t bytes);
@@ -262,16 +257,17 @@ typedef struct HyBackend
 	                     uint64_t bytes);
 
 	HyStatus (*submit)(HyDevice *device, const HyTask *task, HyTicket *ticket);
-	/* HY_OK with *done false: the task still runs.  Any other status ended the task. */
+	/* HY_OK with *done false means that the task still runs.  Any other status ends the task. */
 	HyStatus (*poll)(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
 	void (*cancel)(HyDevice *device, HyTicket ticket);
 	void (*last_error)(const HyDevice *device,
-	                   HyFailure *failure); /* device NULL: the last error of open */
+	                   HyFailure *failure); /* device NULL: the last failure of open */
 } HyBackend;
 
 /*
- * HY_PLUGIN_ENTRY: the entry symbol of a plug-in.  It returns a backend that lives as long as the
- * library, or NULL when it cannot serve this host.  It must not touch any device.
+ * HY_PLUGIN_ENTRY: the entry symbol of a plug-in.  The function returns a backend that stays valid
+ * as long as the library is loaded, or NULL when it cannot serve this host.  It must not touch any
+ * device.
  */
 #define HY_PLUGIN_ENTRY "hy_plugin_entry"
 typedef const HyBackend *(*HyPluginEntry)(const HyHost *host);
@@ -294,7 +290,7 @@ extern HyShape hy_task_shape(const HyTask *task);
  */
 extern int64_t hy_shape_items(const HyShape *shape);
 
-/* hy_distance_stride: distance in doubles between the outputs of two queries. */
+/* hy_distance_stride: number of doubles from the output of one query to that of the next. */
 static inline int64_t
 hy_distance_stride(const HyDistanceTask *task)
 {

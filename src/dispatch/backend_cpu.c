@@ -2,11 +2,11 @@
  * backend_cpu.c
  *		The CPU as a backend: calls core on the calling thread, synchronously.
  *
- * submit runs the task to its end, so a ticket only says that its task has ended and was not polled
- * yet.  A task that fails does so in submit and gets no ticket.  There is one device for the
- * process.  It has no memory of its own to hand out, since host memory needs no HyBuffer.  Timings
- * are 0: the caller has read its clock around the call already, and two more readings would cost as
- * much as the rest of the dispatcher.
+ * submit runs the task to its end, so every ticket stands for a task that has ended and was not
+ * polled yet.  A failing task fails in submit and gets no ticket.  The process has one such device.
+ * It allocates no buffers, since host memory needs no HyBuffer.  Timings are 0, because the caller
+ * already reads its clock around the call.  Two more readings would cost as much as the rest of the
+ * dispatcher.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -235,7 +235,7 @@ cpu_cancel(HyDevice *device, HyTicket ticket)
 static void
 cpu_last_error(const HyDevice *device, HyFailure *failure)
 {
-	/* The status contains all information. */
+	/* the status contains all information about a failure */
 	(void) device;
 	memset(failure, 0, sizeof(*failure));
 }
@@ -271,7 +271,7 @@ run_task(const HyTask *task)
 		{
 			const HySpreadTask *s = &task->u.spread;
 
-			/* the host's graph and gain may be invalid then */
+			/* with a buffer, the host's graph and gain may be invalid */
 			if (s->buffer != NULL)
 				return HY_UNSUPPORTED;
 			return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator,

@@ -8,13 +8,13 @@ double
 hy_balance_level(const HyBalanceLane *lane, int lanes, double rows)
 {
 	uint64_t taken = 0;
-	double speed = 0;  /* rows per ns of the lanes that take part */
-	double offset = 0; /* rows they would have done by time 0 */
+	double speed = 0;  /* total rows per ns of the lanes that take part */
+	double offset = 0; /* rows these lanes would have completed by time 0 */
 	double level = 0;
 
 	/*
-	 * Add lanes in the order of their start times.  Each lane that starts below the level lowers
-	 * it, but never below its own start, so the lanes added before stay.
+	 * Add lanes in the order of their start times.  Each added lane lowers the level, but never
+	 * below its own start time.  So the lanes added before it still take part.
 	 */
 	for (;;)
 	{

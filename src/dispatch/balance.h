@@ -1,10 +1,10 @@
 /*
  * balance.h
- *		How many of the remaining rows each of several lanes should take so that all end together.
+ *		Divides the remaining rows among several lanes so that all lanes end together.
  *
- * A lane is free at some time, and needs start_ns once and row_ns per row.  The level is the time
- * at which all rows are done when each lane works until then.  A lane that could not start before
- * the level gets nothing.  (This is the water-filling of bandwidth allocation.)
+ * A lane is free at free_ns, then needs start_ns once and row_ns per row.  The level is the time at
+ * which all rows are done if every lane works until then.  A lane that could not start before the
+ * level gets no rows.  (This is the water-filling of bandwidth allocation.)
  */
 #ifndef HY_BALANCE_H
 #define HY_BALANCE_H
@@ -13,15 +13,15 @@
 
 typedef struct HyBalanceLane
 {
-	double free_ns;  /* end of its current work, from any origin */
-	double start_ns; /* >= 0; cost of a piece of any size */
+	double free_ns;  /* end of its current work, relative to any common origin */
+	double start_ns; /* >= 0; fixed cost of a piece */
 	double row_ns;   /* > 0 */
 } HyBalanceLane;
 
-/* hy_balance_level: the time at which all rows (> 0) are done if the lanes (>= 1) end together. */
+/* hy_balance_level: compute the level, at which all rows (> 0) are done by the lanes (>= 1). */
 extern double hy_balance_level(const HyBalanceLane *lane, int lanes, double rows);
 
-/* hy_balance_rows: rows that a lane completes by then; 0 when it would not start. */
+/* hy_balance_rows: compute the rows that a lane completes by the level; 0 if it would not start. */
 extern double hy_balance_rows(const HyBalanceLane *lane, double level);
 
 #endif

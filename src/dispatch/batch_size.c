@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#define MEMORY 16      /* batches that the moving mean covers */
+#define MEMORY 16      /* number of batches in the moving mean */
 #define TIE 1.03       /* a larger size must be better by this factor */
-#define CLIP 1.5       /* a time above this many times the mean is clipped to that */
-#define PRICE_SHARE 32 /* a trial may cost this part of the time since the last one, */
-#define LOSS_SHARE 512 /* and lose this part at most */
+#define CLIP 1.5       /* times above this many times the mean are clipped to it */
+#define PRICE_SHARE 32 /* a trial may take 1/32 of the time since the last one, */
+#define LOSS_SHARE 512 /* and lose 1/512 of that time at most */
 
 static int log2_floor(int64_t n);
 static bool measured(const HyBatchSize *size, int c);
@@ -106,8 +106,8 @@ log2_floor(int64_t n)
 }
 
 /*
- * measured: whether the size was timed.  The first batch of a size warms up caches and buffers, so
- * it alone says little.
+ * measured: return whether the size has a valid mean.  The first batch of a size warms up caches
+ * and buffers, so it does not count.
  */
 static bool
 measured(const HyBatchSize *size, int c)
@@ -115,7 +115,7 @@ measured(const HyBatchSize *size, int c)
 	return size->seen[c] > 1;
 }
 
-/* due: whether a size is due for another trial, when the best size takes best_ns per item. */
+/* due: return whether a size is due for another trial, when the best size takes best_ns per item. */
 static bool
 due(const HyBatchSize *size, int c, double best_ns)
 {

@@ -1,6 +1,6 @@
 /*
  * breaker.c
- *		Whether a device is still trusted with an operation: see breaker.h.
+ *		Decides whether a device may still run an operation: see breaker.h.
  */
 #include "dispatch/breaker.h"
 
@@ -58,7 +58,7 @@ hy_breaker_record(HyBreaker *breaker, uint64_t now_ns, bool success, double thre
 	switch (breaker->state)
 	{
 		case HY_BREAKER_OPEN:
-			/* The attempt is from before it opened: it is only recorded. */
+			/* The attempt began before the breaker opened, so it is only recorded. */
 			return false;
 		case HY_BREAKER_HALF_OPEN:
 			breaker->probing = false;
@@ -69,7 +69,10 @@ hy_breaker_record(HyBreaker *breaker, uint64_t now_ns, bool success, double thre
 			}
 			if (++breaker->probes < HY_BREAKER_PROBES)
 				return false;
-			/* Clear the window: the failures that opened it would open it again immediately. */
+			/*
+			 * Clear the window.  Otherwise the failures that opened the breaker would open it again
+			 * immediately.
+			 */
 			{
 				int64_t opened = breaker->opened;
 

@@ -1,12 +1,12 @@
 /*
  * breaker.h
- *		Whether a device is still trusted with an operation.
+ *		Decides whether a device may still run an operation.
  *
- * Closed -> open when the success rate over the window falls below the threshold with at least 20
- * attempts in it, or after 3 failures in a row.  It stays open for 1 s, doubled with each reopening
- * up to 5 min, and then is half-open.  A half-open breaker allows one probe at a time: 3 successes
- * close it, and a failure opens it again.  Time is an argument, so every transition has a
- * deterministic test. (M. Nygard, "Release It!", circuit breaker.)
+ * A closed breaker opens after 3 failures in a row.  It also opens when the window holds at least
+ * 20 attempts and their success rate falls below the threshold.  It stays open for 1 s, doubled
+ * with each reopening up to 5 min, and then is half-open.  A half-open breaker allows one probe at
+ * a time: 3 successes close it, and a failure opens it again.  Time is an argument, so every
+ * transition has a deterministic test. (M. Nygard, "Release It!", circuit breaker.)
  */
 #ifndef HY_BREAKER_H
 #define HY_BREAKER_H
@@ -35,7 +35,7 @@ typedef struct HyBreaker
 	uint64_t outcomes[2]; /* bit i: attempt i of the window succeeded; a ring of 100 */
 	int32_t count;        /* attempts in the window */
 	int32_t next;
-	int32_t successes; /* in the window */
+	int32_t successes; /* successes in the window */
 	int32_t streak;    /* failures in a row */
 	int32_t probes;    /* successes while half-open */
 	bool probing;      /* a probe is under way */
@@ -45,25 +45,25 @@ typedef struct HyBreaker
 	int64_t opened; /* times it opened */
 } HyBreaker;
 
-/* hy_breaker_init: closed and without history. */
+/* hy_breaker_init: make the breaker closed and its window empty. */
 extern void hy_breaker_init(HyBreaker *breaker);
 
 /*
- * hy_breaker_allow: whether a task may go to the device now.  *probe is set when the task is the
- * one probe of a half-open breaker; the caller must then report its outcome.
+ * hy_breaker_allow: return whether a task may go to the device now.  *probe is set if the task is
+ * the only probe of a half-open breaker; the caller must then report its outcome.
  */
 extern bool hy_breaker_allow(HyBreaker *breaker, uint64_t now_ns, bool *probe);
 
-/* hy_breaker_would_allow: the same answer, without becoming half-open or starting a probe. */
+/* hy_breaker_would_allow: return the same answer without becoming half-open or starting a probe. */
 extern bool hy_breaker_would_allow(const HyBreaker *breaker, uint64_t now_ns);
 
-/* hy_breaker_record: record the outcome of an attempt; true when the state changed. */
+/* hy_breaker_record: record the outcome of an attempt; return true when the state changed. */
 extern bool hy_breaker_record(HyBreaker *breaker, uint64_t now_ns, bool success, double threshold);
 
-/* hy_breaker_abandon: the probe neither failed nor succeeded (canceled, out of memory). */
+/* hy_breaker_abandon: end the probe without an outcome (canceled, out of memory). */
 extern void hy_breaker_abandon(HyBreaker *breaker);
 
-/* hy_breaker_rate: success rate over the window; 1 without attempts. */
+/* hy_breaker_rate: return the success rate over the window; 1 without attempts. */
 extern double hy_breaker_rate(const HyBreaker *breaker);
 
 /* hy_breaker_state_name: 'closed', 'open', 'half-open'. */

@@ -1,24 +1,24 @@
 /*
  * budget.c
- *		How much of a device's memory a task may use.
+ *		Computes how much of a device's memory a task may use.
  *
  * The budget is the smallest of
  *
  *		80% of the memory that is free now;
- *		an even share of the quota.  The quota is hybrid.gpu_memory_limit, or 80% of the device's memory
- *		if that is 0.  All contexts open on the device share it: those of all processes that share a
- *		table, else only this one;
- *		a cap after an out-of-memory failure: half of the size that did not fit.  It is raised by an
- *		eighth of that with each task near it that fits and with each second, and dropped when it no
- *		longer limits the budget.  (Additive increase, multiplicative decrease: V. Jacobson, "Congestion
- *		avoidance and control", 1988.)
+ *		an equal share of the quota.  The quota is hybrid.gpu_memory_limit, or 80% of the
+ *		device's memory if that is 0.  All open contexts on the device share it, including
+ *		contexts of other processes if the executor uses a shared table;
+ *		a cap after an out-of-memory failure: half of the size that did not fit.  The cap
+ *		is raised by an eighth of that half with each task near it that fits and with each
+ *		second.  It is removed when it no longer limits the budget.  (Additive increase,
+ *		multiplicative decrease: V. Jacobson, "Congestion avoidance and control", 1988.)
  *
- * A context that opens makes the shares of the others smaller from their next task or piece on.
- * Their tasks in flight at that moment are within the old share.
+ * When a context opens, the shares of the other contexts shrink.  This takes effect with their next
+ * task or piece.  Tasks already in flight keep the old share.
  */
 #include "dispatch/executor_state.h"
 
-#define MAY_TAKE 0.8 /* of the free memory, and of the total */
+#define MAY_TAKE 0.8 /* share of the free memory, and of the total */
 #define FREE_STALE_NS UINT64_C(100000000)
 #define CAP_STEPS 8
 #define CAP_STEP_NS UINT64_C(1000000000)
@@ -39,7 +39,9 @@ hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now)
 {
 	if (bytes < 2)
 		return;
-	/* However small the cap gets, it grows back in steps derived from the largest size refused. */
+	/*
+	 * The cap grows back in steps derived from the largest size refused, however small it is now.
+	 */
 	if (member->cap_bytes == 0 || member->cap_step < bytes / 2 / CAP_STEPS + 1)
 		member->cap_step = bytes / 2 / CAP_STEPS + 1;
 	member->cap_bytes = bytes / 2;
@@ -49,7 +51,7 @@ hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now)
 void
 hy_member_fitted(HyMember *member, uint64_t bytes)
 {
-	/* A task much smaller than the cap says nothing about it. */
+	/* A task much smaller than the cap does not show that the cap is too low. */
 	if (member->cap_bytes > 0 && bytes > member->cap_bytes / 2)
 		member->cap_bytes += member->cap_step;
 }
@@ -60,7 +62,7 @@ hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now)
 	uint64_t room = free_now(executor, member, now);
 	uint64_t share = share_of_quota(executor, member);
 
-	/* memory of resident units is not free but belongs to them */
+	/* memory of resident units is not free, but this process can free it */
 	if (room <= UINT64_MAX - member->resident.bytes)
 		room += member->resident.bytes;
 	if (share < room)
@@ -77,7 +79,7 @@ budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 	uint64_t cap;
 
 	/*
-	 * resident units reduce the share, by at most half: units beyond that are evicted (resident.c)
+	 * resident units reduce the share by at most half; units beyond that are evicted (resident.c)
 	 */
 	if (share != UINT64_MAX)
 		share -= member->resident.bytes < share / 2 ? member->resident.bytes : share / 2;
@@ -92,11 +94,14 @@ budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 	return available;
 }
 
-/* free_now: the part of the free memory that may be used; UINT64_MAX if it is not known. */
+/* free_now: return the part of the free memory that may be used; UINT64_MAX if it is not known. */
 static uint64_t
 free_now(HyExecutor *executor, HyMember *member, uint64_t now)
 {
-	/* A query can cost more than a task.  A wrong guess costs a fallback but never an answer. */
+	/*
+	 * A query can cost more than a task, so an older figure is reused for a while.  If the figure
+	 * is wrong, the task falls back to the CPU, but the answer is never wrong.
+	 */
 	if (member->device != NULL &&
 	    (!member->free_known || now - member->free_at_ns >= FREE_STALE_NS) &&
 	    !hy_executor_foreign(executor))
@@ -112,7 +117,10 @@ free_now(HyExecutor *executor, HyMember *member, uint64_t now)
 	return UINT64_MAX;
 }
 
-/* share_of_quota: UINT64_MAX if the device's memory size is not known and no limit is set. */
+/*
+ * share_of_quota: return this context's share of the quota; UINT64_MAX if the device's memory size
+ * is not known and no limit is set.
+ */
 static uint64_t
 share_of_quota(const HyExecutor *executor, const HyMember *member)
 {

@@ -1,10 +1,10 @@
 /*
  * bulk.c
- *		One large task in pieces, on several devices and the CPU at once: see bulk.h.
+ *		Runs one large task in pieces, on several devices and the CPU at once: see bulk.h.
  *
- * A step first polls the pieces in flight, then gives every device as many pieces as it has room
- * for.  Last comes the CPU, which computes its piece immediately.  So the devices have work while
- * the CPU computes.
+ * A step first polls the pieces in flight, then submits new pieces to every device that can take
+ * more.  Last, the CPU computes a piece immediately.  So the devices have work while the CPU
+ * computes.
  */
 #include "dispatch/bulk_state.h"
 
@@ -151,7 +151,7 @@ hy_bulk_stop(HyBulk *bulk, HyStatus status)
 	bulk->over = true;
 }
 
-/* prepare: set up lanes, memory, and the rows to be done. */
+/* prepare: set up the lanes, the memory, and the range of rows. */
 static HyStatus
 prepare(HyBulk *bulk)
 {
@@ -213,7 +213,10 @@ add_lane(HyBulk *bulk, int32_t device)
 	hy_bulk_learn_speed(bulk, lane);
 }
 
-/* next_poll: nothing can progress before the first of the pieces in flight has ended. */
+/*
+ * next_poll: compute when to poll next.  Nothing can progress before one of the pieces in flight
+ * ends.
+ */
 static void
 next_poll(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 {
@@ -239,8 +242,8 @@ next_poll(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 }
 
 /*
- * finish: all rows are done.  The work of a lane counts for its side; the caller counts the call
- * itself.
+ * finish: count the job after all rows are done.  The work of a lane counts for its side.  The
+ * caller counts the call itself.
  */
 static void
 finish(HyBulk *bulk)
@@ -248,7 +251,7 @@ finish(HyBulk *bulk)
 	int i;
 
 	bulk->report.status = HY_OK;
-	/* devices that failed and did no row have left all rows to the CPU */
+	/* the devices failed and completed no row, so the CPU did all rows */
 	if (bulk->report.first != HY_OK && bulk->cpu.rows == bulk->slicing.extent)
 		bulk->report.fallback = true;
 	for (i = -1; i < bulk->lanes; i++)

@@ -2,12 +2,12 @@
  * bulk_cpu.c
  *		The CPU's part of a bulk job: it computes its pieces immediately.
  *
- * If the CPU takes part, it also takes back pieces that a device is late with.  If not, it still
- * redoes pieces that devices failed at, unless the plan forbids that.
+ * If the CPU takes part, it also takes back pieces from a device that is late.  If not, it still
+ * redoes pieces that failed on a device, unless the plan forbids that.
  */
 #include "dispatch/bulk_state.h"
 
-/* the CPU takes a piece back if it needs less than this part of the remaining time */
+/* the CPU takes a piece back if it needs less than this share of the piece's remaining time */
 #define LATE 0.8
 
 static bool give_up(HyBulk *bulk, bool devices_left);
@@ -39,8 +39,8 @@ hy_bulk_feed_cpu(HyBulk *bulk)
 }
 
 /*
- * give_up: the CPU may not help.  If no device is left, the job ends with the outcome of the last
- * lane.
+ * give_up: end the job if rows are left that no lane may do.  Its outcome is that of the lane
+ * closed last.
  */
 static bool
 give_up(HyBulk *bulk, bool devices_left)
@@ -93,8 +93,8 @@ run_piece(HyBulk *bulk, const HyRowRange *rows)
 }
 
 /*
- * take_back: the CPU is out of rows.  If a device has a piece that the CPU would finish earlier,
- * take it back.  This limits the cost of a wrong prediction or a hanging device.
+ * take_back: take a piece back from a device if the CPU has no rows left and would finish the piece
+ * earlier.  This limits the cost of a wrong prediction or a hanging device.
  */
 static bool
 take_back(HyBulk *bulk)
@@ -114,7 +114,10 @@ take_back(HyBulk *bulk)
 		if (piece->lane == NULL)
 			continue;
 		remaining = (double) piece->flight.run.timings.remaining_ns;
-		/* with no report and no prediction, assume that it needs as long again */
+		/*
+		 * With no reported remaining time and no prediction, assume that the piece needs as long
+		 * again.
+		 */
 		if (remaining <= 0 && piece->predicted_ns > 0)
 			remaining = hy_bulk_busy_ns(piece->lane, now);
 		if (remaining <= 0)

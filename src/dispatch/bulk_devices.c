@@ -1,17 +1,18 @@
 /*
  * bulk_devices.c
- *		Pieces of a bulk job on devices: launch, poll, and handling of failures.
+ *		Launches and polls the pieces of a bulk job on devices, and handles their failures.
  *
  * A failed piece closes its lane, and its rows go to the lanes that the plan allows to redo them.
- * After out-of-memory the lane's pieces are halved instead, and a lost context is reopened once.
+ * After an out-of-memory failure, the lane's pieces are halved instead.  A lost context is reopened
+ * once.
  */
 #include "dispatch/bulk_state.h"
 
 #include <stdio.h>
 
-#define MOST_LOST_NS 3e6 /* a lane that lost more time gets no further try */
-#define LATE 0.1         /* part of a piece's time by which its end may be noticed late */
-/* a device without room for a small part of its reported memory is given up */
+#define MOST_LOST_NS 3e6 /* a lane that lost more time is not tried again */
+#define LATE 0.1         /* share of a piece's time by which its end may be noticed late */
+/* a device without memory for a small part of what it reported is given up */
 #define MOST_HALVINGS 6
 
 static void settle(HyBulk *bulk, HyBulkPiece *piece);
@@ -53,7 +54,7 @@ hy_bulk_poll(HyBulk *bulk)
 	return heard;
 }
 
-/* settle: handle a flight that is over. */
+/* settle: process a piece whose task is over. */
 static void
 settle(HyBulk *bulk, HyBulkPiece *piece)
 {
@@ -89,8 +90,8 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 
 	hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, HY_OK);
 	/*
-	 * If the end was noticed late, or together with that of the previous piece, its own time is
-	 * unknown.
+	 * If the end was noticed late, or together with the end of the previous piece, the time of this
+	 * piece is unknown.
 	 */
 	if (!run->shared && (double) run->finished_ns - (double) piece->earliest_end_ns <= LATE * ns)
 		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
@@ -117,7 +118,7 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	bulk->report.join_ns += hy_bulk_now(bulk) - before;
 }
 
-/* piece_failed: draw conclusions about the lane from the status, and decide who redoes the rows. */
+/* piece_failed: decide from the status whether the lane goes on, and who redoes the rows. */
 static void
 piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 {
@@ -135,13 +136,13 @@ piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	lane->open = st == HY_CONTEXT_LOST && reopen(bulk, lane) && lane->lost_ns <= MOST_LOST_NS;
 	if (!lane->open)
 		note_end(bulk, &piece->flight.run);
-	/* A reopened context may try the piece again. */
+	/* If the context was reopened, this lane may try the rows again. */
 	give_back(bulk, piece, !lane->open);
 }
 
 /*
- * report_loss: stop all pieces that the loss of a device or of the process affects, before it is
- * evaluated.
+ * report_loss: report the loss of a device or of the process.  All pieces affected by it are
+ * stopped first.
  */
 static void
 report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
@@ -163,16 +164,19 @@ report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
 	}
 }
 
-/* smaller_will_do: whether the piece had no room, but fewer or smaller pieces may have. */
+/*
+ * smaller_will_do: return whether the failure was a lack of memory or of a queue place, so that
+ * fewer or smaller pieces may succeed.
+ */
 static bool
 smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
 {
 	HyStatus st = piece->flight.run.status;
-	/* a failure to open a context is not caused by the size of the piece */
+	/* if the context could not be opened, the size of the piece is not the cause */
 	bool memory = (st == HY_NOMEM || st == HY_QUOTA) && lane->member->device != NULL;
 	bool patient = lane->lost_ns <= MOST_LOST_NS;
 
-	/* Other pieces of this lane occupy the room and will free it. */
+	/* Other pieces of this lane occupy the memory and will free it. */
 	if ((memory || st == HY_BUSY) && lane->flying > 0 && patient)
 	{
 		lane->depth = lane->flying;
@@ -188,7 +192,7 @@ smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
 	return true;
 }
 
-/* reopen: after a lost context, allow another one once, if the breaker still trusts the device. */
+/* reopen: allow one reopening of a lost context, if the breaker still allows the device. */
 static bool
 reopen(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -203,7 +207,7 @@ reopen(HyBulk *bulk, HyBulkLane *lane)
 	return true;
 }
 
-/* land: the piece is no longer in flight; returns its lane. */
+/* land: end the flight of a piece, and return its lane. */
 static HyBulkLane *
 land(HyBulk *bulk, HyBulkPiece *piece)
 {
@@ -222,16 +226,15 @@ give_back(HyBulk *bulk, const HyBulkPiece *piece, bool failed)
 
 	rows.failed = failed;
 	/*
-	 * This cannot fail: each range was a piece before.  If it does, the caller computes the whole
-	 * task again.
+	 * This cannot fail, since each range was a piece before.  If it does, the caller computes the
+	 * whole task again.
 	 */
 	if (!hy_rows_give_back(&bulk->rows, rows))
 		hy_bulk_stop(bulk, HY_BUG);
 }
 
 /*
- * note_failure: remember the first failure.
- * note_end: remember why a lane was closed.
+ * note_failure: record the failure if it is the first. note_end: record why a lane was closed.
  */
 static void
 note_failure(HyBulk *bulk, const HyDeviceRun *run)
@@ -274,7 +277,7 @@ hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece)
 	HyShape shape = hy_shape_slice(&bulk->shape, piece->rows.count);
 
 	hy_bulk_stop_piece(bulk, piece);
-	lane->open = false; /* else it would take the same rows again */
+	lane->open = false; /* otherwise the lane would take the same rows again */
 	bulk->report.stolen++;
 	if (!hangs || lane->hung)
 	{
@@ -323,7 +326,7 @@ hy_bulk_feed_devices(HyBulk *bulk)
 	bool again;
 	int i;
 
-	/* one piece per device in turn, so that the first device does not take all */
+	/* one piece per device in turn, so that the first device does not take all pieces */
 	do
 	{
 		again = false;
@@ -333,7 +336,7 @@ hy_bulk_feed_devices(HyBulk *bulk)
 
 			if (lane->open && lane->flying < lane->depth && launch(bulk, lane))
 				again = launched = true;
-			/* a requested place that is not used blocks other clients */
+			/* a granted place that stays unused blocks other clients */
 			else if (!lane->open || lane->flying >= lane->depth)
 				hy_bulk_withdraw(bulk, lane);
 		}
@@ -341,7 +344,7 @@ hy_bulk_feed_devices(HyBulk *bulk)
 	return launched;
 }
 
-/* launch: take rows and submit them; false when there are none for this lane now. */
+/* launch: take rows and submit them.  Returns false when there are no rows for this lane now. */
 static bool
 launch(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -376,7 +379,7 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 	lane->begun = false;
 	lane->asked = false;
 	lane->asked_ns = 0;
-	now = hy_bulk_now(bulk); /* opening takes time */
+	now = hy_bulk_now(bulk); /* opening the context takes time */
 	if (lane->free_ns < now)
 		lane->free_ns = now;
 	if (piece->predicted_ns > 0)
@@ -389,8 +392,8 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 }
 
 /*
- * begin_lane: ask the breaker, open the context, and find the rows that fit; false: the lane is
- * closed.
+ * begin_lane: ask the breaker, open the context, and find how many rows fit.  Returns false when
+ * the lane is closed.
  */
 static bool
 begin_lane(HyBulk *bulk, HyBulkLane *lane)
@@ -415,7 +418,9 @@ begin_lane(HyBulk *bulk, HyBulkLane *lane)
 	return false;
 }
 
-/* its_turn: whether the queue of the device lets the lane submit a piece of this many rows. */
+/*
+ * its_turn: return whether the device's queue lets the lane submit a piece of this many rows now.
+ */
 static bool
 its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
 {
@@ -439,7 +444,7 @@ its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
 	return false;
 }
 
-/* shut_out: close a lane that never gets its turn, as a whole task would be turned away. */
+/* shut_out: close a lane that never gets its turn.  A whole task would be refused likewise. */
 static void
 shut_out(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -456,8 +461,8 @@ shut_out(HyBulk *bulk, HyBulkLane *lane)
 }
 
 /*
- * free_piece: a free piece with memory for its answers; NULL: the lane must work with fewer at
- * once.
+ * free_piece: find a free piece with memory for its answers.  NULL: out of memory, so the lane must
+ * have fewer pieces in flight.
  */
 static HyBulkPiece *
 free_piece(HyBulk *bulk, HyBulkLane *lane)
@@ -465,7 +470,7 @@ free_piece(HyBulk *bulk, HyBulkLane *lane)
 	size_t bytes = (size_t) hy_slice_output_bytes(&bulk->slicing);
 	HyBulkPiece *piece = bulk->piece;
 
-	/* a free one exists: there are as many as all lanes may have in flight */
+	/* a free piece exists: there are as many pieces as all lanes together may have in flight */
 	while (piece->lane != NULL)
 		piece++;
 	if (!bulk->slicing.merges || piece->memory != NULL)

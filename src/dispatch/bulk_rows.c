@@ -72,7 +72,7 @@ hy_rows_give_back(HyRows *rows, HyRowRange back)
 	return true;
 }
 
-/* find: the range to take rows from; -1: none, take fresh rows. */
+/* find: find the range to take rows from; -1: take fresh rows instead. */
 static int32_t
 find(const HyRows *rows, const HyRowsFor *who)
 {
@@ -89,7 +89,10 @@ find(const HyRows *rows, const HyRowsFor *who)
 
 			if (range->failed != failed)
 				continue;
-			/* returned rows on the devices' side of the boundary do not become the CPU's */
+			/*
+			 * the CPU takes no returned rows from the devices' side of the boundary, unless they
+			 * failed
+			 */
 			if (failed || !who->cpu || !bound(rows, who) || range->first >= rows->boundary)
 				return i;
 		}
@@ -97,7 +100,7 @@ find(const HyRows *rows, const HyRowsFor *who)
 	return -1;
 }
 
-/* fresh: number of rows between front and back that this lane may take. */
+/* fresh: count the rows between front and back that this lane may take. */
 static int64_t
 fresh(const HyRows *rows, const HyRowsFor *who)
 {
@@ -116,7 +119,7 @@ fresh(const HyRows *rows, const HyRowsFor *who)
 	return to > from ? to - from : 0;
 }
 
-/* bound: whether the boundary applies to this lane. */
+/* bound: return whether the boundary applies to this lane. */
 static bool
 bound(const HyRows *rows, const HyRowsFor *who)
 {

@@ -3,9 +3,10 @@
  *		The rows of a bulk job that no lane has taken.
  *
  * Fresh rows lie between front and back.  Devices take them from the front and the CPU from the
- * back, until the two meet or, if there is a boundary, up to the boundary.  Returned rows are kept
- * as ranges: from a lane that stopped, or from a device that failed at them.  Ranges are taken
- * before fresh rows.  The CPU takes failed ranges first, and a device takes them last.
+ * back, until no fresh rows are left.  If there is a boundary, each side stops there.  Rows come
+ * back from a lane that stopped, or from a device on which they failed.  Such rows are kept as
+ * ranges, which are taken before fresh rows.  The CPU takes failed ranges first, and a device takes
+ * them last.
  */
 #ifndef HY_BULK_ROWS_H
 #define HY_BULK_ROWS_H
@@ -19,34 +20,37 @@ typedef struct HyRowRange
 {
 	int64_t first;
 	int64_t count;
-	bool failed; /* a device has failed at it */
+	bool failed; /* the rows have failed on a device */
 } HyRowRange;
 
 typedef struct HyRows
 {
 	int64_t front;
 	int64_t back;
-	int64_t boundary; /* devices take rows below it, the CPU above; < 0: no boundary */
+	int64_t boundary; /* devices take rows below it, the CPU rows from it on; < 0: no boundary */
 	int32_t ranges;
 	HyRowRange range[HY_ROW_RANGES];
 } HyRows;
 
-/* HyRowsFor: who requests rows, and which rows it accepts. */
+/* HyRowsFor: the lane that requests rows, and the rows that it accepts. */
 typedef struct HyRowsFor
 {
 	bool cpu;
-	bool fresh;  /* rows without a failure */
-	bool failed; /* rows that a device has failed at */
-	bool beyond; /* ignore the boundary, since no lane is left on its other side */
+	bool fresh;  /* accepts rows without a failure */
+	bool failed; /* accepts rows that failed on a device */
+	bool beyond; /* ignores the boundary, since no lane is left on the other side */
 } HyRowsFor;
 
-/* hy_rows_left: how many rows one call of hy_rows_take could return. */
+/* hy_rows_left: return how many rows one call of hy_rows_take can take. */
 extern int64_t hy_rows_left(const HyRows *rows, const HyRowsFor *who);
 
 /* hy_rows_take: take count rows, from 1 to hy_rows_left. */
 extern HyRowRange hy_rows_take(HyRows *rows, const HyRowsFor *who, int64_t count);
 
-/* hy_rows_give_back: return rows that have to be done again; false: no room for the range. */
+/*
+ * hy_rows_give_back: return rows that must be done again.  Returns false when the array of ranges
+ * is full.
+ */
 extern bool hy_rows_give_back(HyRows *rows, HyRowRange range);
 
 /* hy_rows_none: whether every row was taken. */

@@ -1,11 +1,12 @@
 /*
  * bulk_sizes.c
- *		How many rows a lane takes at a time, so that all lanes end together (balance.h).
+ *		Chooses how many rows a lane takes at a time, so that all lanes end together (balance.h).
  *
- * A lane is assumed to need start + rows * row, first by history and then corrected by its pieces.
- * A device gets half of its share at first and the rest when more is known.  Its pieces are no
- * longer than a failure, or the turns of other clients, allow.  The length of a CPU piece is a
- * compromise, since the devices are not polled while it runs.
+ * The predicted time of a piece is start_ns + rows * row_ns.  Both values come from history at
+ * first, and completed pieces correct them.  A device gets half of its share at first and the rest
+ * when more is known.  Its pieces stay short enough to limit the cost of a failure and to give
+ * other clients their turn.  The length of a CPU piece is a compromise, since the devices are not
+ * polled while it runs.
  */
 #include "dispatch/bulk_state.h"
 
@@ -13,16 +14,16 @@
 
 #include "dispatch/balance.h"
 
-#define PROBE_PARTS 16       /* first piece of a device of unknown speed, among several lanes */
-#define CPU_PROBE_PARTS 1024 /* the same for the CPU, which polls nothing meanwhile */
-/* several lanes are used if they need less than this part of the best one's time */
+#define PROBE_PARTS 16       /* a device of unknown speed first gets 1/16 of all rows */
+#define CPU_PROBE_PARTS 1024 /* the same for the CPU: devices are not polled meanwhile */
+/* several lanes are used if they need less than this share of the best lane's time */
 #define WORTH 0.92
-#define LONGEST_REST_NS 4e6    /* a last piece up to this long is not cut any more */
-#define LONGEST_PIECE_NS 1.5e6 /* of a device, where the cost of a failure should be small */
+#define LONGEST_REST_NS 4e6    /* a final piece up to this long is not cut further */
+#define LONGEST_PIECE_NS 1.5e6 /* limit for a device, so that a failure costs little */
 #define LEAST_CPU_NS 5e4       /* shortest and longest piece of the CPU */
 #define LONGEST_CPU_NS 2e6
 #define STARTS_WORTH 24 /* a device piece shorter than this many starts is not halved */
-#define PIECE_STARTS 3  /* minimum length of a piece in starts, even if other clients wait */
+#define PIECE_STARTS 3  /* minimum length of a piece, in starts, even if other clients wait */
 
 static int64_t rows_that_fit(HyBulk *bulk, HyBulkLane *lane);
 static uint64_t piece_bytes(const HyBulk *bulk, const HyBulkLane *lane, int64_t rows);
@@ -39,12 +40,12 @@ hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
 
 	if (whole_ns <= 0 || extent < 1)
 		return;
-	/* beside the CPU, measuring a first piece is better than using a cold start */
+	/* while the CPU works too, measuring a first piece is better than using a cold start */
 	if (bulk->plan.with_cpu &&
 	    hy_tracker_forecast(bulk->executor->tracker, &bulk->shape, lane->device).cold)
 		return;
 	one_ns = hy_tracker_predict(bulk->executor->tracker, &one, lane->device);
-	/* the CPU has no start cost, whatever time the smallest tasks took */
+	/* the CPU has no start cost, even if its smallest tasks took some time */
 	if (lane->device != 0 && one_ns > 0 && extent > 1)
 		lane->start_ns = fmin(one_ns, whole_ns / 2);
 	lane->row_ns = (whole_ns - lane->start_ns) / (double) extent;
@@ -55,7 +56,7 @@ hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns)
 {
 	if (lane->row_ns > 0)
 	{
-		/* correct half of the prediction's error at once */
+		/* correct half of the prediction's error */
 		double factor = 0.5 + 0.5 * fmin(fmax(ns / hy_bulk_lane_ns(lane, (double) rows), 0.2), 5);
 
 		lane->start_ns *= factor;
@@ -105,8 +106,8 @@ hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane)
 	if (lane->most_rows >= 0)
 	{
 		/*
-		 * Query the memory again.  Count the lane's own pieces in flight as free, since it makes
-		 * room itself.
+		 * Query the memory again.  Count the lane's own pieces in flight as free memory, because
+		 * the lane itself will free it.
 		 */
 		lane->member->free_known = false;
 		for (i = 0; i < bulk->pieces; i++)
@@ -120,7 +121,9 @@ hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane)
 	lane->contexts = contexts;
 }
 
-/* rows_that_fit: the most rows of a piece for which all pieces in flight fit the device. */
+/*
+ * rows_that_fit: find the maximum rows of a piece with which all pieces in flight fit the device.
+ */
 static int64_t
 rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -129,8 +132,9 @@ rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
 	int64_t high = bulk->slicing.extent;
 
 	/*
-	 * The pieces in flight share the budget: one large piece at a time is no better than small ones
-	 * in succession.  Only if not even one row fits a share, run one piece at a time.
+	 * The pieces in flight share the budget, since one large piece is no better than small ones in
+	 * succession.  Only if a single row does not fit its share of the budget, run one piece at a
+	 * time.
 	 */
 	if (piece_bytes(bulk, lane, 1) > budget / (uint64_t) lane->depth)
 		lane->depth = 1;
@@ -169,7 +173,7 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 
 	if (lane->row_ns <= 0)
 	{
-		/* One piece shows the speed.  A lane without company may take all rows. */
+		/* One piece is enough to measure the speed.  The only lane of a job may take all rows. */
 		if (lane->flying > 0)
 			return 0;
 		if (lanes > 1 || quantum > 0)
@@ -184,7 +188,9 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 	/* leave rows for the lanes of unknown speed */
 	if (known < lanes)
 		rows /= 4;
-	/* Half of it now, the other half when more is known; a short piece is taken whole. */
+	/*
+	 * Take half of the share now, the other half when more is known.  A short share is taken whole.
+	 */
 	else if (known > 1 && hy_bulk_lane_ns(lane, rows) >
 	                          STARTS_WORTH * fmax(lane->start_ns, HY_BULK_GUESSED_START_NS))
 		rows /= 2;
@@ -198,7 +204,7 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 	{
 		double most = floor((longest - lane->start_ns) / lane->row_ns);
 
-		/* in equal parts */
+		/* cut the share into equal parts */
 		rows = most > 1 ? ceil(rows / ceil(rows / most)) : 1;
 	}
 	return whole_rows(rows, left);
@@ -224,7 +230,7 @@ hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now)
 		if (rows < 0.5 && devices.room > 0)
 			return 0;
 	}
-	/* a device that becomes idle during a CPU piece loses time */
+	/* poll before a device becomes idle */
 	for (i = 0; i < bulk->lanes; i++)
 	{
 		if (bulk->lane[i].flying > 0)
@@ -234,8 +240,8 @@ hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now)
 }
 
 /*
- * level_of: the time at which all lanes of known speed would have done rows more; *known is their
- * number.
+ * level_of: compute the time at which all lanes of known speed would have completed this many more
+ * rows.  *known is the number of those lanes.
  */
 static double
 level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *known)
@@ -257,7 +263,7 @@ level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *know
 	return *known > 0 ? hy_balance_level(lanes, *known, rows) : 0;
 }
 
-/* whole_rows: round up to whole rows, at least one and at most left. */
+/* whole_rows: round up to an integer of at least 1 and at most left. */
 static int64_t
 whole_rows(double rows, int64_t left)
 {

@@ -3,8 +3,8 @@
  *		The parts of a bulk job, for the files bulk*.c only.
  *
  * bulk.c manages the life of a job.  bulk_rows.c holds the rows that no lane has taken, and
- * bulk_sizes.c says how many of them a lane takes at a time.  bulk_devices.c runs pieces on
- * devices, and bulk_cpu.c runs those of the CPU.
+ * bulk_sizes.c chooses how many rows a lane takes at a time.  bulk_devices.c runs pieces on
+ * devices, and bulk_cpu.c runs pieces on the CPU.
  */
 #ifndef HY_BULK_STATE_H
 #define HY_BULK_STATE_H
@@ -13,36 +13,37 @@
 #include "dispatch/executor_state.h"
 #include "dispatch/slice.h"
 
-/* assumed start cost of a device whose start cost is not known */
+/* assumed start cost of a device without history */
 #define HY_BULK_GUESSED_START_NS 1e4
 
-/* HyBulkLane: a device, or the CPU, at work for the job. */
+/* HyBulkLane: a device, or the CPU, that works for the job. */
 typedef struct HyBulkLane
 {
 	int32_t device;
 	HyMember *member;
 	bool open;         /* it takes more pieces */
-	bool reopened;     /* its context was lost and reopened once */
-	bool asked;        /* it has requested a place in the queue */
-	uint64_t asked_ns; /* first request since its last launch; 0: none */
-	bool hung;         /* one of its pieces was taken to hang */
+	bool reopened;     /* its context was lost and reopened; this is done once */
+	bool asked;        /* it has a pending request for a place in the queue */
+	uint64_t asked_ns; /* time of the first request since its last launch; 0: none */
+	bool hung;         /* one of its pieces was considered hung */
 	bool begun;        /* the breaker has allowed a piece that is not launched yet */
-	int32_t place;     /* the requested place */
-	int32_t depth;     /* most pieces in flight */
+	int32_t place;     /* the requested place in the queue */
+	int32_t depth;     /* maximum number of pieces in flight */
 	int32_t flying;
 	int32_t halvings;
-	/* most rows of a piece that fit its memory; < 0: not known before it is open */
+	/* maximum rows of a piece, by memory; < 0: not known before the device is open */
 	int64_t most_rows;
 	uint64_t contexts; /* contexts on the device when most_rows was found */
-	double start_ns;   /* predicted: start_ns + rows * row_ns; row_ns <= 0: not known */
+	double
+		start_ns; /* predicted time of a piece: start_ns + rows * row_ns; row_ns <= 0: not known */
 	double row_ns;
-	uint64_t free_ns;     /* expected end of all its pieces in flight */
-	uint64_t last_end_ns; /* end of the last piece that ended */
+	uint64_t free_ns;     /* expected end of all pieces in flight */
+	uint64_t last_end_ns; /* end of the latest piece that has ended */
 	int64_t rows;         /* rows done */
 	int64_t pieces;
 	double busy_ns;
 	double lost_ns;   /* time lost by pieces that failed */
-	uint64_t largest; /* bytes of the largest piece that fitted */
+	uint64_t largest; /* bytes of the largest piece that has succeeded */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyBulkLane;
@@ -58,7 +59,7 @@ typedef struct HyBulkPiece
 	HyTask task;
 	HyFlight flight;
 	uint64_t earliest_end_ns; /* earliest time at which it can have ended */
-	void *memory;             /* memory of output, or NULL */
+	void *memory;             /* memory for its output; NULL: none */
 	HySliceOutput output;
 } HyBulkPiece;
 
@@ -70,18 +71,18 @@ struct HyBulk
 	HyShape shape;
 	HyBulkReport report;
 	bool over;
-	int lanes; /* devices; the CPU's lane is separate */
+	int lanes; /* number of devices; the CPU's lane is separate */
 	HyBulkLane lane[HY_MAX_DEVICES];
 	HyBulkLane cpu;
 	HyRows rows;
-	HyDeviceRun ended; /* why the last closed lane was closed */
+	HyDeviceRun ended; /* reason why the last closed lane was closed */
 	int32_t pieces;
 	HyBulkPiece *piece;
 	void *cpu_memory;
 	HyNeighbor *spare;
 };
 
-/* HyBulkTally: counts of the devices' lanes. */
+/* HyBulkTally: counts of the lanes of devices. */
 typedef struct HyBulkTally
 {
 	int open;
@@ -101,33 +102,33 @@ hy_bulk_now(const HyBulk *bulk)
 }
 
 /*
- * hy_bulk_learn_speed: predict the lane's speed from history: a line through the whole task and a
- * single row.
+ * hy_bulk_learn_speed: predict the lane's speed from history: the line through the predicted times
+ * of the whole task and of a single row.
  */
 extern void hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_correct_speed: correct the speed after one piece of this many rows took the lane ns. */
+/* hy_bulk_correct_speed: correct the speed after a piece of this many rows took the lane ns. */
 extern void hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns);
 
-/* hy_bulk_drop_slow_lanes: if all lanes together are not clearly faster, keep only the best one. */
+/* hy_bulk_drop_slow_lanes: keep only the best lane if all lanes together are not clearly faster. */
 extern void hy_bulk_drop_slow_lanes(HyBulk *bulk);
 
 /*
- * hy_bulk_fit: find how many rows a piece may have so that all pieces in flight fit the open
- * device.  This is repeated when the lane's share of memory has changed because another process
- * opened or closed a context there.
+ * hy_bulk_fit: find the maximum rows of a piece with which all pieces in flight fit the open
+ * device.  It is computed again after the lane's share of memory has changed because another
+ * process opened or closed a context on the device.
  */
 extern void hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane);
 
 /*
- * hy_bulk_device_rows, hy_bulk_cpu_rows: how many of left rows the lane takes now; 0: none, since
- * other lanes will have finished them earlier.
+ * hy_bulk_device_rows, hy_bulk_cpu_rows: choose how many of the left rows the lane takes now.  0:
+ * none, since other lanes are expected to finish them earlier.
  */
 extern int64_t
 hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, uint64_t now);
 extern int64_t hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now);
 
-/* hy_bulk_lane_ns: predicted time of the lane for a piece, if its speed is known. */
+/* hy_bulk_lane_ns: predicted time for a piece on a lane of known speed. */
 static inline double
 hy_bulk_lane_ns(const HyBulkLane *lane, double rows)
 {
@@ -146,10 +147,13 @@ hy_bulk_busy_ns(const HyBulkLane *lane, uint64_t now)
 	return lane->free_ns > now ? (double) (lane->free_ns - now) : (double) (now - lane->free_ns);
 }
 
-/* hy_bulk_poll: poll the devices for pieces that have ended; whether any has. */
+/* hy_bulk_poll: poll the devices; return whether any piece has ended. */
 extern bool hy_bulk_poll(HyBulk *bulk);
 
-/* hy_bulk_feed_devices: launch pieces on every device that has room; whether one was launched. */
+/*
+ * hy_bulk_feed_devices: launch pieces on every device that can take more; return whether any was
+ * launched.
+ */
 extern bool hy_bulk_feed_devices(HyBulk *bulk);
 
 /* hy_bulk_stop_piece: stop a piece in flight and return its rows. */
@@ -157,9 +161,9 @@ extern void hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece);
 
 /*
  * hy_bulk_overtake: stop a late piece so that the CPU can take its rows.  The tracker records the
- * time it took so far plus the remaining time it reports, since it would otherwise be predicted the
- * same way again.  The piece counts as hanging (HY_TIMEOUT, once per job) if no piece of the lane
- * has ended yet, and this one reports no remaining time and is past its expected time.
+ * elapsed time plus the remaining time that the device reports.  Otherwise the same prediction
+ * would be made again.  The piece counts as hanging (HY_TIMEOUT, once per job) if no piece of the
+ * lane has ended yet, and this piece reports no remaining time and is past its expected time.
  * hy_bulk_stop_lane: stop all pieces of a lane.
  */
 extern void hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece);
@@ -168,7 +172,7 @@ extern void hy_bulk_stop_lane(HyBulk *bulk, HyBulkLane *lane);
 /* hy_bulk_withdraw: withdraw the lane's pending requests to the breaker and the queue. */
 extern void hy_bulk_withdraw(HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_feed_cpu: compute a piece on the CPU at once; whether there was one. */
+/* hy_bulk_feed_cpu: compute a piece on the CPU at once; return whether there was a piece. */
 extern bool hy_bulk_feed_cpu(HyBulk *bulk);
 
 #endif

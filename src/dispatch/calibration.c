@@ -2,10 +2,10 @@
  * calibration.c
  *		Priors from generated tasks: see calibration.h.
  *
- * The grid is processed size by size, the most informative first: the smallest, which shows the
- * launch, one beyond the caches, one of many queries, then the sizes between.  So whatever the time
- * limit of a side, all kinds get about as many sizes.  A kind that only ran small tasks yields no
- * prior, since its law would be a guess.
+ * The grid is processed size by size.  The smallest size comes first, since it shows the launch
+ * cost.  Then come a size beyond the caches, one with many queries, and the sizes between.  So when
+ * the time of a side runs out, all kinds have run about the same number of sizes.  A kind that only
+ * ran small tasks yields no prior, since its law would be a guess.
  */
 #include "dispatch/calibration.h"
 
@@ -20,15 +20,15 @@
 #define RUNS 3       /* runs of a task; the first run of a kind on a side is set aside */
 #define LARGE_RUNS 2 /* runs of a task that is long enough to be measured well */
 #define LARGE_NS 2000000
-#define LEAST_SPAN 64.0 /* minimum ratio of the largest to the smallest work, for a law */
+#define LEAST_SPAN 64.0 /* for a law: minimum ratio of the largest to the smallest work */
 #define K 10
 #define MB (INT64_C(1) << 20)
-#define EDGE_BYTES 64 /* memory per edge of a generated graph, including that for computing on it */
+#define EDGE_BYTES 64 /* memory per edge of a generated graph, including working memory */
 
 static const int32_t grid_dims[] = {64, 128, 384, 768, 1536, 3072, 4096};
 
 /*
- * GridSize: a number of targets; or if that is 0, as many as fit in bytes, or in 3/4 of the memory
+ * GridSize: a number of targets.  If targets is 0: as many as fit in bytes, or in 3/4 of the memory
  * if that is less.
  */
 typedef struct GridSize
@@ -146,7 +146,7 @@ hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior)
 	    (int) shape->dtype >= HY_DTYPE_COUNT || (int) shape->metric < 0 ||
 	    (int) shape->metric >= HY_METRIC_COUNT || shape->dims < 0 || shape->dims > HY_MAX_DIMS)
 		return false;
-	/* stored numbers may be impossible */
+	/* stored numbers may be invalid */
 	if (hy_model_solve(&prior->model, HY_LAUNCH_UNKNOWN, &fit) &&
 	    !isfinite(fit.launch_ns + fit.work_ns + fit.byte_ns + fit.serial_ns))
 		return false;
@@ -179,7 +179,10 @@ import_sizes(HyExecutor *executor, const HyPrior *prior)
 	return taken;
 }
 
-/* shape_of: the kinds are distance and topk by metric and dims, then spread. */
+/*
+ * shape_of: the shape of a kind and size.  Kinds are numbered: distance and topk by metric and
+ * dims, then spread.
+ */
 static HyShape
 shape_of(int kind, int size, uint64_t memory)
 {
@@ -209,7 +212,10 @@ shape_of(int kind, int size, uint64_t memory)
 	return shape;
 }
 
-/* usable: whether the device is able and is open or can be opened; breakers are ignored. */
+/*
+ * usable: return whether the device supports the shape, and is open or can be opened.  Breakers are
+ * ignored.
+ */
 static bool
 usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 {
@@ -226,8 +232,8 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 }
 
 /*
- * measure: run a size of a kind, and add it to the kind's law and, except for the run set aside, as
- * a size.
+ * measure: run a size of a kind and add its times to the kind's law.  Except for the run set aside,
+ * also add them as a size.
  */
 static HyStatus
 measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior, uint64_t *spent)
@@ -255,7 +261,7 @@ measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior
 	return HY_OK;
 }
 
-/* tells_a_law: whether the sizes are far enough apart to separate the launch time from the rest. */
+/* tells_a_law: return whether the sizes differ enough to separate the launch time from the rest. */
 static bool
 tells_a_law(const HyPrior *prior)
 {

@@ -4,7 +4,7 @@
  *
  * Sizes range from one item to 10^12 and more, so the columns of the system differ by many powers
  * of ten.  Before it is solved, the system is scaled to a diagonal of ones.  A small value is then
- * added to the diagonal, so that columns that always changed together still have one answer (the
+ * added to the diagonal.  So columns that always changed together still have a unique solution (the
  * smallest).
  */
 #include "dispatch/cost_model.h"
@@ -18,33 +18,34 @@
 #define RIDGE 1e-7
 /*
  * Weight, in observations, of the assumption that launch, work and bytes each took a third of a
- * device's time.  A known launch time replaces the third of the launch, and the other two share the
- * rest.  The assumption matters only with very few observations.  Two tasks that took equally long
- * do not prove that a thousand times as much work costs nothing.
+ * device's time.  If the launch time is known, it replaces the third of the launch, and work and
+ * bytes share the rest.  The assumption matters only with very few observations.  Two tasks that
+ * took equally long do not prove that a thousand times as much work costs nothing.
  */
 #define EVEN_PARTS 0.02
 #define KNOWN_RIDGE 1e-10
 /*
- * Weights relative to an observation, whose error is about a tenth.  Rates are believed to within
- * their own size.  A launch is believed to within 30 times its value elsewhere, and to within three
- * times the least time ever seen.
+ * Weights of assumptions relative to an observation, whose error is about a tenth.  Each rate is
+ * assumed to differ from its value elsewhere by at most about that value.  A launch is assumed to
+ * be at most about 30 times its value elsewhere, and at most about three times the smallest time
+ * ever seen.
  */
 #define LEAN_RATE 1e-2
 #define LEAN_LAUNCH 1e-5
 #define LEAN_LEAST 0.03
 #define LEAN_SEEN 1e-2
 #define SEEN_TIMES 3.0
-/* insertion of a neighbor into a heap, in results (measured: 7 to 15 ns against 4) */
+/* cost of inserting a neighbor into a heap, in results (measured: 7 to 15 ns against 4 ns) */
 #define INSERTION 3.0
 /*
- * extra ridge on the CPU's launch and a device's serial term, which count only when the data show
- * them
+ * Extra ridge on the CPU's launch and on a device's serial term.  Either is used only if the data
+ * clearly show it.
  */
 #define BELIEF_RIDGE 1e-2
 #define MOST_ROUNDS 8     /* limit of the rounds that add a column; more would be a cycle */
 #define LEAST_SLOPE 1e-10 /* smaller slopes are rounding errors */
 
-/* The columns. */
+/* the columns of the system */
 enum
 {
 	LAUNCH,
@@ -78,8 +79,7 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 	if (shape->op == HY_OP_SPREAD)
 	{
 		/*
-		 * an edge is a weight and an end node; the shape does not contain the number of nodes and
-		 * hops
+		 * 8 bytes per edge: a weight and an end node; the shape lacks the numbers of nodes and hops
 		 */
 		terms.bytes = (shape->resident ? 0 : 8 * targets) + 4 * queries * targets;
 		terms.serial = 0;
@@ -91,7 +91,7 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 		terms.bytes += queries * 16 * k;
 	else
 		terms.bytes += queries * (shape->op == HY_OP_ASSIGN ? 4 : targets * 8);
-	/* one bit per dimension, and factors */
+	/* one bit per dimension, plus the factors */
 	if (shape->op == HY_OP_SCORE_CODES)
 		terms.bytes += targets * (dims / 8 + sizeof(HyCode));
 	else if (!shape->resident || shape->op == HY_OP_ASSIGN)
@@ -182,7 +182,7 @@ hy_model_lean(HyModelState *state, const HyModelState *like, double launch_ns)
 	theta[SERIAL] = fit.serial_ns;
 	for (i = 0; i < TERMS; i++)
 	{
-		/* the coefficient if this term were the only one */
+		/* the coefficient if this term explained the whole time */
 		double alone = sqrt(like->weight / like->information[place[i][i]]);
 		double size = theta[i] > LEAN_LEAST * alone ? theta[i] : LEAN_LEAST * alone;
 
@@ -217,7 +217,7 @@ hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coef
 		state = &cold;
 	}
 	usable = scaled(state, RIDGE, system, scale);
-	/* the coefficients if each term were the only one, divided among the terms */
+	/* the coefficients if each term explained the whole time, divided by the number of terms */
 	even = sqrt(state->weight);
 	part[LAUNCH] = even / 3;
 	if (launch_ns > 0 && scale[LAUNCH] > 0)
@@ -257,10 +257,10 @@ hy_cost_predict(const HyCoefficients *coefficients, HyCostTerms terms)
 int64_t
 hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit)
 {
-	int64_t low = 0; /* not faster here; 0: smaller numbers do not exist */
+	int64_t low = 0; /* a number that is not faster; 0 is below all numbers */
 	int64_t high = 1;
 
-	/* Test the limit first: an advantage at small sizes only is no break-even. */
+	/* Test the limit first: an advantage only at small sizes is no break-even. */
 	if (limit < 1 || !faster(arg, limit))
 		return -1;
 	while (high < limit / 2 && !faster(arg, high))
@@ -286,16 +286,16 @@ hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit)
 }
 
 /*
- * observe: add count equal rows.  A share of the earlier information along their direction, and
- * only there, is forgotten.  With z = A^-1 x, 1 / x'z is the information known along x, and r'z is
- * the predicted answer.
+ * observe: add count equal rows.  A share of the earlier information is forgotten, but only along
+ * the direction of these rows.  With z = A^-1 x, 1 / x'z is the information known along x, and r'z
+ * is the predicted answer.
  */
 static void
 observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window)
 {
 	double x[TERMS] = {1 / ns, terms.work / ns, terms.bytes / ns, terms.serial / ns};
 	double keep = count == 1 ? 1 - 1.0 / window : pow(1 - 1.0 / window, count);
-	/* as many rows as remain in the window */
+	/* number of the count rows that remain in the window */
 	double rows = window == 1 ? 1 : (1 - keep) * window;
 	double system[TERMS][TERMS];
 	double right[TERMS];
@@ -366,8 +366,8 @@ scaled(const HyModelState *state, double ridge, double system[TERMS][TERMS], dou
 }
 
 /*
- * solve_subset: Gaussian elimination over the chosen columns, with the others 0; false if it is
- * singular.
+ * solve_subset: solve for the chosen columns by Gaussian elimination, with the other coefficients
+ * 0.  Returns false if the system is singular.
  */
 static bool
 solve_subset(double system[TERMS][TERMS], const double *right, int subset, double *x)
@@ -418,8 +418,8 @@ solve_subset(double system[TERMS][TERMS], const double *right, int subset, doubl
 /*
  * fit: add the column that would improve the fit most, remove columns whose coefficient falls below
  * 0, and repeat until no column improves it.  (C. L. Lawson, R. J. Hanson, "Solving Least Squares
- * Problems", 1974, chapter 23.)  Each round fits better than the one before.  So if rounding
- * prevents termination, the last round is good enough.
+ * Problems", 1974, chapter 23.)  Each round fits better than the one before.  If rounding prevents
+ * termination, the result of the last round is used.
  */
 static void
 fit(double system[TERMS][TERMS], const double *right, int usable, double *best)
@@ -470,7 +470,10 @@ fit(double system[TERMS][TERMS], const double *right, int usable, double *best)
 	}
 }
 
-/* steepest: of the columns outside, the one whose growth improves the fit most; < 0: none does. */
+/*
+ * steepest: find the column outside the set whose growth improves the fit most; < 0: no column
+ * improves it.
+ */
 static int
 steepest(double system[TERMS][TERMS], const double *right, int outside, const double *x)
 {
@@ -496,7 +499,7 @@ steepest(double system[TERMS][TERMS], const double *right, int outside, const do
 	return found;
 }
 
-/* within: value, limited to low .. high; a NaN becomes low. */
+/* within: return value, limited to low .. high; a NaN becomes low. */
 static double
 within(double value, double low, double high)
 {

@@ -1,23 +1,23 @@
 /*
  * cost_model.h
- *		Time of a task on one side: T = a + b * work + c * bytes + d * serial, in ns.
+ *		Models the time of a task on one side: T = a + b * work + c * bytes + d * serial, in ns.
  *
- * Serial is the part that more cores do not shorten.  The model treats the CPU as one core.  There,
- * serial counts results, each of which has a cost besides that of its dims, and in top-k also the
- * insertions into heaps.  On a device with spare cores it is the time of one row, however many rows
- * there are.
+ * Serial is the part of the time that more cores do not shorten.  On the CPU, which the model
+ * treats as one core, serial counts the results.  Each result has a fixed cost in addition to the
+ * cost of its dims.  In top-k, insertions into heaps count as well.  On a device with spare cores,
+ * serial is the time of one row, however many rows there are.
  *
  * The fit is recursive least squares on the relative error: a row is (1, work, bytes, serial) / T
  * with the answer 1.  So a task of a microsecond has as much weight as one of a second.  The state
- * holds the sums of the method (the information form) and not the coefficients, so the states of
- * several processes can be added.
+ * holds the sums of the method (the information form) instead of the coefficients.  So the states
+ * of several processes can be added.
  *
  * Forgetting is directional: an observation replaces old information only along its own direction,
  * with the factor 1 - 1 / window.  (R. Kulhavy, "Restricted exponential forgetting in real-time
  * identification", Automatica 23, 1987.)  Ordinary forgetting would lose the launch cost while all
  * tasks are large.
  *
- * No coefficient is below 0, which an active set ensures, after Lawson and Hanson.
+ * An active set method, after Lawson and Hanson, keeps all coefficients at or above 0.
  */
 #ifndef HY_COST_MODEL_H
 #define HY_COST_MODEL_H
@@ -38,19 +38,22 @@ typedef struct HyCostTerms
 #define HY_COST_TERMS 4
 #define HY_COST_PRODUCTS (HY_COST_TERMS * (HY_COST_TERMS + 1) / 2)
 
-/* HyModelState: the sums behind a fit; plain data without pointers; all zero is the empty state. */
+/*
+ * HyModelState: the sums from which a fit is computed; plain data without pointers; all zero is the
+ * empty state.
+ */
 typedef struct HyModelState
 {
 	double information[HY_COST_PRODUCTS]; /* sum of x x', x = (1, work, bytes, serial) / T */
 	double response[HY_COST_TERMS];       /* sum of x */
 	double weight;                        /* number of observations; at most the window */
-	double first_ns; /* the first observation, set aside; > 0 once there is one */
+	double first_ns; /* time of the first observation, which is set aside; 0: no observation yet */
 	HyCostTerms first;
 } HyModelState;
 
 #define HY_MODEL_NUMBERS (sizeof(HyModelState) / sizeof(double))
 
-/* HyCoefficients: the fit of a state, each coefficient >= 0. */
+/* HyCoefficients: the coefficients computed from a state, each >= 0. */
 typedef struct HyCoefficients
 {
 	double launch_ns;
@@ -60,59 +63,63 @@ typedef struct HyCoefficients
 } HyCoefficients;
 
 /*
- * hy_cost_terms: the terms of a task of this shape.  Work is multiplications (queries x targets x
- * dims; edges x seed sets for spread).  Bytes is the data to be moved to the device and back,
- * without a resident input.  Serial is results on the CPU: queries x targets, plus three for each
- * of the k (1 + ln (targets / k)) targets that are expected to enter a query's heap.  On a device
- * it is dims, and for spread 0.
+ * hy_cost_terms: compute the terms of a task of this shape.  Work is the number of multiplications
+ * (queries x targets x dims; edges x seed sets for spread).  Bytes is the data moved to the device
+ * and back, without a resident input.  On the CPU, serial is the number of results: queries x
+ * targets, plus three for each of the k (1 + ln (targets / k)) targets that are expected to enter a
+ * query's heap.  On a device, serial is dims.  For spread, serial is 0.
  */
 extern HyCostTerms hy_cost_terms(const HyShape *shape, bool cpu);
 
 /*
  * hy_model_learn: add count observations of one shape that took ns each.  The first observation
- * ever is set aside (cold start), even after a merge.  Returns false when there was no other.
+ * ever is set aside (cold start), even after a merge.  Returns false when only that observation was
+ * added.
  */
 extern bool
 hy_model_learn(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window);
 
-/* hy_model_count: the same without setting aside or forgetting; for a state that is passed on. */
+/*
+ * hy_model_count: as hy_model_learn, but without setting aside or forgetting; for a state that is
+ * passed on.
+ */
 extern void hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count);
 
 /*
- * hy_model_merge: add the information of another state, scaled down to at most `most` observations
- * and without its first observation.  A state that is not finite adds nothing.
+ * hy_model_merge: add the information of another state without its first observation, scaled down
+ * to at most `most` observations.  A state that is not finite adds nothing.
  */
 extern void hy_model_merge(HyModelState *into, const HyModelState *from, double most);
 
-/* Launch time believed until one was seen, in ns, or one of these values. */
+/* Launch time in ns that is assumed until one was seen, or one of these values. */
 #define HY_LAUNCH_NONE 0.0     /* the CPU: time is proportional to the task */
 #define HY_LAUNCH_UNKNOWN -1.0 /* all terms are assumed to have an equal part in the time */
 
 /*
  * hy_model_lean: pull a state with little information towards the fit of similar tasks on the same
- * side.  Times per unit of work, byte or result are similar for such tasks, so they are believed to
- * within their own size.  A launch can differ by orders of magnitude, so its time is hardly
- * believed.  If launch_ns > 0, however, the launch is believed not to be many times that.
+ * side.  Times per unit of work, byte or result are similar for such tasks, so they are pulled
+ * strongly.  A launch can differ by orders of magnitude, so it is pulled only weakly.  If launch_ns
+ * > 0, the launch is also pulled towards launch_ns.
  */
 extern void hy_model_lean(HyModelState *state, const HyModelState *like, double launch_ns);
 
 /*
- * hy_model_solve: compute the coefficients; false and all 0 with an empty state.  If the
- * observation set aside is the only one, it is used.  launch_ns matters where the data cannot
- * separate the launch from the other terms.
+ * hy_model_solve: compute the coefficients.  Returns false, and all 0, for an empty state.  If the
+ * observation set aside is the only one, it is used.  launch_ns matters if the data cannot separate
+ * the launch from the other terms.
  */
 extern bool
 hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coefficients);
 
-/* hy_cost_predict: predicted time in ns, at least 1 and finite. */
+/* hy_cost_predict: compute the predicted time in ns, at least 1 and finite. */
 extern double hy_cost_predict(const HyCoefficients *coefficients, HyCostTerms terms);
 
-/* HyBatchTest: whether the second side is at least as fast with this many targets. */
+/* HyBatchTest: returns whether the second side is at least as fast with this many targets. */
 typedef bool (*HyBatchTest)(void *arg, int64_t targets);
 
 /*
- * hy_cost_break_even: the smallest number of targets from which on faster() holds, found by
- * doubling from 1 and then by bisection; -1 when it does not hold at limit.
+ * hy_cost_break_even: find the smallest number of targets at or above which faster() holds, by
+ * doubling from 1 and then bisection.  Returns -1 when faster() does not hold at limit.
  */
 extern int64_t hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit);
 

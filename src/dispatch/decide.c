@@ -3,24 +3,24 @@
  *		Chooses the side of a task: the rules in their order, each with its reason.
  *
  *	1	force_cpu, execution = cpu			the CPU
- *	2	gpu, a name, prefer_*				the side asked for; skips 5, 8 and 9, and opens at once
- *										(prefer_gpu waits after an open that failed, and after a turn
- *										on a device that never came)
+ *	2	gpu, a name, prefer_*				the requested side; skips 5, 8 and 9, and opens at once
+ *										(prefer_gpu waits after a failed open, and after a turn
+ *										in the queue that never came)
  *	3	no device that this process can use	the CPU
  *	4	not in the device's capabilities	the CPU
  *	5	fewer items than the minimum		the CPU (execution = split skips this rule)
  *	6	the breaker is open					the CPU
- *	7	more memory than the budget			in pieces, or the CPU where not even the smallest fits
- *	8	not open yet: ski rental; open: the cheapest side by history, with hysteresis
- *	9	exploration: sides without history first, then now and then another side (trials.h)
+ *	7	more memory than the budget			in pieces, or the CPU if the smallest does not fit either
+ *	8	not open yet: ski rental; open: the fastest side by history, with hysteresis
+ *	9	exploration: first sides without history, then an occasional trial of another side (trials.h)
  *	10	split: device and CPU at once if that is predicted to take at most 0.9 of the better side's time.
  *		If the user asked for a split, at most 0.95, since a smaller gain is lost again to a prediction
- *		error of that size; always with shares that the user fixed; and instead of 9 while a side is
- *		without history
+ *		error of that size.  Always with shares that the user fixed.  Replaces 9 while a side has no
+ *		history
  *
- * Several devices: every able one (rules 3 to 7) takes part in 8 and 9 with its predicted time plus
- * the work in flight there.  Without a prediction, the device with the least work in flight is
- * taken.
+ * With several devices, each device that rules 3 to 7 allow takes part in rules 8 and 9.  It is
+ * rated by its predicted time plus the work in flight there.  Without a prediction, the device with
+ * the least work in flight is chosen.
  */
 #include "dispatch/executor_state.h"
 
@@ -85,7 +85,10 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 		return;
 	}
 
-	/* The reason kept is that of the device that passed the most rules. */
+	/*
+	 * If no device is able, the decision reports the reason of the device that passed the most
+	 * rules.
+	 */
 	while ((device = named_device(executor, device)) != 0)
 	{
 		if (!able(executor, device, task, shape, now, config->execution != HY_EXECUTION_AUTO,
@@ -121,10 +124,13 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
 	         now < executor->member[found].taken_until_ns && cpu_able(executor, shape))
 		choose_cpu(choice, HY_REASON_COST);
-	/* The memory figures are those of the device examined last; compute them for the candidate. */
+	/* The memory figures are those of the last device examined; compute them for the candidate. */
 	if (choice->candidate != 0)
 		(void) fits_memory(executor, &executor->member[choice->candidate], shape, now, choice);
-	/* Whoever chose the device: the task is the probe that shows whether the device works again. */
+	/*
+	 * If the breaker is not closed, the task is the probe of the device, whatever rule chose the
+	 * device.
+	 */
 	if (choice->device != 0 &&
 	    executor->member[choice->device].breakers[shape->op].state != HY_BREAKER_CLOSED)
 		choice->reason = HY_REASON_PROBE;
@@ -223,7 +229,10 @@ choose_cpu(HyChoice *choice, HyReason reason)
 	choice->reason = reason;
 }
 
-/* named_device: the next device after this one that the settings allow, 0 when there is none. */
+/*
+ * named_device: return the next device after this one that the settings allow; 0 when there is
+ * none.
+ */
 static int32_t
 named_device(const HyExecutor *executor, int32_t after)
 {
@@ -231,7 +240,10 @@ named_device(const HyExecutor *executor, int32_t after)
 
 	for (i = after + 1; i < executor->members; i++)
 	{
-		/* A plug-in that could not be loaded has no device number, but still gives its reason. */
+		/*
+		 * A plug-in that could not be loaded has no devices, but its entry still supplies the
+		 * reason.
+		 */
 		if (hy_device_meant(executor, i))
 			return i;
 	}
@@ -245,8 +257,9 @@ may_be_meant(const HyConfig *config, const HyMember *member)
 }
 
 /*
- * goes_by: whether a device has this name.  Of a plug-in that could not be loaded, only the file
- * name is known, such as hybrid_cuda.  The part after the last underscore then counts as its name.
+ * goes_by: return whether a device has this name.  For a plug-in that could not be loaded, only the
+ * file name is known, such as hybrid_cuda.  The part after the last underscore then counts as its
+ * name.
  */
 static bool
 goes_by(const HyMember *member, const char *name)
@@ -259,8 +272,8 @@ goes_by(const HyMember *member, const char *name)
 }
 
 /*
- * why_none: why no device can be used.  That a device exists but is left out says more than that a
- * plug-in has none.
+ * why_none: explain why no device can be used.  That a device exists but is left out is a better
+ * explanation than that a plug-in has no device.
  */
 static const char *
 why_none(const HyExecutor *executor, const HyChoice *choice)
@@ -279,9 +292,9 @@ why_none(const HyExecutor *executor, const HyChoice *choice)
 }
 
 /*
- * told_of: the device whose text choice->why is, if the decision reports it: the settings ask for a
- * device, or a driver exists and failed.  Otherwise NULL: on a machine without a card, that is
- * normal.
+ * told_of: return the device whose reason the decision should report, if choice->why is the reason
+ * of a device.  It is reported if the settings ask for a device, or if a driver exists and failed.
+ * Otherwise NULL: on a machine without a card, that is normal.
  */
 static const HyMember *
 told_of(const HyExecutor *executor, const HyChoice *choice)
@@ -296,8 +309,8 @@ told_of(const HyExecutor *executor, const HyChoice *choice)
 }
 
 /*
- * able: apply rules 3 to 7 to one device.  If it is not able, choice->reason becomes the rule that
- * excludes it, unless an earlier device passed more rules.
+ * able: apply rules 3 to 7 to one device.  If a rule excludes the device, choice->reason becomes
+ * that rule, unless an earlier device passed more rules.
  */
 static bool
 able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *shape, uint64_t now,
@@ -317,7 +330,10 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 	}
 	else if (task != NULL && hy_task_check(task) != HY_OK)
 	{
-		/* The CPU backend reports this too; a backend must not be asked about an invalid task. */
+		/*
+		 * The CPU backend reports this too.  A device backend must not be asked about an invalid
+		 * task.
+		 */
 		reason = HY_REASON_UNSUPPORTED;
 		why = "the task contradicts itself";
 	}
@@ -366,14 +382,14 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 	}
 	else
 	{
-		/* keep the figures of the device that the reason is about */
+		/* keep the memory figures of the device that choice->reason is about */
 		choice->bytes_required = required;
 		choice->bytes_available = available;
 	}
 	return false;
 }
 
-/* fits_memory: rule 7, for the whole task or in pieces. */
+/* fits_memory: apply rule 7, for the whole task or in pieces. */
 static bool
 fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now,
             HyChoice *choice)
@@ -405,7 +421,7 @@ cpu_able(const HyExecutor *executor, const HyShape *shape)
 	return cpu->backend->caps(cpu->device, shape).ok;
 }
 
-/* weigh: apply rules 8 and 9 to the able devices and the CPU. */
+/* weigh: apply rules 8 and 9 to the CPU and the devices that passed rules 3 to 7. */
 static void
 weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices, HyChoice *choice)
 {
@@ -433,7 +449,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 		if (member->device != NULL || may_open(member, now))
 		{
 			sides[count] = side;
-			/* the cheapest; a device without history is never the best */
+			/* the fastest device with a prediction */
 			if (side.ns >= 0 && (best_device == 0 || side.ns < sides[best_device].ns))
 				best_device = count;
 			count++;
@@ -468,7 +484,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 			take(choice, other, HY_REASON_EXPLORATION);
 		return;
 	}
-	/* A remaining side without history has a hint against it, or waits for a smaller task. */
+	/* Any other side without history is predicted to be slow, or waits for a smaller task. */
 	if (best_device == 0)
 	{
 		choice->candidate = sides[1].device;

@@ -1,23 +1,25 @@
 /*
  * device_run.c
- *		Tasks on devices: submit, poll, give up.
+ *		Runs tasks on devices: submit, poll, give up.
  *
- * A flight is one task on one device.  It is started and then polled until it is over.  Between
- * polls the caller may do other work or have other flights.  Polling also feeds a device whose
- * tasks go in pieces.  So whenever such a task has progressed it is polled again immediately, as at
- * the start.  While nothing progresses, the waits between polls grow.
+ * A flight is one task in flight on one device.  It is started and then polled until it is over.
+ * Between polls the caller may do other work or poll other flights.  If a backend submits a task to
+ * the device in parts, each poll may submit the next part.  So whenever a task has progressed, it
+ * is polled again immediately, as at the start.  While nothing progresses, the waits between polls
+ * grow.
  *
- * A device that is told to stop may need a moment, and the caller does not wait for that.  The
- * contract of cancel (backend.h) makes it safe to leave.  The ticket stays with the member as a
- * leftover, the device counts as busy until the leftover has ended, and one that keeps it for
- * GRACE_NS is considered hung.
+ * A canceled device may need a moment to stop, and the caller does not wait for that.  The contract
+ * of cancel (backend.h) makes this safe.  The member keeps the ticket as a leftover.  The device
+ * counts as busy until the leftover has ended.  A device that keeps a leftover for GRACE_NS is
+ * considered hung.
  */
 #include "dispatch/executor_state.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define SPINS 64 /* polls before the first wait: many tasks, or their pieces, end in microseconds */
+/* polls before the first wait; many tasks, or their parts, end within microseconds */
+#define SPINS 64
 #define FIRST_WAIT_NS 20000
 #define LONGEST_WAIT_NS 1000000
 #define GRACE_NS UINT64_C(50000000) /* time for a canceled task to end */
@@ -104,12 +106,12 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFl
 	flight->step_ns = FIRST_WAIT_NS;
 	flight->run.started_ns = hy_now(executor);
 	st = member->backend->submit(member->device, task, &flight->ticket);
-	/* it may have closed itself while the task waited for its turn */
+	/* the device may have closed itself while the task waited for its turn */
 	if (st == HY_CONTEXT_LOST && hy_member_idle(member) && !hy_task_shape(task).resident)
 	{
 		hy_member_close(executor, member);
 		st = hy_member_open(executor, member, hy_now(executor));
-		/* opening does not count as the task's time */
+		/* the time to open the device does not count as the task's time */
 		flight->run.started_ns = hy_now(executor);
 		if (st == HY_OK)
 			st = member->backend->submit(member->device, task, &flight->ticket);
@@ -206,7 +208,10 @@ hy_member_settle_wait(HyExecutor *executor, HyMember *member)
 	}
 }
 
-/* wait_for_turn: wait for a place on the device; false: *run has the reason. */
+/*
+ * wait_for_turn: wait for a place in the device's queue.  Returns false when no place was granted;
+ * *run has the reason.
+ */
 static bool
 wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run,
               int32_t *place)
@@ -246,7 +251,7 @@ wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 	return true;
 }
 
-/* fly_on: poll; true while the task runs, else *status is its outcome. */
+/* fly_on: poll.  Returns true while the task runs; otherwise *status is its outcome. */
 static bool
 fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 {
@@ -284,8 +289,8 @@ fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 }
 
 /*
- * give_up: tell the device to stop, and check once whether it has.  Returns status, or a loss of
- * the device.
+ * give_up: cancel the task on the device, and poll once whether it has stopped.  Returns status, or
+ * the status of a lost device.
  */
 static HyStatus
 give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
@@ -305,14 +310,17 @@ give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
 			member->leftover[member->leftovers++] = flight->ticket;
 		return status;
 	}
-	/* The device may have failed because of it; that matters more than a timeout. */
+	/*
+	 * The task may have caused the device to fail.  A loss of the device matters more than a
+	 * timeout.
+	 */
 	if (status != HY_CANCELLED &&
 	    (st == HY_PROCESS_LOST || st == HY_DEVICE_GONE || st == HY_CONTEXT_LOST))
 		return st;
 	return status;
 }
 
-/* conclude: end the flight with this status; returns true. */
+/* conclude: end the flight with this status; always returns true. */
 static bool
 conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 {
@@ -321,7 +329,8 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 
 	flight->flying = false;
 	/*
-	 * A status out of range, or a cancel that the caller did not request, is a bug of the backend.
+	 * A status out of range, or HY_CANCELLED without a request of the caller, is a bug of the
+	 * backend.
 	 */
 	if ((int) status < 0 || (int) status >= HY_STATUS_COUNT ||
 	    (status == HY_CANCELLED && !hy_cancelled(flight->task->cancel)))
@@ -346,8 +355,8 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 }
 
 /*
- * answer_in_range: whether all row numbers in the answer are valid.  The caller reads rows by these
- * numbers, so invented ones must be caught.  The distances cannot be checked.
+ * answer_in_range: return whether all row numbers in the answer are valid.  The caller reads rows
+ * by these numbers, so invalid ones must be caught.  The distances cannot be checked.
  */
 static bool
 answer_in_range(const HyTask *task)
@@ -386,7 +395,7 @@ answer_in_range(const HyTask *task)
 	return true;
 }
 
-/* scores_in_range: the same for codes; dead rows are invalid too. */
+/* scores_in_range: do the same for codes; the numbers of dead rows are invalid too. */
 static bool
 scores_in_range(const HyScoreTask *score)
 {
@@ -430,7 +439,7 @@ ask_leftovers(HyMember *member)
 	member->leftovers = kept;
 }
 
-/* queue_now: the time on the clock that all clients of the queue share. */
+/* queue_now: return the time by the clock that all clients of the queue share. */
 static uint64_t
 queue_now(const HyExecutor *executor)
 {

@@ -1,17 +1,18 @@
 /*
  * dispatcher.c
- *		hy_dispatch: decide, run, fall back, record.
+ *		Implements hy_dispatch: decide, run, fall back, record.
  *
- * decide.c decides, attempt.c tries a device, and pieces.c has a task cut.
+ * decide.c chooses the side, attempt.c tries a device, and pieces.c runs a task in pieces.
  *
- * Nothing is kept of a failed attempt: the CPU computes every output again.  With a forced device
- * (gpu or a name) the device's status is returned instead.
+ * The results of a failed attempt are discarded, and the CPU computes every output again.  If the
+ * user forced a device (gpu or a name), its status is returned instead.
  *
- * Device memory: no buffer is handed out, so a task with inputs in a buffer is HY_INVALID here.
- * Rows that stay on a device are handled by resident.c, which finds them by key.
+ * The dispatcher never returns a device buffer to the caller, so a task with inputs in a buffer is
+ * HY_INVALID here.  resident.c runs tasks over rows that stay on a device, and finds the rows by
+ * key.
  *
- * A call on the CPU reads the clock twice and allocates nothing.  A call like an earlier one costs
- * a look-up and a cache line (memo.h).
+ * A call on the CPU reads the clock twice and allocates nothing.  A call that repeats an earlier
+ * decision costs a look-up and a write to one cache line (memo.h).
  */
 #include "dispatch/executor_state.h"
 
@@ -65,8 +66,8 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 }
 
 /*
- * recall: the memo that decides the task, NULL if no valid one exists.
- * It reads the fields that make up a shape (hy_task_shape), and those that check() examines.
+ * recall: find the memo (cached decision) for the task; NULL if no valid one exists.  Reads only
+ * the fields that make up a shape (hy_task_shape), and those that check() examines.
  */
 static inline HyMemo *
 recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets)
@@ -104,8 +105,8 @@ recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets)
 }
 
 /*
- * ended_on_cpu: set the status, and on failure drop the text of a driver: it is not why the CPU
- * failed.
+ * ended_on_cpu: set the status.  On failure, clear the driver's text, since it does not explain why
+ * the CPU failed.
  */
 static void
 ended_on_cpu(HyDecision *decision, HyStatus status)
@@ -117,7 +118,7 @@ ended_on_cpu(HyDecision *decision, HyStatus status)
 	decision->failure.text[0] = '\0';
 }
 
-/* failed_here: record that the CPU failed on a call that a memo had sent there. */
+/* failed_here: record that the CPU failed on a call that a memo had decided. */
 static HyStatus
 failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint64_t start,
             HyStatus st, HyDecision *decision)
@@ -140,7 +141,7 @@ failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint6
 	return st;
 }
 
-/* decide_and_run: the full path by the rules, without a memo. */
+/* decide_and_run: decide by all rules, without a memo, and run the task. */
 static HyStatus
 decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision)
 {
@@ -162,10 +163,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	{
 		hy_gauge_update(executor);
 		hy_decide(executor, task, &shape, start, &choice);
-		/*
-		 * Asking for the process id is a system call, so it is done only before a device is
-		 * touched.
-		 */
+		/* Reading the process id is a system call, so it is done only before a device is used. */
 		if (choice.device != 0 && hy_executor_foreign(executor))
 			hy_decide(executor, task, &shape, start, &choice);
 		hy_decision_describe(&choice, d);
@@ -199,7 +197,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		st = run_away(executor, task, &choice, d, &finished);
 		executor->turn_timeout_ns = 0;
 	}
-	/* not earlier: a split may turn out to have run on one side only */
+	/* Count only now, since a split may turn out to have run on one side only. */
 	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
 	if (st == HY_OK && choice.candidate != 0)
 		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
@@ -218,8 +216,8 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 }
 
 /*
- * check: the conditions that must hold before deciding.  The full check of a task is the most
- * expensive question of all, so it is left to the first that needs it: a device's rules or the CPU
+ * check: check the conditions that the decision relies on.  The full check of a task is the most
+ * expensive step, so it is left to the first step that needs it: the rules of a device, or the CPU
  * backend.
  */
 static HyStatus
@@ -233,7 +231,7 @@ check(const HyTask *task, const HyShape *shape)
 	return HY_OK;
 }
 
-/* keep: store the decision d as an event and for the caller. */
+/* keep: store decision d as an event and for the caller. */
 static void
 keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision)
 {
@@ -292,7 +290,7 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 		hy_member_failure(choice->missed, &decision->failure);
 	if (choice->refusal == HY_OK || choice->missed != NULL)
 		return;
-	/* a known name would have given a reason */
+	/* no device has this name, since a device would have given a reason */
 	if (choice->why == NULL && decision->execution == HY_EXECUTION_NAMED)
 		snprintf(decision->failure.text, sizeof(decision->failure.text),
 		         "no backend is called \"%s\"", decision->named);
@@ -326,9 +324,9 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 }
 
 /*
- * run_away: run the task where the decision says: on one device, or in pieces.  If a device fails,
- * the CPU runs the task, unless the user forced the device.  A task too large for a device goes
- * there in pieces.
+ * run_away: run the task as decided: on one device, or in pieces.  If a device fails, the CPU runs
+ * the task, unless the user forced the device.  If the task turns out to be too large for the
+ * device, it is run in pieces.
  */
 static HyStatus
 run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision *decision,
@@ -343,7 +341,7 @@ run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDec
 	if (hy_pieces_plan(executor, &decision->shape, choice, &plan))
 	{
 		st = hy_pieces_run(executor, task, &plan, decision, finished, &begun);
-		/* if the job could not begin, the task is run whole */
+		/* a job that could not begin leaves the whole task to be run below */
 		if (begun)
 			return st;
 		if (choice->forced)

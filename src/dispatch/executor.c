@@ -1,10 +1,10 @@
 /*
  * executor.c
- *		The life of an executor, its devices, and the views' access to them.
+ *		Creates and destroys an executor, adds its devices, and gives the views access to them.
  *
- * The CPU is member 0, always open.  A device is opened when the dispatcher first needs it.  It
- * belongs to the process that created the executor: a fork inherits the structures but must not
- * touch a context, not even to close it.
+ * The CPU is member 0 and is always open.  A device is opened when the dispatcher first needs it.
+ * Open contexts belong to the process that created the executor.  A fork inherits the structures
+ * but must not touch a context, not even to close it.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -200,7 +200,7 @@ hy_executor_reprobe(HyExecutor *executor)
 			continue;
 		check_info(&info);
 		if (info.memory_total != member->info.memory_total)
-			member->cap_bytes = 0; /* learned for another memory size */
+			member->cap_bytes = 0; /* the cap was set for another memory size */
 		member->info = info;
 		member->free_known = false;
 	}
@@ -216,7 +216,7 @@ hy_executor_close_devices(HyExecutor *executor)
 	for (i = 1; i < executor->members; i++)
 	{
 		hy_member_close(executor, &executor->member[i]);
-		/* an abandoned device was not closed, but still gives its context back */
+		/* an abandoned device was not closed, but its context is no longer counted */
 		if (!hy_executor_foreign(executor))
 			hy_share_give_context(&executor->member[i]);
 	}
@@ -230,7 +230,7 @@ hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
 	int32_t i;
 
 	/*
-	 * Before the first report, the load during earlier observations is unknown.  Observations from
+	 * Before the first report, the load during earlier observations is unknown.  Observations of
 	 * other processes were most likely made under the current load.
 	 */
 	if (executor->load.runnable <= 0)
@@ -268,7 +268,7 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	state->backend = member->name;
 	state->number = member->number;
 	state->info = member->info;
-	/* the CPU's instruction set is a setting, so probe again */
+	/* the CPU's instruction set depends on a setting, so probe again */
 	if (device == 0)
 		member->backend->probe(0, &state->info);
 	state->open = member->device != NULL && !hy_member_idle(member);
@@ -314,7 +314,7 @@ hy_executor_caps(const HyExecutor *executor, int32_t device, const HyShape *shap
 const HyCounters *
 hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op)
 {
-	/* Counting the logged calls only catches up: to the caller nothing changes. */
+	/* Counting the logged calls changes nothing that the caller can observe. */
 	hy_memo_fold((HyExecutor *) executor, false);
 	return &executor->member[device].counters[op];
 }
@@ -398,8 +398,8 @@ new_member(HyExecutor *executor, const char *name)
 }
 
 /*
- * add_missing: add a member for a backend without a device; failure contains only text that may be
- * shown.
+ * add_missing: add a member for a backend without a device.  The failure must contain only
+ * printable text.
  */
 static void
 add_missing(HyExecutor *executor, const char *name, const HyFailure *failure, bool absent)
@@ -419,7 +419,8 @@ add_missing(HyExecutor *executor, const char *name, const HyFailure *failure, bo
 }
 
 /*
- * tell: log once why a backend has no device, if that is a fault or the settings ask for a device.
+ * tell: log once why a backend has no device, if that is a failure or the settings ask for a
+ * device.
  */
 static void
 tell(HyExecutor *executor, HyMember *member)
@@ -431,7 +432,7 @@ tell(HyExecutor *executor, HyMember *member)
 	member->told = true;
 }
 
-/* leave_silent: latch off a device that was counted but does not answer the probe. */
+/* leave_silent: latch off a device that the backend counted but that does not answer the probe. */
 static void
 leave_silent(HyExecutor *executor, HyMember *member)
 {
@@ -451,7 +452,7 @@ leave_silent(HyExecutor *executor, HyMember *member)
 	       (int) member->number, why + strlen("it "));
 }
 
-/* check_info: make the data of a backend safe to show. */
+/* check_info: replace values of a backend that must not be shown. */
 static void
 check_info(HyDeviceInfo *info)
 {

@@ -2,10 +2,10 @@
  * executor_state.h
  *		The parts of an executor, for the dispatcher's own files and its unit tests only.
  *
- * executor.c manages the life of an executor and what the views see.  decide.c chooses a side,
- * gauge.c measures the load, device_run.c runs a task on a device, attempt.c evaluates the outcome,
- * pieces.c decides whether a task is cut, dispatcher.c combines these steps, record.c counts and
- * logs calls, and share.c exchanges results with other processes.
+ * executor.c creates an executor and gives the views access to it.  decide.c chooses a side, and
+ * gauge.c measures the load.  device_run.c runs a task on a device, attempt.c evaluates the
+ * outcome, and pieces.c decides whether a task is cut.  dispatcher.c combines these steps, record.c
+ * counts and logs calls, and share.c exchanges results with other processes.
  */
 #ifndef HY_EXECUTOR_STATE_H
 #define HY_EXECUTOR_STATE_H
@@ -21,8 +21,8 @@
 
 #define HY_ROUTES 512
 #define HY_NO_QUEUE (-2)
-#define HY_QUEUE_LOOK_NS 50000 /* time between two polls of the queue */
-#define HY_MAX_FLIGHTS 16      /* on a device by one executor */
+#define HY_QUEUE_LOOK_NS 50000 /* interval between two polls of the queue */
+#define HY_MAX_FLIGHTS 16      /* maximum flights of one executor on a device */
 #define HY_BATCH_KIND_BITS 5
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
@@ -34,105 +34,115 @@ typedef struct HyMember
 	char name[HY_NAME_LENGTH];
 	int32_t number; /* the backend's own number of the device */
 	HyDeviceInfo info;
-	uint64_t opened_limit;    /* HyConfig.memory_limit when it was opened */
+	uint64_t opened_limit;    /* HyConfig.memory_limit when the device was opened */
 	bool latched;             /* not used again in this process */
-	char why[HY_TEXT_LENGTH]; /* why it cannot be used; empty: usable */
+	char why[HY_TEXT_LENGTH]; /* reason why it cannot be used; empty: usable */
 	int32_t native_code;      /* the backend's own code for the reason; 0: none */
-	bool absent;              /* no device and nothing is broken: a machine without a card */
-	bool told;                /* the log has the reason */
+	bool absent;              /* no device, but no failure either: a machine without a card */
+	bool told;                /* the reason was logged */
 
-	/* Ski rental: time the CPU spent on tasks that this device could have run if it were open. */
+	/*
+	 * Ski rental: time that the CPU spent on tasks that this device could have run if it had been
+	 * open.
+	 */
 	double open_credit_ns;
-	uint64_t open_after_ns; /* no new attempt to open before this, after a failure */
+	uint64_t open_after_ns; /* after a failed open, time of the next attempt */
 	uint64_t open_wait_ns;  /* delay after the last failed open */
-	HyStatus open_status;   /* status of the last open; an identical failure is not logged again */
-	HyFailure open_failure; /* failure of the last open that failed */
-	HyTablePlace place;     /* the context's place among those that the table counts */
+	HyStatus
+		open_status; /* status of the last open, so that an identical failure is not logged again */
+	HyFailure open_failure; /* failure of the last failed open */
+	HyTablePlace place;     /* the place in the shared table that counts this context */
 
-	/* tasks of all processes that waited or were in flight there at the last look */
+	/* tasks of all processes that waited or were in flight on the device at the last poll */
 	HyQueueLoad queue;
-	/* last wait in vain for a turn, at least doubled by each repetition; 0: the last turn came */
+	/*
+	 * duration of the last failed wait for a turn, at least doubled by each failure; 0: the last
+	 * turn came
+	 */
 	uint64_t taken_ns;
-	uint64_t taken_until_ns; /* a turn is expected to take taken_ns until then */
+	uint64_t taken_until_ns; /* until this time, a turn is expected to take taken_ns */
 
-	/* Free memory at the last query. */
+	/* free memory at the last query */
 	bool free_known;
 	uint64_t free_bytes;
 	uint64_t total_bytes;
 	uint64_t free_at_ns;
-	uint64_t held_bytes;   /* bytes the asking bulk lane has in flight, to be counted as free */
-	uint64_t budget_bytes; /* the budget of a task at the last query; 0: never queried */
+	uint64_t held_bytes;   /* bytes that the querying bulk lane has in flight, counted as free */
+	uint64_t budget_bytes; /* budget of a task at the last query; 0: never queried */
 	uint64_t cap_bytes;    /* cap after a task that did not fit (budget.c); 0: none */
 	uint64_t cap_step;
 	uint64_t cap_since_ns;
 
-	/* Resident rows (resident.c). */
-	HyResidency *residency; /* NULL: nothing was asked for in this context */
+	/* resident rows (resident.c) */
+	HyResidency *residency; /* NULL: no unit was requested in this context */
 	HyResidencyCounts resident;
-	uint64_t send_after_ns; /* no unit is sent before this, after one that the device refused */
+	uint64_t send_after_ns; /* after the device refused a unit, time of the next one */
 	uint64_t unit_bytes;    /* hy_resident_unit_bytes; 0: never queried */
-	int32_t left_alone; /* times a unit stayed unused because the CPU was expected to be faster */
+	int32_t left_alone;     /* resident units not used because the CPU was predicted to be faster */
 
-	/* Tickets of tasks that were given up and have not ended yet. */
+	/* tickets of tasks that were given up and have not ended yet */
 	int32_t leftovers;
-	uint64_t left_ns; /* when the first of them was given up */
+	uint64_t left_ns; /* time at which the first of these tasks was given up */
 	HyTicket leftover[HY_MAX_FLIGHTS];
 
 	HyBreaker breakers[HY_OP_COUNT];
 	HyCounters counters[HY_OP_COUNT];
 } HyMember;
 
-/* HyRoute: where recent tasks of one class went; an entry of a direct-mapped table of hints. */
+/*
+ * HyRoute: the side that recent tasks of one class ran on; an entry of a direct-mapped table of
+ * hints.
+ */
 typedef struct HyRoute
 {
 	uint32_t number; /* hy_shape_class, 0: empty */
 	bool on_device;  /* the side that hysteresis favors */
-	bool refused;    /* the last attempt on a device ended on the CPU */
+	bool refused;    /* the last attempt on a device fell back to the CPU */
 } HyRoute;
 
 /* HyShare: the state of the exchange with the shared table. */
 typedef struct HyShare
 {
-	HySharedTable *table; /* NULL: this executor shares nothing */
+	HySharedTable *table; /* NULL: nothing is shared */
 	const HyShareHost *host;
 	uint64_t epoch;
 	uint64_t transitions;
 	uint64_t flushed_ns;     /* time of the last flush by the executor's clock */
 	uint64_t flushed_events; /* HyExecutor.kept at the last flush */
 	uint64_t models_ns;      /* time of the last flush of the models */
-	bool postponed; /* some calls from before until_flush was last set are not flushed yet */
+	bool postponed; /* some calls made before until_flush was last set are not flushed yet */
 	int32_t slot[HY_MAX_DEVICES];
-	/* successes that the shared breaker was not told of yet */
+	/* successes that were not reported to the shared breaker yet */
 	int32_t successes[HY_MAX_DEVICES][HY_OP_COUNT];
 	HyCounters flushed[HY_MAX_DEVICES][HY_OP_COUNT];
 } HyShare;
 
 struct HyExecutor
 {
-	/* The fields that a call decided by a memo touches, kept together for the cache. */
+	/* The fields used by a call that a memo decides, kept together for the CPU's cache. */
 	const HyClock *clock;
-	uint64_t generation;  /* stepped when a decision could turn out differently */
-	uint64_t fold_at_ns;  /* memo.h: time at which logged calls are folded in */
-	uint64_t flush_at_ns; /* share.h */
+	uint64_t generation;  /* incremented when a decision could turn out differently */
+	uint64_t fold_at_ns;  /* time at which logged calls are next counted (memo.h) */
+	uint64_t flush_at_ns; /* time of the next flush (share.h) */
 	uint64_t kept;        /* events since the executor began */
-	uint64_t forgotten;   /* times that history was dropped */
-	int32_t uncounted;    /* number of latest events that may include uncounted calls */
-	int32_t until_flush;  /* calls */
+	uint64_t forgotten;   /* number of times that history was dropped */
+	int32_t uncounted;    /* number of latest events that may include calls not counted yet */
+	int32_t until_flush;  /* calls until the next flush */
 	int32_t events;
 	int32_t next_event;
 	HyMemo memos[HY_MEMOS];
 	HyBrief briefs[HY_EVENT_RING + 1];
 	uint8_t dirty_memo[HY_MEMOS];
 	int32_t dirty;
-	int32_t unsettled;              /* calls held by memos that history does not have yet */
-	uint64_t settled_ns;            /* when history last took them in */
+	int32_t unsettled;              /* calls kept in memos that are not in history yet */
+	uint64_t settled_ns;            /* time at which such calls were last added to history */
 	uint64_t noted;                 /* calls since the executor began */
-	uint32_t moved[HY_WATCH_COUNT]; /* the tracker's change counts when last read; [0] stays 0 */
+	uint32_t moved[HY_WATCH_COUNT]; /* the tracker's change counts when last copied; [0] stays 0 */
 
 	const HyAllocator *allocator;
 	HyLog log;
 	HyConfig config;
-	pid_t owner;  /* process that created the executor: contexts do not survive fork */
+	pid_t owner;  /* process that created the executor, since contexts do not survive fork */
 	bool foreign; /* this process is not the owner, so devices are refused */
 	int32_t members;
 	HyMember member[HY_MAX_DEVICES];
@@ -142,17 +152,18 @@ struct HyExecutor
 	HyLoad load;      /* load of the machine at the last report */
 	double load_seen; /* average runnable processes per core while the CPU's history was recorded */
 	bool cuts;        /* tasks may be cut into pieces */
-	/* the periodic trials of rule 9 are off: the caller asks for the best known side */
+	/* no periodic trials by rule 9, since the caller asks for the best known side */
 	bool no_trials;
-	bool queued; /* tasks for devices wait for their turn in the queue of seat */
+	bool queued; /* tasks for devices wait for their turn in the queue of the seat below */
 	/* timeout of the current task's wait for its turn; 0: config.timeout_ns */
 	uint64_t turn_timeout_ns;
 	HyQueueSeat seat;
 	HyLosses *losses; /* NULL: losses are not recorded */
 	double spent_ns;  /* total time of all calls */
-	double regret_ns; /* time lost by exploring instead of using the side predicted to be cheaper */
+	double
+		regret_ns; /* time lost by trials, compared with the side that was predicted to be faster */
 	HyShare share;
-	HyDecision event[HY_EVENT_SLOTS]; /* one extra slot for the call in progress */
+	HyDecision event[HY_EVENT_SLOTS]; /* one more slot than the ring, for the call in progress */
 };
 
 static inline uint64_t
@@ -161,58 +172,59 @@ hy_now(const HyExecutor *executor)
 	return executor->clock->now(executor->clock->arg);
 }
 
-/* HyChoice: the decision of decide.c about a task. */
+/* HyChoice: the decision of decide.c for a task. */
 typedef struct HyChoice HyChoice;
 
 struct HyChoice
 {
-	int32_t device;    /* where the task goes */
-	int32_t candidate; /* the device compared with the CPU, 0: none */
+	int32_t device;    /* device that the task goes to */
+	int32_t candidate; /* device that was compared with the CPU, 0: none */
 	HyReason reason;
-	bool forced;      /* no fallback: the user named the side */
-	HyStatus refusal; /* not HY_OK: the forced side is not able, and nothing runs */
-	const char *why; /* set with a refusal or when no device is able; static text or the member's */
+	bool forced; /* the user named the side, so there is no fallback */
+	HyStatus
+		refusal; /* status if the forced side cannot run the task, and no side runs it; else HY_OK */
+	const char *why; /* text for a refusal, or when no device is able; static or the member's */
 	const HyMember *missed; /* an unusable device that the decision reports; NULL: none */
-	double cpu_ns;          /* predictions, < 0: none */
+	double cpu_ns;          /* predictions for both sides, < 0: none */
 	double device_ns;
-	double instead_ns; /* when exploring: the prediction for the side not taken, < 0: none */
+	double instead_ns; /* for a trial: prediction for the side not chosen, < 0: none */
 	uint32_t devices;  /* bit d: device d is able */
-	bool chunked;      /* rule 7: only pieces of it fit the device */
-	bool split;        /* rule 10: worth running on device and CPU at once */
-	double share;      /* the device's part of a split task, 0 .. 1 */
-	double split_ns;   /* predicted, < 0: unknown, or too long to pay */
+	bool chunked;      /* by rule 7, the task fits the device only in pieces */
+	bool split;        /* by rule 10, the task should run on device and CPU at once */
+	double share;      /* device's share of a split task, 0 .. 1 */
+	double split_ns;   /* predicted time of the split, < 0: unknown, or too long to be worth it */
 	uint32_t unable;   /* bit d: device d was considered and is not able */
 	int32_t tasks_until_trial; /* tasks of this kind until a trial may be due */
-	uint64_t holds_ns;         /* time until which the breakers leave the decision valid */
+	uint64_t holds_ns;         /* time until which the breakers do not change the decision */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 };
 
 /*
- * hy_decide: choose a side at time now.  It changes only the cached memory figures of the devices.
- * With task NULL, decides for any exact task of that shape.
+ * hy_decide: choose a side at time now.  Only the cached memory figures of the devices are changed.
+ * If task is NULL, decides for any exact task of that shape.
  */
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
 
 /*
- * hy_turn_limit: timeout in ns for the current task's wait for its turn.
- * hy_turn_set_timeout: set that timeout.  Where the dispatcher itself chose the device, it is the
- * predicted CPU time, so that a wait in vain at most doubles the time of the call.  Else the task
- * timeout applies.
+ * hy_turn_limit: return the timeout in ns for the current task's wait for its turn.
+ * hy_turn_set_timeout: set that timeout.  If the dispatcher itself chose the device, the timeout is
+ * the predicted CPU time.  So a failed wait at most doubles the time of the call.  Otherwise the
+ * task timeout applies.
  */
 extern uint64_t hy_turn_limit(const HyExecutor *executor);
 extern void hy_turn_set_timeout(HyExecutor *executor, const HyChoice *choice);
 
 /*
- * hy_turn_missed: record that a turn did not come within waited_ns.
- * hy_turn_came: record that a turn came.
+ * hy_turn_missed: record that no turn came within waited_ns. hy_turn_came: record that a turn came.
  */
 extern void hy_turn_missed(HyExecutor *executor, HyMember *member, uint64_t waited_ns);
 extern void hy_turn_came(HyMember *member);
 
 /*
- * hy_left_out: whether the settings exclude the device; they use the backend's own device numbers.
+ * hy_left_out: return whether the settings exclude the device.  The settings use the backend's own
+ * device numbers.
  */
 static inline bool
 hy_left_out(const HyConfig *config, const HyMember *member)
@@ -221,7 +233,7 @@ hy_left_out(const HyConfig *config, const HyMember *member)
 	       (member->number >= 64 || !(config->devices >> member->number & 1));
 }
 
-/* hy_device_asked: whether the settings request a device instead of only allowing one. */
+/* hy_device_asked: return whether the settings request a device instead of only allowing one. */
 static inline bool
 hy_device_asked(const HyConfig *config)
 {
@@ -232,86 +244,90 @@ hy_device_asked(const HyConfig *config)
 }
 
 /*
- * hy_gauge_update: update the tasks under way on each device.
- * hy_gauge_queue: the tasks under way on one device now.
+ * hy_gauge_update: update the load on each device. hy_gauge_queue: return the tasks that wait or
+ * are in flight on one device now.
  */
 extern void hy_gauge_update(HyExecutor *executor);
 extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
 
-/* hy_gauge_less: whether less work is under way on device than on other. */
+/* hy_gauge_less: return whether device has less work waiting or in flight than other. */
 extern bool hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other);
 
 /*
- * hy_gauge_ns: time under the current load of a task that takes ns on an idle side; ns < 0 is
- * returned as is.
+ * hy_gauge_ns: predict the time under the current load of a task that takes ns on an idle side.  A
+ * negative ns is returned unchanged.
  */
 extern double
 hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns);
 
-/* hy_side_ns: predicted time on a side, including load and work in flight; < 0: unknown. */
+/*
+ * hy_side_ns: predict the time on a side, including its load and the work in flight; < 0: unknown.
+ */
 extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);
 
-/* hy_device_meant: whether the settings allow tasks on this device. */
+/* hy_device_meant: return whether the settings allow tasks on this device. */
 extern bool hy_device_meant(const HyExecutor *executor, int32_t device);
 
-/* hy_side_able: whether rules 3 to 7 allow an exact task of this shape on device. */
+/* hy_side_able: return whether rules 3 to 7 allow an exact task of this shape on device. */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
 
-/* hy_side_fits: whether a task of this shape fits the memory budget of the device in one piece. */
+/*
+ * hy_side_fits: return whether a task of this shape fits the device's memory budget in one piece.
+ */
 extern bool hy_side_fits(HyExecutor *executor, const HyShape *shape, int32_t device);
 
-/* hy_side_can: as hy_side_able, but by rules 3, 4 and 7 only. */
+/* hy_side_can: as hy_side_able, but with rules 3, 4 and 7 only. */
 extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /*
- * hy_decision_begin: initialize a decision about shape.
- * hy_decision_describe: copy the choice into it.
+ * hy_decision_begin: initialize a decision about shape. hy_decision_describe: copy the choice into
+ * the decision.
  */
 extern void hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
                               HyDecision *decision);
 extern void hy_decision_describe(const HyChoice *choice, HyDecision *decision);
 
 /*
- * hy_route_note: record that a task went to device for this reason, and with fallback on to the
- * CPU.
+ * hy_route_note: record that a task went to device for this reason.  With fallback, it then ran on
+ * the CPU.
  */
 extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device,
                           HyReason reason, bool fallback);
 
-/* hy_executor_foreign: whether this process is a fork of the owner; logs that once. */
+/* hy_executor_foreign: return whether this process is a fork of the owner; logs this once. */
 extern bool hy_executor_foreign(HyExecutor *executor);
 
 /*
- * hy_member_open, hy_member_close: open or close the device's context.  Both log, and open records
- * its failures.
- * hy_member_idle: whether the executor believes the device is open but it has closed itself.
+ * hy_member_open, hy_member_close: open or close the device's context.  Both write to the log, and
+ * open records its failures. hy_member_idle: return whether the device has closed itself although
+ * the executor has it as open.
  */
 extern HyStatus hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_close(HyExecutor *executor, HyMember *member);
 extern bool hy_member_idle(const HyMember *member);
 
 /*
- * hy_member_latch: never use the device again in this process; with all, every device of its
- * backend.  The log line is "device 1 (cuda 0) ", followed by what.  abandon: do not close the
- * device, since that might block.
+ * hy_member_latch: never use the device again in this process; with all, no device of its backend.
+ * The log line is "device 1 (cuda 0) " followed by the text what.  abandon: do not close the
+ * device, since closing might block.
  */
 extern void
 hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what);
 
-/* hy_member_failure: why the device cannot be used, in the form that an event stores. */
+/* hy_member_failure: store the reason why the device cannot be used, in the form used by events. */
 extern void hy_member_failure(const HyMember *member, HyFailure *failure);
 
-/* hy_member_apply_losses: latch a device off that the process lost earlier. */
+/* hy_member_apply_losses: latch off a device that this process lost earlier. */
 extern void hy_member_apply_losses(const HyExecutor *executor, HyMember *member);
 
 /*
- * hy_open_credit_add: add the CPU time of a task to the ski rental of a device that stayed closed.  If the
- * device's time is known (it was open before), only the difference counts as lost.
+ * hy_open_credit_add: add the CPU time of a task to the ski rental of a device that stayed closed.
+ * If a prediction for the device exists (it was open before), add only the difference.
  */
 extern void
 hy_open_credit_add(HyExecutor *executor, int32_t device, double cpu_ns, double device_ns);
 
-/* HyDeviceRun: one task on one device, from submit to its end. */
+/* HyDeviceRun: one run of a task on one device, from submit to its end. */
 typedef struct HyDeviceRun
 {
 	HyStatus status;
@@ -319,22 +335,22 @@ typedef struct HyDeviceRun
 	HyFailure failure;    /* set when status is not HY_OK */
 	uint64_t started_ns;  /* by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
-	bool shared;          /* it ran behind tasks of other clients, so its time is not its own */
+	bool shared;          /* it ran after tasks of other clients, so its time includes theirs */
 } HyDeviceRun;
 
 /*
- * hy_member_budget: bytes that all tasks in flight on the device may use together.
- * hy_member_refused: record that a task of this many bytes did not fit.
- * hy_member_fitted: record that a task of this many bytes fitted.
+ * hy_member_budget: return the bytes that all tasks in flight on the device may use together.
+ * hy_member_refused: record that a task of this many bytes did not fit. hy_member_fitted: record
+ * that a task of this many bytes fitted.
  */
 extern uint64_t hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now);
 extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 
 /*
- * hy_member_room: bytes that resident units may use: half of what this process may take.
- * hy_member_yield: evict units beyond that.
- * hy_member_forget: drop all units because the context is going away.
+ * hy_member_room: return the bytes that resident units may use: half of the memory that this
+ * process may use. hy_member_yield: evict units beyond that. hy_member_forget: drop all units
+ * because the context is about to close.
  */
 extern uint64_t hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_yield(HyExecutor *executor, HyMember *member);
@@ -342,56 +358,56 @@ extern void hy_member_forget(HyMember *member);
 
 /*
  * hy_attempt_begin: prepare a task of op for the device: ask the breaker, and open the context.  If
- * it returns false, *run has the reason, and an attempt that took place was counted and evaluated.
- * The exception is HY_PROCESS_LOST: the caller evaluates it, because only the caller knows which
- * other tasks are in flight and must end first.
- * hy_attempt_report: report an outcome to the breaker, and latch devices that it shows to be lost.
+ * it returns false, *run has the reason.  An attempt that took place was then counted and
+ * evaluated. The exception is HY_PROCESS_LOST, which the caller evaluates.  Only the caller knows
+ * which other tasks are in flight and must end first. hy_attempt_report: report an outcome to the
+ * breaker, and latch off devices that the outcome shows to be lost.
  */
 extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
 extern void hy_attempt_report(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 
 /*
- * hy_attempt_run: run a whole task on decision->device, with one retry after a lost context; counts
- * and records it.
+ * hy_attempt_run: run a whole task on decision->device, with one retry after a lost context.
+ * Counts and records the attempts.
  */
 extern HyStatus
 hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run);
 
-/* hy_pieces_plan: whether a task should be cut; *plan says which devices take part. */
+/* hy_pieces_plan: return whether a task should be cut; *plan has the devices that take part. */
 extern bool hy_pieces_plan(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
                            HyBulkPlan *plan);
 
-/* hy_pieces_run: run a task in pieces.  If *begun is false, nothing was tried or counted. */
+/* hy_pieces_run: run a task in pieces.  If *begun is false, no piece was tried or counted. */
 extern HyStatus hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
                               HyDecision *decision, uint64_t *finished, bool *begun);
 
-/* HyFlight: a task under way on a device. */
+/* HyFlight: a task in flight on a device. */
 typedef struct HyFlight
 {
 	HyMember *member;
-	const HyTask *task; /* outlives the flight, as its inputs and outputs do */
+	const HyTask *task; /* must outlive the flight, with its inputs and outputs */
 	HyTicket ticket;
 	bool flying;
 	HyDeviceRun run; /* complete once flying is false */
 	uint64_t limit_ns;
 	/*
-	 * For a device that does not predict its remaining time: whenever the task progresses, polling
-	 * starts again at the short interval.
+	 * For a device that does not report its remaining time: whenever the task progresses, polling
+	 * restarts at the short interval.
 	 */
 	uint64_t moved_ns; /* HyTimings.total_ns at the last poll */
 	uint64_t step_ns;  /* the next wait */
-	int spins;         /* polls since the last progress */
+	int spins;         /* number of polls since the last progress */
 } HyFlight;
 
 /*
  * hy_flight_start: submit to an open device.  A device that has closed itself meanwhile is opened
- * again, except for a resident task.  The flight is over at once when submit fails.
+ * again, except for a resident task.  If submit fails, the flight is over at once.
  */
 extern void
 hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFlight *flight);
 
 /*
- * hy_flight_over: poll the device, and whether the flight is over.  It cancels the task on request
+ * hy_flight_over: poll the device; return whether the flight is over.  Cancels the task on request,
  * or when its time is up.
  */
 extern bool hy_flight_over(HyExecutor *executor, HyFlight *flight);
@@ -399,13 +415,13 @@ extern bool hy_flight_over(HyExecutor *executor, HyFlight *flight);
 /* hy_flight_stop: cancel the flight; its status becomes HY_CANCELLED. */
 extern void hy_flight_stop(HyExecutor *executor, HyFlight *flight);
 
-/* hy_flight_poll_delay: ns during which polling again is useless; 0: poll at once. */
+/* hy_flight_poll_delay: return the ns during which another poll is useless; 0: poll at once. */
 extern uint64_t hy_flight_poll_delay(HyExecutor *executor, HyFlight *flight, bool *may_skip);
 
-/* hy_wait: skip ns, or sleep for at most ns and at most a millisecond. */
+/* hy_wait: skip ns if may_skip; otherwise sleep for ns, but at most a millisecond. */
 extern void hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip);
 
-/* hy_device_run: one flight from start to end, including the wait for its turn. */
+/* hy_device_run: run one flight from start to end, including the wait for its turn. */
 extern void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run);
 
@@ -416,23 +432,23 @@ hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whole);
 
 /*
- * hy_device_granted: whether the task may be submitted now.
- * hy_device_shared: whether tasks of other clients were in flight when the place was granted.
+ * hy_device_granted: return whether the task may be submitted now. hy_device_shared: return whether
+ * tasks of other clients were in flight when the place was granted.
  */
 extern bool hy_device_granted(HyExecutor *executor, int32_t place);
 extern bool hy_device_shared(const HyExecutor *executor, int32_t place);
 
 /*
- * hy_device_quantum: how long a piece should last so that others get their turn; 0: no others.
- * hy_device_leave: give the place back because the task has ended.
+ * hy_device_quantum: return how long a piece should last so that other clients get their turn; 0:
+ * no other clients. hy_device_leave: give the place back because the task has ended.
  */
 extern double hy_device_quantum(const HyExecutor *executor, int32_t device);
 extern void hy_device_leave(HyExecutor *executor, int32_t place);
 
 /*
- * hy_member_settle: whether no task that was given up is still under way on an open device.  A
- * device that keeps such a task for too long is latched off.
- * hy_member_settle_wait: wait that long for it, and latch nothing off.
+ * hy_member_settle: return whether every task that was given up on an open device has ended.  A
+ * device that keeps such a task for too long is latched off. hy_member_settle_wait: wait that long
+ * for such tasks, and latch nothing off.
  */
 extern bool hy_member_settle(HyExecutor *executor, HyMember *member);
 extern bool hy_member_settle_wait(HyExecutor *executor, HyMember *member);
@@ -458,7 +474,7 @@ hy_generation_check(HyExecutor *executor)
 	executor->moved[HY_WATCH_MOVES] = hy_tracker_generation(executor->tracker);
 }
 
-/* hy_memo_holds: whether a memo covers this many queries and targets, and is still valid. */
+/* hy_memo_holds: return whether a memo covers this many queries and targets, and is still valid. */
 static inline bool
 hy_memo_holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now, int64_t queries,
               int64_t targets)
@@ -469,7 +485,8 @@ hy_memo_holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now, int6
 }
 
 /*
- * hy_load_seen: record that count observations of the CPU entered history under the current load.
+ * hy_load_seen: record that count observations of the CPU under the current load were added to
+ * history.
  */
 static inline void
 hy_load_seen(HyExecutor *executor, int32_t count)
@@ -483,16 +500,15 @@ hy_load_seen(HyExecutor *executor, int32_t count)
 }
 
 /*
- * hy_event_slot: where the next event is written.
- * hy_event_keep: keep the event written there; the oldest one is dropped.
+ * hy_event_slot: return the slot for the next event. hy_event_keep: keep the event written in that
+ * slot; the oldest event is dropped.
  */
 extern HyDecision *hy_event_slot(HyExecutor *executor);
 extern void hy_event_keep(HyExecutor *executor);
 
 /*
- * hy_record_tick: note that a call ended at now.  It is the only cost of the shared table to a call
- * that has nothing to flush.
- * hy_record_flush: flush if it is due.
+ * hy_record_tick: record that a call ended at now.  If nothing is due, this is all that the shared
+ * table costs a call. hy_record_flush: flush if a flush is due.
  */
 extern void hy_record_flush(HyExecutor *executor, uint64_t now);
 
@@ -505,8 +521,8 @@ hy_record_tick(HyExecutor *executor, uint64_t now)
 
 /*
  * hy_share_allow, hy_share_record, hy_share_abandon: as hy_breaker_allow, hy_breaker_record and
- * hy_breaker_abandon, for the member's breaker of op and, where it is shared, the table's.
- * hy_share_allow is false also when another process runs the one probe.
+ * hy_breaker_abandon.  They apply to the member's breaker of op and, if it is shared, to the
+ * table's breaker.  hy_share_allow also returns false while another process runs the only probe.
  */
 extern bool hy_share_allow(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now);
 extern bool
@@ -514,10 +530,10 @@ hy_share_record(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now, b
 extern void hy_share_abandon(HyExecutor *executor, HyMember *member, HyOp op);
 
 /*
- * hy_share_take_context: count one more context; false when hybrid.gpu_max_contexts are open.
- * hy_share_give_context: the context is closed.
- * hy_share_contexts: number of open contexts on the device over all processes of the table.  It
- * includes the member's own even before that is open.  1 when nothing is shared.
+ * hy_share_take_context: count one more context; returns false when hybrid.gpu_max_contexts are
+ * open. hy_share_give_context: stop counting a closed context. hy_share_contexts: return the number
+ * of open contexts on the device over all processes of the table.  It includes the member's own
+ * context, even before that is open.  1 when nothing is shared.
  */
 extern bool hy_share_take_context(HyExecutor *executor, HyMember *member);
 extern void hy_share_give_context(HyMember *member);
@@ -533,20 +549,20 @@ extern void hy_executor_forget(HyExecutor *executor);
 extern void hy_count_attempt(HyCounters *counters, HyStatus status);
 
 /*
- * hy_count_fallback: count a task given up to the CPU after its last attempt here ended with
- * status.
+ * hy_count_fallback: count a task that fell back to the CPU after its last attempt on this device
+ * ended with status.
  */
 extern void hy_count_fallback(HyCounters *counters, HyStatus status);
 
 /* hy_count_call: count a task of this many items that took ns. */
 extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);
 
-/* hy_set_text: copy text, cut to size and cleaned. */
+/* hy_set_text: copy text, truncated to size and cleaned. */
 extern void hy_set_text(char *target, size_t size, const char *text);
 
 /*
- * hy_clean_text: terminate a text from a backend or the system, and replace all but printable
- * ASCII.
+ * hy_clean_text: terminate a text from a backend or the system, and replace all characters except
+ * printable ASCII.
  */
 extern void hy_clean_text(char *text, size_t size);
 

@@ -1,6 +1,6 @@
 /*
  * explain.c
- *		Decisions without running them, and the history behind them: see explain.h.
+ *		Explains decisions without running a task, and reads the history used: see explain.h.
  */
 #include "dispatch/explain.h"
 
@@ -8,7 +8,8 @@
 
 #include "dispatch/executor_state.h"
 
-#define MOST_BYTES (INT64_C(1) << 47) /* of one array: a process has no more addresses */
+/* maximum size of one array; a process has no larger address space */
+#define MOST_BYTES (INT64_C(1) << 47)
 #define BREAK_EVEN_LIMIT INT64_C(1000000000)
 
 static bool is_sane(const HyShape *shape);
@@ -49,7 +50,7 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 		HyForecast forecast = hy_tracker_forecast(executor->tracker, shape, d);
 		HySideCost *cost;
 
-		/* a backend without a device has no cost, but is listed if it was asked for */
+		/* a missing backend has no costs, but is listed if the decision is about it */
 		if (member->backend == NULL && d != decision->device)
 			continue;
 		cost = &costs[(*count)++];
@@ -110,7 +111,7 @@ hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history)
 	return true;
 }
 
-/* is_sane: whether a task can have this shape. */
+/* is_sane: return whether a task can have this shape. */
 static bool
 is_sane(const HyShape *shape)
 {
@@ -133,7 +134,7 @@ is_sane(const HyShape *shape)
 	       is_addressable(shape->queries, shape->targets, sizeof(double));
 }
 
-/* is_addressable: whether an array of rows x columns elements of size bytes can exist. */
+/* is_addressable: return whether an array of rows x columns elements of size bytes can exist. */
 static bool
 is_addressable(int64_t rows, int64_t columns, int64_t size)
 {

@@ -13,22 +13,22 @@ typedef struct HySideCost
 	int32_t device;
 	bool able;      /* rules 3 to 7 allow the task there */
 	bool open;      /* its context is open */
-	double ns;      /* predicted time, including load and tasks in flight there; < 0: no history */
-	double hint_ns; /* without history: prediction from similar kinds of task; < 0: none */
+	double ns;      /* predicted time, including load and tasks in flight; < 0: no history */
+	double hint_ns; /* without history: prediction from similar kinds of tasks, < 0: none */
 	double in_flight_ns;
-	double weight;    /* observations behind the regression */
+	double weight;    /* number of observations in the regression */
 	int32_t samples;  /* observations of the task's own size */
-	int32_t steps;    /* powers of two beyond the sizes observed; < 0: below them */
-	bool cold;        /* its history is only the first observation */
-	HyEstimate needs; /* resources, as estimated by the backend */
+	int32_t steps;    /* powers of two above the sizes seen, < 0: below them */
+	bool cold;        /* its history has only the first observation (cold start) */
+	HyEstimate needs; /* resources needed, as estimated by the backend */
 } HySideCost;
 
 /*
- * hy_explain: the decision of hy_dispatch for any exact task of this shape, and the cost of each
- * side. costs has room for HY_MAX_DEVICES, and *count of them are filled, the CPU first.  A backend
- * without a device is left out unless the decision is about it.  Returns HY_OK, HY_INVALID for a
- * shape that no task has, or the status with which a forced device is refused.  Runs no task and
- * changes no decision.
+ * hy_explain: return the decision of hy_dispatch for any exact task of this shape, and the cost of
+ * each side.  costs is an array of HY_MAX_DEVICES entries, of which *count are filled, the CPU
+ * first.  A missing backend is left out unless the decision is about it.  Returns HY_OK, HY_INVALID
+ * for a shape that no task can have, or the status with which a forced device is refused. Runs no
+ * task and changes no decision.
  */
 extern HyStatus hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision,
                            HySideCost *costs, int32_t *count);
@@ -37,22 +37,24 @@ extern HyStatus hy_explain(HyExecutor *executor, const HyShape *shape, HyDecisio
 typedef struct HyHistory
 {
 	HyTrackerRow row;
-	double predicted_ns; /* predicted time of row.shape here, < 0: not known */
-	double speedup; /* CPU time / time here, of row.shape, < 0: one is not known; 1 for the CPU */
-	/* targets from which on it wins, otherwise like row.shape; -1: none below 10^9 */
+	double predicted_ns; /* predicted time of row.shape on the device, < 0: not known */
+	double speedup; /* CPU time / device time of row.shape, < 0: one is not known; 1 for the CPU */
+	/*
+	 * number of targets at or above which the device wins, with row.shape otherwise; -1: none below
+	 * 10^9
+	 */
 	int64_t break_even;
 	HyBreakerState breaker;
 	double success_rate;
 } HyHistory;
 
-/* hy_executor_history: row number i, from 0; false when there are fewer rows. */
+/* hy_executor_history: return row number i, from 0.  Returns false when there are fewer rows. */
 extern bool hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history);
 
 /*
- * hy_executor_breaker: a device's breaker for an operation.  Unlike history it exists even for a
- * device that never succeeded.
- * hy_tracker_history: as hy_executor_history, for a tracker.  A tracker has no breakers, so the row
- * shows a closed one without failures.
+ * hy_executor_breaker: return a device's breaker for an operation.  Unlike history, it exists even
+ * for a device that never succeeded. hy_tracker_history: as hy_executor_history, for a tracker.  A
+ * tracker has no breakers, so the row shows a closed one without failures.
  */
 extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
 extern bool hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history);

@@ -1,23 +1,23 @@
 /*
  * gauge.c
- *		The load gauge: the load from other tasks, and the time it adds to a prediction.
+ *		Measures the load from other tasks, and predicts the time that the load adds to a task.
  *
- * A law predicts the time of a task on an idle side.  The load adds
+ * The cost model predicts the time of a task on an idle side.  The load changes it as follows:
  *
- *		on the CPU		the ratio of processes per core now to those while history was recorded;
- *		on a device		the tasks of all clients that wait or are in flight there.  Tasks without a
- *						prediction count as long as this one.  If memory is so scarce that the task
- *						has to go in pieces, the cost of starting all of them is added.
+ *		on the CPU		it is multiplied by the ratio of runnable processes per core now to those
+ *						while history was recorded;
+ *		on a device		the tasks of all clients that wait or are in flight there are added.  Tasks
+ *						without a prediction count as long as this one.  If memory is so scarce that
+ *						the task must run in pieces, the cost of starting all pieces is added.
  *
- * The gauge also says how long to wait for a turn on a device, and what a turn that never came
- * means.
+ * The gauge also sets the timeout of a wait for a turn on a device, and records a failed wait.
  */
 #include "dispatch/executor_state.h"
 
 #include "dispatch/slice.h"
 
 #define LEAST_PATIENCE_NS UINT64_C(100000)
-#define BLIND_PATIENCE_NS UINT64_C(10000000) /* used when the CPU time is not known */
+#define BLIND_PATIENCE_NS UINT64_C(10000000) /* timeout of a turn if the CPU time is not known */
 #define LEAST_TAKEN_NS UINT64_C(1000000)
 #define MOST_TAKEN_NS UINT64_C(10000000000)
 
@@ -44,7 +44,9 @@ hy_gauge_queue(const HyExecutor *executor, int32_t device)
 	/* a task that was given up has left the queue but still keeps the device busy */
 	load.tasks += member->leftovers;
 	load.unknown += member->leftovers;
-	/* after a recent wait in vain, another is expected to be in vain whatever the queue predicts */
+	/*
+	 * after a recent failed wait, expect a wait of at least taken_ns, whatever the queue predicts
+	 */
 	if (member->taken_until_ns > 0 && load.ns < (double) member->taken_ns &&
 	    hy_now(executor) < member->taken_until_ns)
 		load.ns = (double) member->taken_ns;
@@ -99,7 +101,7 @@ hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other)
 	const HyQueueLoad *a = &executor->member[device].queue;
 	const HyQueueLoad *b = &executor->member[other].queue;
 
-	/* tasks of unknown time may be long */
+	/* tasks of unknown time may be long, so compare their numbers first */
 	return a->unknown != b->unknown ? a->unknown < b->unknown : a->ns < b->ns;
 }
 
@@ -118,8 +120,8 @@ hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, do
 }
 
 /*
- * in_pieces_ns: whole_ns, or if the task does not fit the budget the time of its pieces in
- * sequence.
+ * in_pieces_ns: return whole_ns.  If the task does not fit the budget, return the time of its
+ * pieces in sequence.
  */
 static double
 in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *shape,

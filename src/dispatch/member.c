@@ -59,7 +59,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 		return;
 	executor->generation++;
 	hy_member_forget(member);
-	/* Closing a device that does not answer might never return. */
+	/* Closing a device that does not answer might block forever. */
 	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
 		bool idle = hy_member_idle(member);
@@ -145,14 +145,15 @@ hy_member_apply_losses(const HyExecutor *executor, HyMember *member)
 }
 
 /*
- * open_context: open the device if the limit on contexts allows it; else open_failure has the reason.
+ * open_context: open the device if the limit of contexts allows it.  On failure, open_failure has
+ * the reason.
  */
 static HyStatus
 open_context(HyExecutor *executor, HyMember *member)
 {
 	HyLimits limits = {.memory = executor->config.memory_limit};
 	HyFailure *failure = &member->open_failure;
-	/* a context that hung and was left open keeps its place */
+	/* a hung context that was left open keeps its place */
 	bool counted = member->place.word != NULL;
 	HyStatus st;
 
@@ -167,7 +168,7 @@ open_context(HyExecutor *executor, HyMember *member)
 	limits.place = member->place.word;
 	member->device = NULL;
 	st = member->backend->open(member->number, &limits, &member->device);
-	/* it reports success but returns no device to close */
+	/* the backend reports success but returns no device */
 	if (st == HY_OK && member->device == NULL)
 		st = HY_BUG;
 	if (st == HY_OK)

@@ -1,6 +1,6 @@
 /*
  * memo.c
- *		Decisions that stay valid for a while, and the calls they decided: see memo.h.
+ *		Keeps decisions that stay valid for a while, and logs the calls they decide: see memo.h.
  */
 #include "dispatch/memo.h"
 
@@ -10,7 +10,7 @@
 
 #define CLIP_FLOOR_NS 100 /* as in tracker.c */
 
-/* a device this many times slower is not expected to overtake without a leap */
+/* a device slower by this factor can overtake the CPU only after a large change of history */
 #define FAR 2.0
 
 /* End: the decision and the expected time at one end of a memo's targets. */
@@ -46,7 +46,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	int32_t left;
 	int32_t d;
 
-	/* The memory budget changes all the time, so such a decision is not kept. */
+	/* The memory budget changes all the time, so a decision that depends on it is not kept. */
 	if (choice->device != 0 || choice->reason == HY_REASON_MEMORY ||
 	    choice->reason == HY_REASON_EXPLORATION || choice->refusal != HY_OK || shape->resident ||
 	    choice->tasks_until_trial < 2 || !expect(executor, shape, &low))
@@ -65,7 +65,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 		return;
 	high = low;
 	half_power(shape, &least, &most);
-	/* beyond the size class of the shape, corrections differ, and the line does not include them */
+	/* in another size class the correction differs, and predictions are no longer on one line */
 	(void) reach(executor, task, shape, choice, now, least, &low);
 	(void) reach(executor, task, shape, choice, now, most, &high);
 	left = calls_left(executor, &low, &high, now);
@@ -111,7 +111,9 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	memo->expected = line(low.expected, high.expected, most);
 }
 
-/* reach: decide a task with other targets; true if the decision is the same as for this shape. */
+/*
+ * reach: decide the task with another number of targets; return true if the decision is the same.
+ */
 static bool
 reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyChoice *choice,
       uint64_t now, int64_t targets, End *end)
@@ -123,7 +125,10 @@ reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyCh
 	if (targets == shape->targets)
 		return true;
 	other.targets = targets;
-	/* A trial belongs to the kind and not to the size; choice->tasks_until_trial says when it may be due. */
+	/*
+	 * A trial belongs to the kind and not to the size, so it is ignored here;
+	 * choice->tasks_until_trial says when it may be due.
+	 */
 	executor->no_trials = true;
 	hy_decide(executor, task, &other, now, &there.choice);
 	executor->no_trials = no_trials;
@@ -138,7 +143,10 @@ reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyCh
 	return true;
 }
 
-/* half_power: the range of targets for which the work lies in the same half of a power of two. */
+/*
+ * half_power: compute the range of targets for which the work lies in the same half of a power of
+ * two.
+ */
 static void
 half_power(const HyShape *shape, int64_t *low, int64_t *high)
 {
@@ -159,8 +167,8 @@ half_power(const HyShape *shape, int64_t *low, int64_t *high)
 }
 
 /*
- * expect: fill in the expected CPU time for the clipping band, if the decision did not need it.
- * Returns false without a prediction or with only a cold start.
+ * expect: fill in the expected CPU time, around which observations are clipped, if the decision did
+ * not need it.  Returns false without a prediction or with only a cold start.
  */
 static bool
 expect(HyExecutor *executor, const HyShape *shape, End *end)
@@ -186,7 +194,8 @@ line(double low, double high, int64_t steps)
 }
 
 /*
- * calls_left: calls until a trial may be due, or until the ski rental is paid and the device opens.
+ * calls_left: count the calls until a trial may be due, or until the ski rental is paid and the
+ * device opens.
  */
 static int32_t
 calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t now)
@@ -204,7 +213,7 @@ calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t
 	paid = high->expected - (high->choice.device_ns >= 0 ? high->choice.device_ns : 0);
 	if (due <= 0)
 		return member->open_after_ns > now ? left : 0;
-	/* half of them, since the expected time is inexact, most of all at first */
+	/* use half of that count, since the expected time is inexact, especially at first */
 	if (paid > 0 && due / paid / 2 < left)
 		left = (int32_t) (due / paid / 2);
 	return left;
@@ -272,7 +281,7 @@ hy_memo_fold(HyExecutor *executor, bool all)
 		int32_t slot = executor->next_event - i;
 		const HyBrief *brief = &executor->briefs[slot < 0 ? slot + HY_EVENT_SLOTS : slot];
 
-		/* calls that took the full path are among them and are counted already */
+		/* calls that did not use a memo are counted already */
 		if (brief->memo == HY_BRIEF_FULL)
 			continue;
 		count_brief(executor, brief);
@@ -281,7 +290,10 @@ hy_memo_fold(HyExecutor *executor, bool all)
 	if (executor->uncounted > 0)
 		executor->fold_at_ns = now + HY_MEMO_NS;
 	executor->uncounted = 0;
-	/* a kind has many memos, and trials become due by the number of tasks of the kind */
+	/*
+	 * pass on all memos together, since trials become due by the tasks of a kind, which has many
+	 * memos
+	 */
 	if (!all && executor->unsettled < HY_MEMO_CALLS && now < executor->settled_ns + HY_MEMO_NS)
 		return;
 	for (i = 0; i < executor->dirty; i++)
@@ -348,7 +360,7 @@ hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *de
 	decision->actual_ns = brief->actual_ns;
 	decision->virtual_time = false;
 	decision->bytes_required = (uint64_t) brief->bytes_required;
-	/* an unlimited value does not fit a float exactly */
+	/* the value for "unlimited" does not fit a float exactly */
 	decision->bytes_available =
 		brief->bytes_available < 0x1p63f ? (uint64_t) brief->bytes_available : UINT64_MAX;
 	decision->load = brief->load / 16.0;
@@ -389,7 +401,7 @@ count_brief(HyExecutor *executor, const HyBrief *brief)
 	memo->sum_targets += (double) brief->targets;
 }
 
-/* settle: pass the calls of a memo to history, as that many calls of their mean size. */
+/* settle: add the calls of a memo to history, as that many calls of their mean size. */
 static void
 settle(HyExecutor *executor, HyMemo *memo)
 {
@@ -405,7 +417,7 @@ settle(HyExecutor *executor, HyMemo *memo)
 		double mean = memo->sum_targets / memo->count;
 		double ns = memo->sum_ns / memo->count;
 
-		/* targets are whole: adjust the time by the rounding of the mean size */
+		/* the number of targets is an integer, so adjust the time by the rounding of the mean */
 		shape.targets = (int64_t) (mean + 0.5);
 		ns += (double) memo->expected.slope * ((double) shape.targets - mean);
 		hy_tracker_record_many(executor->tracker, &shape, 0, ns, memo->count);

@@ -1,32 +1,35 @@
 /*
  * memo.h
- *		Decisions for the CPU that stay valid for a while, and calls logged now and counted later.
+ *		Keeps decisions for the CPU that stay valid for a while, and logs calls to count them later.
  *
- * A task like an earlier one, with nothing changed since, goes to the CPU again at the cost of a
- * look-up.  The call is written to one cache line of the ring of events (HyBrief).  Counters,
- * latencies, history and the ski rental of a closed device take it in later: every HY_MEMO_CALLS
- * calls or 100 ms, or before a reader looks (hy_memo_fold).
+ * A task like an earlier one goes to the CPU again at the cost of a look-up, if nothing has changed
+ * since.  The call is written to one cache line of the ring of events (HyBrief).  Later it is added
+ * to counters, latencies, history and the ski rental of a closed device.  This is done every
+ * HY_MEMO_CALLS calls or 100 ms, and before data is read (hy_memo_fold).
  *
  * Two tasks are alike if they are equal except for the number of targets, and their work lies in
  * the same half of a power of two.  A memo covers the targets between two ends at which the
  * decision was evaluated and was the same.  Between them predictions lie on a line, since the law
- * is linear and its correction is the same for a size class.  History takes the calls in as that
- * many calls of their mean size.
+ * is linear and its correction is the same for a size class.  The calls are added to history as
+ * that many calls of their mean size.
  *
- * HyExecutor.generation is stepped wherever a decision could turn out differently, and
- * HyExecutor.moved shows changes of history that a memo depends on.  Besides, no memo lives longer
- * than 100 ms, or for more calls than exploring, or opening a device, can wait.
+ * HyExecutor.generation is incremented whenever a decision could turn out differently, and
+ * HyExecutor.moved shows changes of history that a memo depends on.  In addition, a memo expires
+ * after 100 ms, and before the call at which a trial or an open may be due.
  */
 #ifndef HY_MEMO_H
 #define HY_MEMO_H
 
 #include "dispatch/dispatcher.h"
 
-#define HY_MEMOS 128      /* a power of two */
-#define HY_MEMO_CALLS 192 /* so that fewer than one call in a hundred pays for the others */
+#define HY_MEMOS 128 /* a power of two */
+/* large enough that fewer than one call in a hundred pays for counting the others */
+#define HY_MEMO_CALLS 192
 #define HY_MEMO_NS UINT64_C(100000000)
 
-/* HyBrief: a call decided by a memo, as the ring keeps it; or a mark that the full event exists. */
+/*
+ * HyBrief: a call decided by a memo, as stored in the ring; or a mark that the full event exists.
+ */
 typedef struct HyBrief
 {
 	uint64_t time_ns;
@@ -60,7 +63,7 @@ _Static_assert(sizeof(HyBrief) == 64, "a brief is one cache line");
 /* HyWatch: the changes of history that a decision depends on. */
 typedef enum HyWatch
 {
-	HY_WATCH_NOTHING, /* decided by rules that do not use history */
+	HY_WATCH_NOTHING, /* the decision rules did not use history */
 	HY_WATCH_LEAPS,   /* only large changes matter, since the other side is far slower */
 	HY_WATCH_MOVES,
 	HY_WATCH_COUNT
@@ -76,18 +79,18 @@ typedef struct HyLine
 /* HyMemo: a decision for shapes that differ only in their targets. */
 typedef struct HyMemo
 {
-	HyBrief like;        /* the next call, except for times and values that depend on the targets */
+	HyBrief like; /* brief of the next call, without times and values that depend on targets */
 	uint64_t expires_ns; /* 0: empty */
 	uint64_t generation;
-	int64_t low; /* targets */
+	int64_t low; /* smallest number of targets */
 	int64_t high;
 	uint64_t until; /* value of HyExecutor.noted at which a trial or an open may be due */
 	uint32_t moved;
 	uint8_t watch;     /* a HyWatch */
-	uint8_t candidate; /* device whose ski rental the calls add to, 0: none */
+	uint8_t candidate; /* device whose ski rental is increased by the calls, 0: none */
 	bool dirty;        /* it is in the list of memos to fold */
-	int32_t count;     /* calls that history has not taken in yet */
-	double sum_ns;     /* sum of their times, clipped */
+	int32_t count;     /* calls that were not added to history yet */
+	double sum_ns;     /* sum of the clipped times of these calls */
 	double sum_targets;
 	HyLine cpu; /* predictions, as in the brief */
 	HyLine device;
@@ -101,7 +104,7 @@ struct HyChoice;
 extern void hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape,
                          const struct HyChoice *choice, uint64_t now);
 
-/* hy_memo_note: log a successful call with this many targets; the memo decided it. */
+/* hy_memo_note: log a successful call with this many targets that the memo decided. */
 extern void hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t started,
                          uint64_t finished, HyDecision *decision);
 
@@ -109,7 +112,7 @@ extern void hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, ui
 extern void hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief);
 
 /*
- * hy_memo_fold: count the logged calls; with all, also pass on those that memos hold for history.
+ * hy_memo_fold: count the logged calls.  With all, also add the calls held by memos to history.
  */
 extern void hy_memo_fold(HyExecutor *executor, bool all);
 
@@ -125,8 +128,8 @@ extern void hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, Hy
 
 /*
  * hy_memo_slot: the slot of a task.  For one kind of task, consecutive half powers of two of the
- * work get consecutive slots, so they do not evict each other.  Work that overflows gets some slot
- * as well.
+ * work get consecutive slots, so they do not evict each other.  Work that overflows gets an
+ * arbitrary slot.
  */
 static inline uint32_t
 hy_memo_slot(int64_t queries, int64_t targets, int32_t dims, int32_t k, uint32_t kind)

@@ -1,13 +1,13 @@
 /*
  * pieces.c
- *		Whether a task runs in pieces (bulk.h), on which devices, and what the decision reports.
+ *		Decides whether a task runs in pieces (bulk.h) and on which devices; records the outcome.
  */
 #include "dispatch/executor_state.h"
 
 #include "dispatch/slice.h"
 
 #define WHOLE_NS 4e6    /* a longer task runs in pieces, so that a failure costs only one of them */
-#define ALL_FROM_NS 5e5 /* a task at least this long is cut over all devices */
+#define ALL_FROM_NS 5e5 /* a task at least this long is divided among all devices */
 #define OPEN_SHARE 0.5  /* maximum time to open another device, as a part of the task's time */
 
 static void
@@ -68,7 +68,7 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 	}
 	if (st != HY_OK)
 		decision->status = st;
-	/* it counts as one canceled call, whichever piece noticed it */
+	/* a canceled job counts as one canceled call, whichever piece noticed the cancel */
 	if (st == HY_CANCELLED)
 		hy_count_attempt(counters, st);
 	/* if no piece was tried, keep the failure of the attempt with the whole task */
@@ -89,9 +89,8 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 }
 
 /*
- * tell_who_did_it: record the share of a split that came about.  If nothing failed and one side did
- * everything, the task counts for that side.  It is then no split, unless the user had fixed the
- * shares.
+ * tell_who_did_it: record the shares of a split.  If nothing failed and one side did all rows, the
+ * task counts for that side.  It is then not a split, unless the user fixed the shares.
  */
 static void
 tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision)

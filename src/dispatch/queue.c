@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-#define SHARED_PIECE_NS 2e6 /* length of a bulk piece beside clients without small calls */
-#define SMALL_MULTIPLE 2.0  /* length of a bulk piece beside small calls, in small calls */
-#define SMALL_SHARE 0.125   /* weight of a new small call in the moving mean */
+#define SHARED_PIECE_NS 2e6 /* length of a bulk piece when other clients make no small calls */
+/* length of a bulk piece when others make small calls, as a multiple of a small call */
+#define SMALL_MULTIPLE 2.0
+#define SMALL_SHARE 0.125 /* weight of a new small call in the moving mean */
 
 typedef enum HyQueueState
 {
@@ -91,7 +92,7 @@ hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t
 	lock(seat);
 	own->asked_ns = now;
 	/*
-	 * Any client that asks grants all free places, also to others, which see the grant when they
+	 * Any client that asks grants all free places, even to others, which see the grant when they
 	 * ask.
 	 */
 	while ((next = next_in_turn(queue, own->device, depth, now)) != NULL)
@@ -204,7 +205,7 @@ first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 
 		if (place->state != PLACE_WAITS || place->device != device || (place->small != 0) != small)
 			continue;
-		/* now may be slightly behind a stamp from another processor */
+		/* now may be slightly earlier than a time stamp from another processor */
 		if (now > place->asked_ns && now - place->asked_ns > HY_QUEUE_ASK_TIMEOUT_NS)
 			continue;
 		last = served(queue, place->role);
@@ -218,7 +219,7 @@ first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 	return best;
 }
 
-/* of_others: number of granted places on its device that other clients have. */
+/* of_others: count the granted places on the same device that other clients have. */
 static int32_t
 of_others(const HyQueue *queue, const HyQueuePlace *place)
 {
@@ -249,8 +250,8 @@ served(const HyQueue *queue, int32_t role)
 }
 
 /*
- * note_served: record that a role was served.  The role served longest ago is replaced: without an
- * entry it still comes first.
+ * note_served: record that a role was served.  The entry of the role served longest ago may be
+ * replaced, since a role without an entry also comes first.
  */
 static void
 note_served(HyQueue *queue, int32_t role)
@@ -295,8 +296,8 @@ leave(HyQueue *queue, HyQueuePlace *place)
 }
 
 /*
- * recent: whether an arrival at that time (0: never) may repeat; another process may have stamped
- * it.
+ * recent: return whether an arrival at that time (0: never) may repeat.  The time may be from
+ * another process.
  */
 static bool
 recent(uint64_t at, uint64_t now)

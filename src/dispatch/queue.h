@@ -1,6 +1,6 @@
 /*
  * queue.h
- *		The order in which clients use a device, with a limit on the tasks in flight over all
+ *		Orders the clients that use a device, and limits the tasks in flight over all
  *		clients.
  *
  * Clients (backends, in a server) ask for a place before they submit, and leave it when the task
@@ -11,13 +11,15 @@
  *		within each of the two sorts, the role that was served least recently;
  *		within a role, the order of asking.
  *
- * A bulk job beside small calls is told to keep its pieces short (hy_queue_quantum).  A call then
- * waits for one short piece and not for a long one, and takes a few times as long as alone.
+ * While small calls arrive, a bulk job should keep its pieces short (hy_queue_quantum).  A call
+ * then waits for one short piece instead of a long one.  It takes a few times as long as without
+ * the bulk job.
  *
  * The queue is one fixed block of plain data without pointers, so it may lie in memory that several
  * processes share; they supply the lock.  Nothing waits inside the queue: a client without a grant
- * asks again.  A place is granted only to a client that asked within the last HY_QUEUE_ASK_TIMEOUT_NS.
- * So a client that sleeps or died delays no other client, and hy_queue_forget frees its places.
+ * asks again.  A place is granted only to a client that asked within the last
+ * HY_QUEUE_ASK_TIMEOUT_NS. So a client that sleeps or died delays no other client, and
+ * hy_queue_forget frees its places.
  *
  * Clients must therefore agree on the time.  An emulated device shifts the clock of the process
  * that uses it, so clients in several processes supply one that is never shifted
@@ -47,7 +49,7 @@ typedef struct HyQueuePlace
 	int32_t client;
 	int32_t role;
 	int32_t small;
-	int32_t behind;    /* places of other clients on the device when this one was granted */
+	int32_t behind;    /* places granted to other clients on the device when this one was granted */
 	uint64_t order;    /* order of asking */
 	uint64_t asked_ns; /* time of the last request */
 	double ns;         /* predicted, 0: not known */
@@ -70,7 +72,7 @@ typedef struct HyQueueDevice
 	int32_t small_row; /* consecutive grants to small calls while bulk pieces waited */
 	int32_t padding;
 	double small_ns;      /* moving mean of the predicted time of small calls */
-	uint64_t small_at_ns; /* last arrival of one; 0: never */
+	uint64_t small_at_ns; /* last arrival of a small call; 0: never */
 	int32_t last_client;  /* client that asked last; other_at_ns: last time the client changed */
 	int32_t padding2;
 	uint64_t other_at_ns;
@@ -102,7 +104,9 @@ typedef struct HyQueueSeat
 	HyQueueLock lock;
 	int32_t client; /* unique among the users of the queue, not 0 */
 	int32_t role;   /* the role that the client works for */
-	/* its device d is the queue's numbers[d]; NULL: the numbers are the same */
+	/*
+	 * numbers[d] is the queue's number of the executor's device d; NULL: the numbers are the same
+	 */
 	const int32_t *numbers;
 	const HyClock *clock; /* the same for all clients; NULL: the clocks of their executors */
 } HyQueueSeat;
@@ -129,8 +133,9 @@ hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uin
 extern bool hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t now);
 
 /*
- * hy_queue_alone: whether no task of another client was in flight when the place was granted.
- * Otherwise the task's time includes others and says nothing about the device.
+ * hy_queue_alone: return whether no task of another client was in flight when the place was
+ * granted.  Otherwise the task's time includes other tasks and cannot be used to measure the
+ * device.
  */
 extern bool hy_queue_alone(const HyQueueSeat *seat, int32_t place);
 
@@ -141,8 +146,8 @@ extern void hy_queue_leave(const HyQueueSeat *seat, int32_t place);
 extern void hy_queue_forget(const HyQueueSeat *seat, int32_t client);
 
 /*
- * hy_queue_quantum: how long a piece of a bulk job should last so that others get their turn; 0: no
- * limit, since there are no others.
+ * hy_queue_quantum: return how long a piece of a bulk job should last so that other clients get
+ * their turn; 0: no limit, since there are no other clients.
  */
 extern double hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now);
 

@@ -32,7 +32,7 @@ hy_event_keep(HyExecutor *executor)
 {
 	executor->briefs[executor->next_event].memo = HY_BRIEF_FULL;
 	hy_event_step(executor);
-	/* logged calls are counted later by their number of slots, and this event takes one */
+	/* logged calls are found later by the number of latest slots, and this event takes one slot */
 	if (executor->uncounted > 0)
 		executor->uncounted++;
 }
@@ -146,7 +146,7 @@ void
 hy_executor_limited(HyExecutor *executor, HyScanLimit limit)
 {
 	executor->member[0].counters[HY_OP_DISTANCE].scan_limits[limit]++;
-	/* no call follows that would flush this count to the table */
+	/* no later call is certain to flush this count to the table */
 	executor->share.postponed = true;
 }
 

@@ -2,15 +2,16 @@
  * residency.c
  *		Units of rows on a device: see residency.h.
  *
- * Units are found through hash chains, and are in a list ordered by use.  For units that are not
- * there, a table of fixed size remembers the last use; a new entry replaces the oldest of its set.
+ * Units are found through hash chains, and are in a list ordered by use.  For units that are not on
+ * the device, a table of fixed size keeps traces of the last request.  A new trace replaces the
+ * oldest of its set.
  */
 #include "dispatch/residency.h"
 
 #include <string.h>
 
 #define CHAINS 4096 /* a power of two, as TRACES */
-#define TRACES 4096 /* sets of traces of units that are not there; each set has WAYS traces */
+#define TRACES 4096 /* sets of traces of missing units; each set has WAYS traces */
 #define WAYS 4
 
 struct HyUnit
@@ -184,7 +185,7 @@ hy_residency_begin(HyResidency *residency, const HyUnitKey *key, uint64_t seen, 
 	new->bytes = bytes;
 	new->rows = rows;
 	*find_place(residency, key) = new;
-	/* until it is complete it is treated as forgotten, since its sender may never come back */
+	/* an incomplete unit is first in line for eviction, since its sender may never return */
 	prepend(residency, new);
 	residency->counts->units++;
 	residency->counts->bytes += bytes;
@@ -357,8 +358,9 @@ find_trace(HyResidency *residency, uint64_t place)
 }
 
 /*
- * leave_trace: record that a missing unit was requested now.  Returns its previous request; 0
- * unless the version was the same, or another version of the place is known to have paid.
+ * leave_trace: record that a missing unit was requested now.  Returns its previous request.
+ * Returns 0 if the version differs, unless an earlier version of the unit (known) was used by a
+ * task.
  */
 static uint64_t
 leave_trace(HyResidency *residency, const HyUnitKey *key, bool known)

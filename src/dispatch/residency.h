@@ -1,19 +1,20 @@
 /*
  * residency.h
- *		Rows, or graphs, that stay on an open device from one task to the next, in units.
+ *		Keeps rows, or graphs, on an open device from one task to the next, in units.
  *
- * A unit is the input of one task: packed rows or a packed graph in a buffer of its own, and notes
- * of its sender in host memory.  Its key tells the origin of the rows (place) and their version.
- * The cache does not interpret either.  A unit whose version has changed is dropped when it is
- * asked for, so there is at most one unit per place.
+ * A unit is the input of one task: packed rows or a packed graph in a buffer of its own.  The
+ * sender may attach data, which is kept in host memory (notes).  Its key tells the origin of the
+ * rows (place) and their version. The cache does not interpret either.  A unit whose version has
+ * changed is dropped when it is asked for, so there is at most one unit per place.
  *
  * A unit is worth sending at its second use.  The cache keeps a trace of the first use, and also of
  * units that were evicted.  A changed unit needs no second use if its old copy was used at least
  * once.
  *
- * Eviction is by least recent use, with a condition: a unit makes room for another only if it was
- * not used since the other's previous use.  Otherwise repeated passes over a store larger than the
- * room would evict each unit just before its turn.  With the condition, part of the store stays.
+ * The least recently used unit is evicted first, with a condition.  A unit is evicted for another
+ * only if it was not used since the other's previous use.  Without this condition, repeated scans
+ * of a store larger than the available memory would evict each unit just before its next use.  With
+ * the condition, part of the store stays.
  *
  * Closing the device frees its buffers, so destroy the cache first.
  */
@@ -53,7 +54,7 @@ typedef struct HyUnitRows
 	int parts;
 	uint64_t bytes;    /* size of the buffer, > 0; bytes outside all parts are 0 */
 	int64_t rows;      /* targets of a task over the unit */
-	const void *notes; /* copied by the cache */
+	const void *notes; /* data of the sender; copied by the cache */
 	size_t notes_bytes;
 	const HyCancel *cancel; /* checked every HY_SEND_PIECE bytes; or NULL */
 } HyUnitRows;
@@ -63,8 +64,8 @@ typedef struct HyResidencyCounts
 {
 	int64_t hits;      /* requests that found the unit */
 	int64_t misses;    /* requests that did not */
-	int64_t sent;      /* units sent */
-	int64_t evictions; /* units that made room for other units or for tasks */
+	int64_t sent;      /* units sent to the device */
+	int64_t evictions; /* units evicted for other units or for tasks */
 	int64_t stale;     /* units dropped because their rows have changed */
 	int64_t refused;   /* units that the device did not accept */
 	int64_t units;     /* units there now, complete or being sent */
@@ -84,17 +85,17 @@ extern HyResidency *hy_residency_create(const HyAllocator *allocator, const HyBa
 extern void hy_residency_destroy(HyResidency *residency, bool give_back);
 
 /*
- * hy_residency_ask: the unit, or NULL.  *seen is its last request, in numbers that grow with each
- * request.  It is 0 if that is not known, or if copies of the unit do not pay.  Pass it to
- * hy_residency_keep.
+ * hy_residency_ask: return the unit, or NULL.  *seen is the number of its last request; numbers
+ * grow with each request.  It is 0 if that is not known, or if copies of the unit are not worth
+ * sending.  Pass it to hy_residency_keep.
  */
 extern HyUnit *hy_residency_ask(HyResidency *residency, const HyUnitKey *key, uint64_t *seen);
 
 /*
- * hy_residency_room: whether a unit of this many bytes that was last requested at seen would be kept
- * within limit bytes.
- * hy_residency_keep: send such a unit, and evict others for it.  Returns HY_QUOTA when there is no
- * room, HY_NOMEM, HY_CANCELLED, or the error of the device; nothing is kept then.
+ * hy_residency_room: return whether a unit of this many bytes, last requested at seen, could be
+ * kept within limit bytes. hy_residency_keep: send such a unit, and evict others for it.  Returns
+ * HY_QUOTA when there is not enough space, HY_NOMEM, HY_CANCELLED, or the error of the device; the
+ * unit is then not kept.
  */
 extern bool
 hy_residency_room(const HyResidency *residency, uint64_t bytes, uint64_t seen, uint64_t limit);
@@ -124,7 +125,7 @@ extern void hy_residency_pin(HyResidency *residency, const HyUnit *unit);
 
 /*
  * hy_residency_forget: the unit of this place will not be requested again.  It is the first to be
- * evicted, and is dropped when another unit is kept, even if there is room for both.  Does not
+ * evicted, and is dropped when another unit is kept, even if both would fit.  Does not
  * touch the device.
  */
 extern void hy_residency_forget(HyResidency *residency, const HyUnitKey *key);

@@ -8,11 +8,11 @@
 
 #define TRY_EVERY 64 /* while the CPU is faster, one of this many requests is tried on the device */
 #define SEND_AGAIN_NS UINT64_C(1000000000)
-#define HOPELESS 4.0 /* no trial if the device takes this many times as long */
+#define HOPELESS 4.0 /* no trial if the device takes more than this many times as long */
 
 /*
- * Units that the room is divided into, below HY_UNIT_MOST; and the range within which their size
- * stays.
+ * Number of units that the available memory is divided into, for units below HY_UNIT_MOST; and the
+ * range of that number within which the unit size stays the same.
  */
 #define UNITS 8
 #define FEWEST_UNITS 4
@@ -64,7 +64,7 @@ hy_resident_ask(HyExecutor *executor, const HyShape *shape, uint64_t bytes, cons
 	if (member->residency == NULL)
 		member->residency = hy_residency_create(executor->allocator, member->backend,
 		                                        member->device, &member->resident);
-	/* nothing is freed or sent while a task that was given up may still read there */
+	/* free or send nothing while a task that was given up may still read resident memory */
 	if (member->residency == NULL || !hy_member_settle(executor, member))
 		return HY_RESIDENT_NOT;
 	hy_gauge_update(executor);
@@ -245,7 +245,7 @@ hy_member_forget(HyMember *member)
 	member->residency = NULL;
 }
 
-/* home_of: the device for this unit; 0: no device can have it. */
+/* home_of: choose the device for this unit; 0: no device can hold it. */
 static int32_t
 home_of(HyExecutor *executor, const HyUnitKey *key)
 {
@@ -274,7 +274,7 @@ usable(const HyExecutor *executor, int32_t device)
 	       hy_device_meant(executor, device);
 }
 
-/* can_send: whether the unit that was begun may still be sent; otherwise clear it. */
+/* can_send: return whether the unit that was begun may still be sent; otherwise clear it. */
 static bool
 can_send(HyExecutor *executor, HyResident *resident)
 {
@@ -305,7 +305,7 @@ sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const Hy
 		return st;
 	}
 	member->send_after_ns = hy_now(executor) + SEND_AGAIN_NS;
-	/* an error other than a lack of room says something about the device */
+	/* an error other than a lack of memory is evaluated for the device */
 	if (st != HY_NOMEM && st != HY_QUOTA && st != HY_UNSUPPORTED)
 	{
 		hy_count_attempt(&member->counters[resident->op], st);
@@ -317,9 +317,9 @@ sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const Hy
 }
 
 /*
- * unit_bytes: the size of units on a device, a power of two.  It stays the same while the room for
- * units varies a little, as it does whenever another process comes or goes: units of another size
- * are other units, and all of them would be sent again.
+ * unit_bytes: the size of units on a device, a power of two.  It stays the same while the memory
+ * for units varies a little, as it does whenever another process starts or ends.  With another
+ * size, all units would have to be sent again.
  */
 static uint64_t
 unit_bytes(HyExecutor *executor, HyMember *member)
@@ -339,8 +339,8 @@ unit_bytes(HyExecutor *executor, HyMember *member)
 }
 
 /*
- * worth: whether a task of this shape should run on the device, over rows that are there or will
- * be.
+ * worth: return whether a task of this shape should run on the device, over a unit that is there or
+ * will be sent.
  */
 static bool
 worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident)

@@ -1,6 +1,6 @@
 /*
  * resident.h
- *		Tasks over rows, or a graph, that stay on a device.  The caller asks unit by unit before it
+ *		Runs tasks over rows, or a graph, that stay on a device.  The caller asks unit by unit before it
  *		reads rows.
  *
  *		ask		says whether the unit is there and should be used, or should be sent, or neither
@@ -8,11 +8,11 @@
  *		run		runs a task over the unit; if the device fails, the caller reads the rows, unless it
  *				has them, and calls hy_dispatch as usual
  *
- * Only an open device is considered.  So no device is opened for this, and nothing is sent where no
- * device pays.  Each unit has one device, chosen by its place.  A unit is used if the device is
- * predicted to be faster with it than the CPU, which would have to read the rows besides.  If there
- * is no prediction yet, the use is a trial.  A unit is sent under the same condition, with the
- * ratio for entering a device, at its second request (residency.h).
+ * Only an open device is considered.  So no device is opened for this, and nothing is sent while no
+ * device is worth opening.  Each unit has one device, chosen by its place.  A unit is used if the
+ * device with the unit is predicted to be faster than the CPU, which would also have to read the
+ * rows.  If there is no prediction yet, the use is a trial.  A unit is sent under the same
+ * condition, with the ratio for entering a device, at its second request (residency.h).
  */
 #ifndef HY_RESIDENT_H
 #define HY_RESIDENT_H
@@ -49,12 +49,12 @@ extern HyResidentAnswer hy_resident_ask(HyExecutor *executor, const HyShape *sha
                                         const HyUnitKey *key, HyResident *resident);
 
 /*
- * hy_resident_unit_bytes: the recommended size of a unit, if the sender may choose: an eighth of
- * the room for units on the device that has the least room, and HY_UNIT_MOST at most.
+ * hy_resident_unit_bytes: return the recommended size of a unit, if the sender may choose: an
+ * eighth of the memory for units on the device that has the least of it, and at most HY_UNIT_MOST.
  *
- * A few large units make few launches; with many small ones, little is sent again when rows have
- * changed.  Where a launch takes 20 us, a device with 3 TB/s reads 64 MB in that time, and slower
- * devices take longer.  Sending it all for one new row takes 3 ms on a bus of 25 GB/s.
+ * Large units need fewer launches.  With small units, less is sent again when rows have changed. If
+ * a launch takes 20 us, a device with 3 TB/s reads 64 MB in that time, and slower devices take
+ * longer.  To send 64 MB again for one new row takes 3 ms on a bus of 25 GB/s.
  */
 #define HY_UNIT_MOST (UINT64_C(64) << 20)
 extern uint64_t hy_resident_unit_bytes(HyExecutor *executor);

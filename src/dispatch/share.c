@@ -2,8 +2,8 @@
  * share.c
  *		An executor's part in a table of several processes: see share.h.
  *
- * The executor keeps its counters and also those that the table was told.  A flush adds the
- * difference, so every count is flushed automatically, and never twice.
+ * The executor keeps its counters and a copy of those already flushed.  A flush adds the difference
+ * to the table, so every count is flushed exactly once.
  *
  * Breakers: successes of a trusted device wait for the next flush, since they change nothing.
  * Everything else (a failure, or a device that is not trusted) is evaluated in the table under its
@@ -258,7 +258,7 @@ hy_share_take_context(HyExecutor *executor, HyMember *member)
 	taken =
 		hy_table_take_context(share->table, slot, executor->config.max_contexts, &member->place);
 	hy_table_end(share->table, &share->host->lock);
-	/* without a limit, a context that there is no room to count does not matter */
+	/* without a limit, a context that cannot be counted for lack of space is allowed */
 	return taken || executor->config.max_contexts <= 0;
 }
 
@@ -283,7 +283,10 @@ hy_share_contexts(const HyExecutor *executor, const HyMember *member)
 	return others > 0 ? (uint64_t) others + 1 : 1;
 }
 
-/* nothing_new: whether neither side has anything new; most transactions call nothing. */
+/*
+ * nothing_new: return whether neither this process nor the table has anything new.  Most
+ * transactions make no call.
+ */
 static bool
 nothing_new(const HyExecutor *executor)
 {
@@ -373,8 +376,8 @@ flush_events(HyExecutor *executor, uint64_t now)
 		const HyDecision *decision = hy_executor_event(executor, i);
 
 		/*
-		 * Of a burst, flush the newest and all failures; otherwise it would soon fill the shared
-		 * ring.
+		 * Of many new events, flush only the newest and all failures; otherwise they would fill the
+		 * shared ring.
 		 */
 		if (executor->events - i > HY_SHARE_CALLS && decision->status == HY_OK)
 			continue;
@@ -467,7 +470,7 @@ adopt_breakers(HyExecutor *executor)
 	int32_t i;
 	int op;
 
-	/* before the states: a transition that comes in between is seen at the next flush */
+	/* read before the states, so that a transition in between is noticed at the next flush */
 	share->transitions = hy_table_transitions(share->table);
 	for (i = 0; i < executor->members; i++)
 	{
@@ -520,8 +523,8 @@ put_breaker(HyExecutor *executor, HyMember *member, HyOp op, BreakerUse *use)
 }
 
 /*
- * put_off: another process runs the probe.  Only the table knows when it is over, so this copy of
- * the breaker treats it as running for a short time only.
+ * put_off: treat another process's probe as running for a short time only, because only the table
+ * knows when the probe is over.
  */
 static void
 put_off(HyBreaker *breaker, uint64_t now)

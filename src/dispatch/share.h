@@ -2,7 +2,7 @@
  * share.h
  *		An executor's part in a table of several processes.
  *
- * The executor counts and decides on its own copies and looks at the table only now and then.
+ * The executor counts and decides with its own copies and reads the table only now and then.
  * Counters, successes and events are flushed every HY_SHARE_CALLS calls or HY_SHARE_NS, whichever
  * comes first.  While calls are so short that flushing would never stop, the flush waits until the
  * ring of events would overflow, and then includes the calls that memo.h has logged.  Learned times
@@ -49,8 +49,8 @@ extern void hy_executor_flush(HyExecutor *executor);
 extern void hy_executor_settle(HyExecutor *executor);
 
 /*
- * hy_executor_follow: apply changes by other processes, a reset or a breaker; and mark devices that
- * have closed themselves as closed.
+ * hy_executor_follow: apply a reset or breaker changes by other processes.  Mark devices that have
+ * closed themselves as closed.
  */
 extern void hy_executor_follow(HyExecutor *executor);
 

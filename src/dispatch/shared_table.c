@@ -34,12 +34,12 @@ typedef struct BreakerCell
 typedef struct ModelCell
 {
 	uint64_t version;
-	/* the table's count of writes at the last write; the smallest of a set is replaced */
+	/* the table's write count at the last write; the smallest in a set is replaced */
 	uint64_t used;
 	uint64_t copies[2][WORDS(HyTableModel)];
 } ModelCell;
 
-/* version: 2 * ticket + 2 when event number ticket is here, one less while it is written. */
+/* version: 2 * ticket + 2 when the cell holds event number ticket; one less while it is written */
 typedef struct EventCell
 {
 	uint64_t version;
@@ -451,7 +451,7 @@ event_cell(const HySharedTable *table, uint64_t ticket)
 	       ticket % (uint64_t) table->limits.events;
 }
 
-/* set_of: the first of the HY_TABLE_WAYS positions of a model, -1 without room for any. */
+/* set_of: the first of the HY_TABLE_WAYS positions of a model, -1 if the table has no space for models. */
 static int32_t
 set_of(const HySharedTable *table, int32_t device, uint32_t number)
 {

@@ -53,9 +53,9 @@ hy_size_observe(HySize *size, HyCostTerms terms, double ns, int32_t count, int32
 /*
  * hy_sizes_correction: factor by which the time of a shape of this much work differs from the fit.
  * It is derived from its own class, and from the nearest classes below and above with about as many
- * queries and neighbors.  A class weighs as many observations as it has, the neighbors together
- * half of one.  Beyond the sizes seen, the last one's correction fades, to half (as a logarithm)
- * after seven doublings.  1 when nothing is known.
+ * queries and neighbors.  The weight of its own class is the number of its observations.  The
+ * nearest classes together weigh half an observation.  Beyond the sizes seen, the last one's
+ * correction fades, to half (as a logarithm) after seven doublings.  1 when nothing is known.
  */
 extern double hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit,
                                   const HyShape *shape, double work);

@@ -52,7 +52,7 @@ hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOu
 
 /*
  * hy_slice_merge: fold the answers of the slice that began at row first into those of the whole
- * task; spare has room for k neighbors.  Does nothing if slices need no merging.
+ * task; spare is an array of k neighbors.  Does nothing if slices need no merging.
  */
 extern void hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *output,
                            HyNeighbor *spare);
@@ -60,7 +60,7 @@ extern void hy_slice_merge(const HySlicing *slicing, int64_t first, const HySlic
 /* hy_shape_extent: rows, or blocks, of the side along which a task of this shape is cut. */
 extern int64_t hy_shape_extent(const HyShape *shape);
 
-/* hy_shape_slice: the shape of a slice of count of them. */
+/* hy_shape_slice: the shape of a slice of count such rows or blocks. */
 extern HyShape hy_shape_slice(const HyShape *shape, int64_t count);
 
 #endif

@@ -31,7 +31,7 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 
 	if (!executor->cuts || !hy_side_can(executor, shape, 0) || hy_shape_extent(shape) < 2)
 		return;
-	/* a trial opens a device whose ski rental is paid, as it does without a split */
+	/* a split opens a device only for a trial, when its ski rental is paid */
 	if (member->device == NULL && choice->reason != HY_REASON_EXPLORATION)
 		return;
 	if (!asked_for && (!known || better < SPLIT_FROM_NS))

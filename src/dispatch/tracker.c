@@ -12,17 +12,19 @@
 #include <math.h>
 #include <string.h>
 
-#define CLIP_FROM 5    /* observations of a size */
-#define CLIP_WEIGHT 20 /* and of all sizes */
+#define CLIP_FROM 5    /* minimum observations of a size for clipping */
+#define CLIP_WEIGHT 20 /* minimum observations of all sizes for clipping */
 #define CLIP 0.5
 #define CLIP_WIDE 1.0
-#define CLIP_FLOOR_NS 100 /* at shorter times the clock's resolution exceeds half of the mean */
-#define LONGEST_NS 4e15   /* 46 days */
-#define MOVED 0.02        /* relative change that makes a prediction count as changed */
+/* minimum expected time; below it, the clock's resolution exceeds half of the mean */
+#define CLIP_FLOOR_NS 100
+#define LONGEST_NS 4e15 /* 46 days */
+#define MOVED 0.02      /* relative change that makes a prediction count as changed */
 #define LEAPED 0.25
-#define LEAST_FROM 2 /* observations of a size before its mean can be the device's least time */
+/* minimum observations of a size whose mean can be the device's smallest time */
+#define LEAST_FROM 2
 
-/* Layout of a kind's number: one bit that says 'used', then its parts, then room for a size. */
+/* Layout of a kind's number: one bit that says 'used', then its parts, then the bits of a size. */
 #define SIZE_BITS 6
 #define KIND_USED (UINT32_C(1) << 31)
 
@@ -71,7 +73,10 @@ hy_tracker_set_window(HyTracker *tracker, int32_t window)
 		window = 1;
 	if (window > HY_TRACKER_MAX_WINDOW)
 		window = HY_TRACKER_MAX_WINDOW;
-	/* Means over more observations adapt as fast as those of the new window from now on. */
+	/*
+	 * Means over more observations than the new window adapt at the rate of the new window from now
+	 * on.
+	 */
 	tracker->window = window;
 }
 
@@ -411,7 +416,7 @@ hy_tracker_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
 /*
  * clipped: ns, clipped to a band around the expected time.  For a size with few observations only
  * the regression gives an expected time, once it rests on enough.  The band is then wider, since
- * the next observations will show the truth.
+ * the next observations will show the true time.
  */
 static double
 clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape, HyCostTerms terms,

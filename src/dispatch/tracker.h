@@ -4,7 +4,7 @@
  *
  * A kind of task is (op, dtype, metric, dims class, residency).  Each kind and device has a
  * regression (cost_model.h).  Real hardware does not follow the regression's form, so the mean time
- * of every size class seen is kept besides.  The ratio of a class's mean to the regression's
+ * of every size class seen is kept as well.  The ratio of a class's mean to the regression's
  * prediction corrects predictions for the class and, fading, at the sizes around it.
  *
  * Means and regression follow the last tracker_window observations.  Failures are never recorded.
@@ -54,21 +54,21 @@ extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape,
 extern double hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /*
- * hy_tracker_break_even: the smallest number of targets, at most limit, from which on a task
- * otherwise like shape is predicted to end no later on device than on the CPU.  -1: there is none,
- * or a side has no history.
+ * hy_tracker_break_even: find the smallest number of targets, at most limit, at or above which a
+ * task otherwise like shape is predicted to end no later on device than on the CPU.  -1: there is
+ * none, or a side has no history.
  */
 extern int64_t hy_tracker_break_even(const HyTracker *tracker, const HyShape *shape, int32_t device,
                                      int64_t limit);
 
-/* HyForecast: a prediction and the data behind it. */
+/* HyForecast: a prediction and the data that it rests on. */
 typedef struct HyForecast
 {
 	double ns;         /* as hy_tracker_predict */
 	double hint_ns;    /* if ns < 0: prediction by similar kinds of task on this device, or < 0 */
-	double weight;     /* observations behind the regression */
+	double weight;     /* observations in the regression */
 	double largest_ns; /* prediction for the largest size seen if the shape is larger; else 0 */
-	int64_t unseen;    /* tasks of the kind on any side since this device last had one */
+	int64_t unseen;    /* tasks of the kind on any side since the last one on this device */
 	int32_t samples;   /* in the window, of its own size class, without the one set aside */
 	int32_t steps;     /* powers of two above the sizes seen; < 0: below them, 0: within */
 	int32_t span;      /* powers of two from the smallest to the largest size seen */
@@ -85,7 +85,10 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
  */
 extern uint32_t hy_tracker_generation(const HyTracker *tracker);
 
-/* hy_tracker_leaps: the same for changes by more than a quarter, or from nothing. */
+/*
+ * hy_tracker_leaps: a number that changes when any prediction may have changed by more than a
+ * quarter, or became known.
+ */
 extern uint32_t hy_tracker_leaps(const HyTracker *tracker);
 
 /* HyTrackerRow: one kind of task on one device, for the views and for storage. */

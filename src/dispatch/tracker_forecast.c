@@ -83,8 +83,8 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->largest);
 			largest.work = side->largest;
 			/*
-			 * scale the other terms as well, since any time beyond that of the largest task may not
-			 * be needed
+			 * scale the other terms likewise, since the time beyond that of the largest task may be
+			 * overestimated
 			 */
 			largest.bytes = terms.bytes * (side->largest / terms.work);
 			largest.serial = terms.serial * (side->largest / terms.work);
@@ -128,8 +128,8 @@ borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 }
 
 /*
- * launch_belief: the assumed launch time.  For a device it is the least time ever seen there, since
- * a launch cannot take much more.
+ * launch_belief: return the assumed launch time.  For a device, it is the smallest time ever seen
+ * there, since a launch cannot take much longer.
  */
 static double
 launch_belief(const HyTracker *tracker, int32_t device)

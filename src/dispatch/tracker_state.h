@@ -20,9 +20,9 @@ typedef struct HyTrackerSide
 	bool prior; /* model includes results of a calibration */
 	int64_t observations;
 	int64_t last;    /* the kind's number of tasks when this device last had one */
-	double smallest; /* least work observed, without the observation set aside; 0: none */
+	double smallest; /* smallest work observed, without the observation set aside; 0: none */
 	double largest;
-	double least; /* least work of all observations */
+	double least; /* smallest work of all observations */
 	HySizes sizes;
 } HyTrackerSide;
 

@@ -14,7 +14,7 @@
 #define ENOUGH_SAMPLES 5
 #define EVEN_RATIO 1.5
 #define RATIO_LIMIT 4.0
-/* a hint comes from other kinds, so it may be off by as much as the ratio limit itself */
+/* a hint comes from other kinds of tasks, so it may be wrong by a factor of RATIO_LIMIT */
 #define HINT_LIMIT 16.0
 #define LEAST_QUEUE_NS 1e6
 #define FIRST_TRY_NS 2e7 /* limit of the loss of a first try, whatever time was spent */
@@ -45,7 +45,7 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 		if (sides[i].forecast.above > 0)
 			smallest = false;
 	}
-	/* For the CPU a hint or a cold start suffices: neither is off by as much as the limit. */
+	/* For the CPU, a hint or a cold start is good enough: its error is below the limit. */
 	if (best < 0)
 		best = sides[0].ns >= 0 ? sides[0].ns : sides[0].forecast.hint_ns;
 	for (i = 1; i < count; i++)
@@ -56,7 +56,9 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 			continue;
 		if (best >= 0 && sides[i].ns < 0 && !worth_a_first_try(executor, hint, best))
 			continue;
-		/* nor is a device tried first while long tasks of others are under way there */
+		/*
+		 * do not try a device first while long tasks of other clients wait or are in flight there
+		 */
 		if (executor->member[sides[i].device].queue.ns >
 		    (best >= 0 ? RATIO_LIMIT * best : LEAST_QUEUE_NS))
 			continue;

@@ -1,9 +1,9 @@
 /*
  * trials.h
- *		Rule 9 of decide.c: which side runs a task to be measured and not because it is fast.
+ *		Rule 9 of decide.c: chooses the side that runs a task in order to be measured.
  *
  * With no history, a device is tried and then the CPU, each until it has one observation more than
- * its cold start.  No loss can be predicted yet.  A device is left alone only if similar kinds of
+ * its cold start.  No loss can be predicted yet.  A device is left untried only if similar kinds of
  * task predict that it would take more than 16 times as long, or would lose more than 20 ms and
  * more than the limit below.  A device that only refuses (for example, busy) never gets a history.
  * So after the first refusal such tries count towards the limit of 1% below, and end there.
@@ -16,8 +16,8 @@
  *
  * The prediction for a device that has only seen much smaller tasks is too high, since launch and
  * work cannot be told apart.  The true time lies between that of the largest task seen and that
- * time scaled by size.  So the geometric mean is used, and here a predicted win of more than
- * 4 times does not prevent the trial.
+ * time scaled by size.  So the geometric mean is used, and here a predicted win of more than 4
+ * times does not prevent the trial.
  */
 #ifndef HY_TRIALS_H
 #define HY_TRIALS_H

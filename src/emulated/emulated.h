@@ -16,7 +16,7 @@ typedef struct EmulatedSettings
 {
 	int32_t devices;
 	double launch_ns;
-	double bytes_per_ns; /* of the bus; 0: nothing needs to be copied */
+	double bytes_per_ns; /* speed of the bus; 0: nothing needs to be copied */
 	double flop_per_ns;
 	uint64_t memory; /* bytes */
 	uint64_t open_ns;

@@ -203,7 +203,7 @@ skips(bool wait)
 }
 
 /*
- * take_out: subtract the time since then from the clock, because the host spent it on the
+ * take_out: subtract the time since `since` from the clock, because the host spent it on the
  * emulation.
  */
 static void

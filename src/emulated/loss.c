@@ -1,6 +1,6 @@
 /*
  * loss.c
- *		What a fault of the emulated device makes unusable: a context, a device or the whole
+ *		Tracks what a fault of the emulated device makes unusable: a context, a device or the whole
  *		process.
  *
  * A context stays lost until it is closed, or until a call for it notices a change of the setting.

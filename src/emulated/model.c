@@ -109,7 +109,7 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 		target_bytes = (uint64_t) shape->targets * (dims / 8 + sizeof(HyCode));
 	}
 	load->bytes_up = query_bytes + (shape->resident ? 0 : target_bytes);
-	/* for this operation, the rows are what may be on the device */
+	/* for this operation, the rows may be on the device */
 	if (shape->op == HY_OP_ASSIGN && shape->resident)
 		load->bytes_up = target_bytes;
 	if (hy_op_has_k(shape->op))
@@ -233,7 +233,7 @@ spread_load(int64_t nodes, const HyShape *shape, int32_t hops, EmulatedLoad *loa
 
 	load->flop = 2.0 * (double) shape->targets * (double) shape->queries * (double) hops;
 	load->bytes_up = s * 16 + (shape->resident ? 0 : e * 8 + n * 16);
-	/* a shape that is only asked about may exceed any memory, so limit its values */
+	/* a shape that only serves a query may exceed any memory, so limit its values */
 	if (__builtin_mul_overflow(n, s, &values) || values > MOST_VALUES)
 		values = MOST_VALUES;
 	load->bytes_down = values * 12;

@@ -3,9 +3,10 @@
  *		Determines whether an edges query returns the same rows when it is run again: see
  *		constant.h.
  *
- * The volatility of the functions in the query is not enough. The query may call functions that do
- * not appear in it: defaults of arguments, which the planner adds, and the functions that implement
- * an aggregate. It may also read relations whose contents do not depend on its snapshot.
+ * It is not enough to check the volatility of the functions in the query. The query may call
+ * functions that do not appear in its text. Examples are functions in the defaults of arguments,
+ * which the planner adds, and the functions that implement an aggregate. The query may also read
+ * relations that do not follow its snapshot.
  */
 #include "postgres.h"
 
@@ -39,7 +40,7 @@ hybrid_query_is_constant(Query *query)
 }
 
 /*
- * varies: return whether node varies for a reason that contain_volatile_functions does not check.
+ * varies: return whether node may vary for a reason that contain_volatile_functions does not check.
  * context points to the nesting depth of argument defaults.
  */
 static bool
@@ -52,7 +53,7 @@ varies(Node *node, void *context)
 	switch (nodeTag(node))
 	{
 		case T_RangeTblEntry:
-			/* the walker visits the contents by itself */
+			/* the walker visits the contents of range table entries itself */
 			return ((RangeTblEntry *) node)->rtekind == RTE_RELATION &&
 			       !has_snapshot((RangeTblEntry *) node);
 		case T_TableSampleClause:
@@ -85,9 +86,9 @@ varies(Node *node, void *context)
 }
 
 /*
- * defaults_vary: return whether the defaults of omitted arguments vary. Any argument may be
- * omitted. A default may call functions that have defaults. Beyond DEEPEST levels, which no normal
- * query reaches, they are assumed to vary.
+ * defaults_vary: return whether the defaults of omitted arguments vary. A call may omit any
+ * argument that has a default. A default may itself call functions that have defaults. Beyond
+ * DEEPEST levels, which no normal query reaches, defaults are assumed to vary.
  */
 static bool
 defaults_vary(Oid called, const List *args, int depth)
@@ -114,7 +115,8 @@ defaults_vary(Oid called, const List *args, int depth)
 
 /*
  * aggregate_varies: return whether a function that implements the aggregate is volatile. Returns
- * false for a window function that is no aggregate, because contain_volatile_functions checks it.
+ * false for a window function that is not an aggregate, because contain_volatile_functions checks
+ * it.
  */
 static bool
 aggregate_varies(Oid function)
@@ -149,8 +151,8 @@ order_varies(const SortGroupClause *clause)
 }
 
 /*
- * has_snapshot: return whether reads of the relation follow the snapshot. Sequences and foreign
- * tables do not, nor does a table with a foreign table among its children.
+ * has_snapshot: return whether reads of the relation follow the snapshot. Reads of sequences and
+ * foreign tables do not, nor do reads of a table that has a foreign table among its children.
  */
 static bool
 has_snapshot(const RangeTblEntry *relation)
@@ -162,8 +164,8 @@ has_snapshot(const RangeTblEntry *relation)
 	if (!relation->inh || !has_subclass(relation->relid))
 		return true;
 	/*
-	 * no lock: the planner locks the children that it reads, and new or dropped ones send
-	 * invalidations
+	 * no lock is needed: the planner locks the children that it reads, and new or dropped children
+	 * send invalidations
 	 */
 	foreach (cell, find_all_inheritors(relation->relid, NoLock, NULL))
 	{

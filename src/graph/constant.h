@@ -9,9 +9,9 @@
 #include "nodes/parsenodes.h"
 
 /*
- * hybrid_query_is_constant: return whether the query returns the same rows whenever the key of
- * key.h is the same. The query is rewritten (with views and row security applied), but not planned
- * yet.
+ * hybrid_query_is_constant: return whether the query returns the same rows whenever its key (key.h)
+ * is the same. The query has been rewritten (with views and row security applied) but not yet
+ * planned.
  */
 extern bool hybrid_query_is_constant(Query *query);
 

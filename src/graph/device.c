@@ -2,10 +2,10 @@
  * device.c
  *		Keeps the graph of a call site on a device: see device.h.
  *
- * On a device, a graph is a unit like those of an index (dispatch/residency.h). Its place is the
- * number of the graph, which no other graph of this process has had. Its version is decay and fan,
- * which determine the gain that is stored with it. A unit is never requested again after its graph
- * was dropped. So the cache is then told to evict it first.
+ * On a device, a graph is a unit like the units of an index (dispatch/residency.h). In the unit's
+ * key, the place is the graph's serial number, which this process never reuses. The version
+ * consists of decay and fan, which determine the gain that is stored with the graph. After a graph
+ * is dropped, its unit is never requested again. The cache is then told to evict that unit first.
  */
 #include "postgres.h"
 
@@ -31,8 +31,8 @@ hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room)
 }
 
 /*
- * by_device: run the task on a device. Returns false if the graph is not there or the device
- * failed, and then the caller must run the task.
+ * by_device: run the task on a device. Returns false if the graph is not on the device or the
+ * device failed. The caller must then run the task.
  */
 static bool
 by_device(HybridGraph *graph, HyTask *task, uint64 room)
@@ -62,7 +62,10 @@ by_device(HybridGraph *graph, HyTask *task, uint64 room)
 	return there;
 }
 
-/* key_of: copies the bits of decay and fan, so that -0 differs from 0. */
+/*
+ * key_of: return the key of the graph's unit. The bits of decay and fan are copied, so -0 differs
+ * from 0.
+ */
 static HyUnitKey
 key_of(const HybridGraph *graph)
 {
@@ -73,7 +76,7 @@ key_of(const HybridGraph *graph)
 	return key;
 }
 
-/* pack: pack the graph unless that is done. Returns false if there is not enough memory. */
+/* pack: pack the graph unless it is packed already. Returns false if there is not enough memory. */
 static bool
 pack(HybridGraph *graph, uint64 room)
 {
@@ -95,7 +98,7 @@ pack(HybridGraph *graph, uint64 room)
 	return true;
 }
 
-/* send_graph: send each part directly from where it is stored. */
+/* send_graph: send each part of the graph directly from its own memory. */
 static bool
 send_graph(HybridGraph *graph, HyResident *resident)
 {
@@ -117,7 +120,10 @@ send_graph(HybridGraph *graph, HyResident *resident)
 	return hybrid_keep(&sent, resident);
 }
 
-/* forget: called when the graph is freed, also after an error. Calls no device. */
+/*
+ * forget: tell the cache to evict the graph's unit first. Called when the graph is freed, even
+ * after an error. Calls no device.
+ */
 static void
 forget(void *arg)
 {

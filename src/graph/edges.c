@@ -3,8 +3,8 @@
  *		Reads the edges that a query returns.
  *
  * The executor passes each row directly into an array of edges. The memory limit covers the array,
- * the graph that is built from it, and the scratch memory for building it. This limits the size of
- * the array.
+ * the graph that is built from it, and the scratch memory for building it. The array may use only
+ * its part of that limit.
  */
 #include "postgres.h"
 
@@ -42,10 +42,10 @@ typedef struct Receiver
 	HybridEdges *edges;
 	int64 capacity;
 	int64 most;            /* number of edges that fit the memory limit */
-	int columns;           /* 2 .. 4 */
+	int columns;           /* number of columns, 2 .. 4 */
 	Oid type[TYPE_COLUMN]; /* type of each column, with domains resolved */
 	bool filtered;         /* whether to read only edges of the wanted types */
-	text **wanted;         /* ascending by compare_texts */
+	text **wanted;         /* wanted types, ascending by compare_texts */
 	int wanted_count;
 	MemoryContext edge_context; /* holds the array of edges */
 } Receiver;
@@ -107,8 +107,8 @@ hybrid_check_graph_memory(uint64 bytes, int64 nodes, int64 edges)
 }
 
 /*
- * is_edges_query: return whether the first word is that of an edges query. Whitespace, comments and
- * parentheses may precede it.
+ * is_edges_query: return whether the query begins with a word that can begin an edges query.
+ * Whitespace, comments and parentheses may precede the word.
  */
 static bool
 is_edges_query(const char *query)
@@ -155,9 +155,9 @@ is_edges_query(const char *query)
 }
 
 /*
- * check_plain_read: raise unless the query is one statement that only reads. SPI rejects writes in
- * read-only mode, too, but with a message about volatility that users of graphs would not
- * understand.
+ * check_plain_read: raise unless the query is a single statement that only reads. In read-only
+ * mode, SPI rejects writes, too, but its message is about volatility, which users of graphs would
+ * not understand.
  */
 static void
 check_plain_read(void *arg, SPIPlanPtr plan)
@@ -276,7 +276,7 @@ get_node(TupleTableSlot *slot, int column, Oid type)
 	return DatumGetInt64(value);
 }
 
-/* get_weight: convert the weight as a cast to real would. edge is used in messages. */
+/* get_weight: convert the weight as a cast to real would. edge is used only in error messages. */
 static float
 get_weight(TupleTableSlot *slot, Oid type, const HyEdge *edge)
 {
@@ -300,7 +300,7 @@ get_weight(TupleTableSlot *slot, Oid type, const HyEdge *edge)
 			if (isinf(exact) && !numeric_is_inf(DatumGetNumeric(value)))
 				report_weight(edge, "is out of the range of real",
 				              numeric_out_sci(DatumGetNumeric(value), 3));
-			/* not by way of double, which would round twice */
+			/* a conversion through double would round twice */
 			if (fabs(exact) <= FLT_MAX && fabs(exact) >= FLT_MIN)
 				weight = DatumGetFloat4(DirectFunctionCall1(numeric_float4, value));
 			else
@@ -378,7 +378,7 @@ append_edge(Receiver *receiver, const HyEdge *edge)
 	edges->edge[edges->count++] = *edge;
 }
 
-/* compare_texts: compare the bytes. The order does not matter, only equality. */
+/* compare_texts: compare two texts bytewise. Any order would do, because only equality matters. */
 static int
 compare_texts(const void *a, const void *b)
 {

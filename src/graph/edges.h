@@ -2,9 +2,9 @@
  * edges.h
  *		Reads the edges that an edges query returns.
  *
- * An edges query begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[,
- * type]], by position. It is run read-only with the caller's snapshot, privileges and search_path,
- * as if the caller had run it.
+ * An edges query begins with SELECT, WITH, VALUES or TABLE. Its columns are source, target[,
+ * weight[, type]], by position. It runs read-only with the caller's snapshot, privileges and
+ * search_path, as if the caller had run it.
  */
 #ifndef HYBRID_GRAPH_EDGES_H
 #define HYBRID_GRAPH_EDGES_H
@@ -17,7 +17,7 @@
 typedef struct HybridEdgesQuery
 {
 	const text *text;
-	ArrayType *types; /* types of edges to read, never an edge whose type is NULL; NULL: all */
+	ArrayType *types; /* types of the edges to read; NULL: all. An edge without type has no match */
 	HyDirection direction;
 } HybridEdgesQuery;
 
@@ -30,12 +30,12 @@ typedef struct HybridEdges
 
 /*
  * hybrid_read_edges: run the query and store its edges in the current memory context. weight is 1
- * if the query returns none. Reads no more edges than can be built into a graph under
+ * if the query has no weight column. Reads no more edges than can be built into a graph under
  * hybrid.graph_memory_limit.
  *
- * Raises on text that is not an edges query, and on a query that is not a plain read, returns other
- * columns or returns too many edges. Raises on an edge with a NULL, or with a weight that is not
- * finite or is negative.
+ * Raises if the text is not an edges query, or if the query is not a plain read, returns other
+ * columns or returns too many edges. Raises if a column of an edge is NULL, or if a weight is
+ * negative or not finite.
  */
 extern void hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges);
 

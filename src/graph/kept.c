@@ -2,14 +2,15 @@
  * kept.c
  *		The graph that a call site keeps: see kept.h.
  *
- * A graph is allocated in a memory context of its own. While it is built, the parent is the context
- * of the call, so that an error frees the graph. When it is complete, the parent becomes the
- * context of the call site. A call site keeps at most one graph, and the old one is freed before
- * another is read. So memory use is no higher than if none were kept.
+ * A graph is allocated in a memory context of its own. While the graph is built, this context is a
+ * child of the call's context, so that an error frees the graph. When the graph is complete, its
+ * context becomes a child of the call site's context. A call site keeps at most one graph, and the
+ * old graph is freed before the next one is read. So memory use is no higher than if no graph were
+ * kept.
  *
- * A graph is not kept if that would be useless. Its query may call a volatile function, which must
- * be called each time, or may read something that does not follow a snapshot. Or the call site will
- * not be called again.
+ * A graph is not kept if it could not be used again. This is the case if its query calls a volatile
+ * function, which must be called each time, or reads something that does not follow a snapshot. It
+ * is also the case if the call site will not be called again.
  */
 #include "postgres.h"
 
@@ -22,7 +23,7 @@
 #include "server/report.h"
 #include "utils/memutils.h"
 
-#define LONGEST_QUERY (1024 * 1024) /* bytes; longer text and types are not worth comparing */
+#define LONGEST_QUERY (1024 * 1024) /* bytes; longer queries are not worth comparing */
 
 static bool may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
 static bool varies(Node *node, void *context);
@@ -98,8 +99,8 @@ hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double 
 }
 
 /*
- * may_come_again: return whether this call site may be called again while it lives. A function in
- * FROM is called only once if none of its arguments can change, because the executor rereads its
+ * may_come_again: return whether this call site may be called again during its lifetime. A function
+ * in FROM is called only once if none of its arguments can change, because the executor rereads its
  * stored result.
  */
 static bool
@@ -115,7 +116,7 @@ may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 	       varies(fcinfo->flinfo->fn_expr, NULL);
 }
 
-/* varies: return whether the expression may change its value while the query runs. */
+/* varies: return whether the value of the expression may change while the query runs. */
 static bool
 varies(Node *node, void *context)
 {
@@ -137,7 +138,7 @@ drop(FunctionCallInfo fcinfo)
 }
 
 /*
- * build: read the edges and build a graph, in a new memory context below the current one. Sets
+ * build: read the edges and build a graph, in a new child of the current memory context. Sets
  * *constant as in HybridEdges.
  */
 static HybridGraph *
@@ -166,8 +167,8 @@ build(const HybridEdgesQuery *query, bool *constant)
 }
 
 /*
- * made_for: discard results computed for another decay or fan. Compares bits, so that -0 differs
- * from 0.
+ * made_for: discard results that were computed for another decay or fan. Compares bits, so -0
+ * differs from 0.
  */
 static void
 made_for(HybridGraph *graph, double decay, double fan)

@@ -1,22 +1,22 @@
 /*
  * key.c
- *		A key of everything that the result of an edges query depends on: see key.h.
+ *		A key that covers everything on which the result of an edges query depends: see key.h.
  *
  * The query and the snapshot are not enough. The user determines privileges and row security.
- * Settings determine what names mean and how text is read. They may influence anything else,
- * because a policy of row security or a stable function may read a setting by name. So all settings
- * are part of the key. So is the time at which the client's statement began, which for a cursor is
- * the time of each FETCH.
+ * Settings determine what names mean and how text is read. Any setting may matter, because a policy
+ * of row security or a stable function may read it by name. So all settings are part of the key.
+ * The key also contains the time at which the client's statement began. For a cursor this is the
+ * time of each FETCH.
  *
- * The contents of the catalogs are not part of the key. Instead, it has the number of invalidation
- * messages received from other processes. It also has the numbers of commands that changed anything
- * in this transaction, and of subtransactions that were rolled back. These numbers cover any
- * table, type or privilege, because it is unknown which of them a function looks at. No other
- * session can alter a table that was read, because its lock is held until the transaction ends, and
- * the key ends with it.
+ * The contents of the catalogs are not part of the key. Three counts replace them: the invalidation
+ * messages received from other processes, the commands of this transaction that changed anything,
+ * and the subtransactions that were rolled back. The counts cover every table, type and privilege,
+ * because it is unknown which of them a function reads. No other session can alter a table that was
+ * read, because the lock on that table is held until the transaction ends, and so does the key.
  *
- * The key does not cover functions that report on sessions: the state of other sessions, prepared
- * statements and cursors of this one, and whether its transaction has an ID.
+ * The key does not cover functions that report on sessions. These functions return the state of
+ * other sessions, the prepared statements and cursors of this session, and whether its transaction
+ * has an ID.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@
 
 #define LONGEST_KEY (4 * 1024 * 1024) /* custom settings can be up to a gigabyte each */
 
-static uint64 rollbacks; /* subtransactions that were rolled back */
+static uint64 rollbacks; /* number of subtransactions that were rolled back */
 
 static void write_changes(StringInfo key);
 static void
@@ -40,7 +40,7 @@ static void write_snapshot(Snapshot snapshot, StringInfo key);
 static bool write_settings(StringInfo key);
 static bool write_text(const char *text, StringInfo key);
 
-/* APPEND: append the bytes of a variable that has no padding. */
+/* APPEND: append the bytes of a variable, which must not contain padding. */
 #define APPEND(key, variable)                                                                      \
 	appendBinaryStringInfo(key, (const char *) &(variable), sizeof(variable))
 
@@ -79,7 +79,9 @@ write_changes(StringInfo key)
 	if (!counting)
 		RegisterSubXactCallback(count_rollbacks, NULL);
 	counting = true;
-	/* messages are normally received when tables are opened, which a kept graph avoids */
+	/*
+	 * messages are normally received when tables are opened, but the use of a kept graph opens none
+	 */
 	AcceptInvalidationMessages();
 	APPEND(key, SharedInvalidMessageCounter);
 	APPEND(key, command);
@@ -118,8 +120,8 @@ write_snapshot(Snapshot snapshot, StringInfo key)
 }
 
 /*
- * write_settings: append the identity and the value of each setting. Returns false if the key is
- * too long.
+ * write_settings: append the identity and the value of each setting. Returns false if the key
+ * becomes too long.
  */
 static bool
 write_settings(StringInfo key)
@@ -133,7 +135,10 @@ write_settings(StringInfo key)
 	{
 		const struct config_generic *setting = all[i];
 
-		/* loading a library can remove a setting that was only a placeholder */
+		/*
+		 * the identity is needed because loading a library can remove a setting that was only a
+		 * placeholder
+		 */
 		APPEND(key, setting);
 		switch (setting->vartype)
 		{

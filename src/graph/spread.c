@@ -2,10 +2,10 @@
  * spread.c
  *		hybrid_spread: activation spreading over the edges that a query returns.
  *
- * The edges are read and built into a graph, unless the call site has kept it since the last
- * call (kept.c). The graph is dispatched with one set of seeds. A seed that no edge touches is a node
- * without edges. It keeps its activation, and only the result needs to include it. All memory of a
- * call is in one context, except the tuplestore and a kept graph.
+ * The edges are read and built into a graph, unless the call site has kept the graph since the last
+ * call (kept.c). The graph is dispatched with one set of seeds. A seed that occurs in no edge is a
+ * node without edges. It keeps its activation and only has to be added to the result. All memory of
+ * a call is in one context, except the tuplestore and a kept graph.
  */
 #include "postgres.h"
 
@@ -56,7 +56,7 @@ typedef struct Answer
 {
 	Reached *row;
 	int64 count;
-	double sum; /* sum of all activations, in canonical order */
+	double sum; /* sum of all activations, added in canonical order */
 } Answer;
 
 static void read_params(FunctionCallInfo fcinfo, HySpreadParams *params);
@@ -210,8 +210,8 @@ find_graph(FunctionCallInfo fcinfo)
 }
 
 /*
- * check_converges: raise if hops is NULL and a hop may pass on as much activation as it received,
- * or more. Then spreading may never end.
+ * check_converges: raise if spreading may never end. That is possible if hops is NULL and a hop may
+ * pass on at least as much activation as it received.
  */
 static void
 check_converges(HybridGraph *graph, const HySpreadParams *params)
@@ -237,7 +237,10 @@ spread(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds
        const HyAllocator *allocator, Answer *answer)
 {
 	const HyCsr *csr = &graph->csr;
-	/* per node: the graph's own arrays, those of the task, its scratch memory, and a row */
+	/*
+	 * memory per node: the graph's own arrays, the task's arrays and scratch memory, and a result
+	 * row
+	 */
 	uint64 each = sizeof(int64) * 3 + sizeof(double) * 5 + sizeof(int32) * 2 + sizeof(Reached);
 	uint64 bytes =
 		each * (uint64) csr->nodes + (sizeof(uint32) * 2 + sizeof(float)) * (uint64) csr->edges;
@@ -295,8 +298,8 @@ spread(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds
 }
 
 /*
- * run_task: dispatch the task with those seeds that are nodes of the graph. room is the number of
- * bytes left.
+ * run_task: dispatch the task with the seeds that are nodes of the graph. room is the number of
+ * bytes left within the memory limit.
  */
 static void
 run_task(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
@@ -338,7 +341,7 @@ run_task(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *see
 	task.u.spread.graph = csr;
 	task.u.spread.gain = hybrid_graph_gain(graph, params->decay, params->fan);
 	task.u.spread.params = *params;
-	/* the tolerance is relative to all seeds, including those without edges */
+	/* the tolerance is relative to the sum of all seeds, including seeds without edges */
 	if (inside < all && inside > 0)
 		task.u.spread.params.tolerance = params->tolerance * (all / inside);
 	task.u.spread.seeds.sets = 1;

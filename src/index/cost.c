@@ -1,19 +1,17 @@
 /*
  * cost.c
- *		Cost of a scan: a search before the first row, then each row. A scan with a sphere and no
+ *		Cost of a scan: the search before the first row, then each row. A scan with a sphere and no
  *		order reads the store once.
  *
  * A search by codes scores the centroids of all lists, then the rows of as many lists as the recall
- * requires (the index has measured how many rows these are), and reads the vectors of a few dozen
- * rows. If the caller wants more rows, the search goes on. In the end it has scored all codes and
- * read all vectors, not in file order. If few rows meet the conditions, only their vectors are read
- * (scan_quals.c). An exact scan, or a scan of an index without codes, reads every vector before the
- * first row. The planner adds the cost of the heap rows that are fetched and of those that a filter
- * removes.
+ * requires. The index has measured how many rows these are. The search also reads the vectors of a few
+ * dozen rows. If the caller wants more rows, the search goes on. In the end it has scored all codes and
+ * read all vectors, not in file order. If few rows satisfy the conditions, only the vectors of these rows
+ * are read (scan_quals.c). An exact scan, or a scan of an index without codes, reads every vector before
+ * the first row. The planner adds the cost of fetching heap rows and of rows that a filter removes.
  *
- * Long vectors of a table are in TOAST. The distance functions charge a sequential scan for
- * fetching them (types/distance_cost.c), but not an index scan, because the index has its own
- * vectors.
+ * Long vectors of a table are in TOAST. The distance functions charge a sequential scan for fetching them
+ * (types/distance_cost.c). They do not charge an index scan, because the index has its own vectors.
  */
 #include "postgres.h"
 
@@ -32,13 +30,13 @@
 #include "index/scan/settings.h"
 #include "index/handler.h"
 
-#define IMPOSSIBLE 1e100 /* not infinite: the planner subtracts costs */
+#define IMPOSSIBLE 1e100 /* used instead of infinity, because the planner subtracts costs */
 #define CODE_COST 0.1    /* cost of scoring one code, in distances */
-#define RESCORED 32      /* vectors that a search reads */
-/* share of the rows that are scored, where the index has not measured it */
+#define RESCORED 32      /* number of vectors that a search reads */
+/* share of the rows that a search scores, assumed while the index has no measured curve */
 #define SEARCHED 0.05
 
-/* ScanCost: cost until the first row is returned, and until all rows are. */
+/* ScanCost: cost until the first row is returned, cost until all rows are returned, and pages read. */
 typedef struct ScanCost
 {
 	Cost first;
@@ -85,11 +83,11 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 		return;
 	}
 
-	/* for the share of the table that a partial index holds */
+	/* adjusts the estimate to the share of the table that a partial index holds */
 	memset(&generic, 0, sizeof(generic));
 	genericcostestimate(root, path, loop_count, &generic);
 	get_tablespace_page_costs(index->reltablespace, NULL, &sequential_page);
-	/* without root, the price of a distance excludes detoasting: see types/distance_cost.c */
+	/* without root, the cost of a distance excludes detoasting: see types/distance_cost.c */
 	cost_qual_eval(&distance, path->indexorderbys, NULL);
 	if (path->indexorderbys == NIL)
 		cost_qual_eval_node(&distance,
@@ -115,12 +113,12 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	*startup = distance.startup + cost.first;
 	*total = distance.startup + cost.all + Max(index->tuples, 0) * cpu_index_tuple_cost;
 	/*
-	 * With a selectivity below 1, the planner would also consider an order-only path of a partial
-	 * index as a bitmap scan of everything in the index. There is no such scan, because NULL has no
-	 * entry. So the selectivity is 1, and heap rows are overcharged.
+	 * With a selectivity below 1, the planner would also consider an order-only path of a partial index
+	 * as a bitmap scan of everything in the index. The index does not support such a scan, because it has
+	 * no entries for NULL. The selectivity is therefore 1, and heap rows are overcharged.
 	 */
 	*selectivity = path->indexclauses == NIL ? 1.0 : generic.indexSelectivity;
-	/* the order of distances has nothing to do with the order of the heap */
+	/* the order of distances is not correlated with the order of the heap */
 	*correlation = 0;
 	*pages = cost.pages;
 }
@@ -158,9 +156,8 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 }
 
 /*
- * cost_of_pages: return the price of reading a number of pages of an index. The more pages are
- * read, the more of them are adjacent. The planner assumes the same of a bitmap heap scan
- * (cost_bitmap_heap_scan).
+ * cost_of_pages: return the cost of reading a number of pages of an index. The more pages are read, the
+ * more of them are adjacent. The planner assumes the same for a bitmap heap scan (cost_bitmap_heap_scan).
  */
 static Cost
 cost_of_pages(const IndexOptInfo *index, double pages)
@@ -173,8 +170,8 @@ cost_of_pages(const IndexOptInfo *index, double pages)
 }
 
 /*
- * pages_of_vectors: return the number of pages of an index that hold vectors. Where values vary in
- * length, these are all pages.
+ * pages_of_vectors: return the number of pages of an index that hold vectors. If values vary in length,
+ * every page counts.
  */
 static double
 pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout)
@@ -186,8 +183,8 @@ pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout)
 }
 
 /*
- * wanted_share: return the share of the rows whose vectors are read by a query that reads all rows
- * that meet the conditions.
+ * wanted_share: return the share of the rows whose vectors are read when the query fetches every row that
+ * satisfies the conditions.
  */
 static double
 wanted_share(const IndexPath *path)
@@ -200,9 +197,9 @@ wanted_share(const IndexPath *path)
 }
 
 /*
- * returns_all: return whether a scan by codes returns every row when every row is wanted. It does
- * if rows that it finds late are returned too and memory suffices for them. Also true with a LIMIT
- * or a sphere, where not all rows are wanted.
+ * returns_all: test whether a scan by codes returns every row that the query wants. A query for all rows
+ * gets them only if rows that the scan finds late are returned too, and if memory suffices for them. With
+ * a LIMIT or a sphere the query does not want all rows, and the result is true.
  */
 static bool
 returns_all(const PlannerInfo *root, const IndexPath *path)
@@ -223,7 +220,7 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 	double rows = Max(index->tuples, 0), seen = 0;
 	int passes = 0;
 
-	/* besides the distance, a comparison with the worst candidate kept */
+	/* each row costs a distance and a comparison with the worst candidate kept */
 	cost->first = pages_of_vectors(index, layout) * sequential_page +
 	              rows * (distance + 0.5 * cpu_operator_cost);
 	while (seen < rows && passes < 1000)
@@ -235,7 +232,7 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 	cost->pages = index->pages;
 }
 
-/* cost_stream: rows are returned in the order in which they are read. */
+/* cost_stream: compute the cost of a scan that returns rows in the order in which it reads them. */
 static void
 cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Cost distance,
             double sequential_page)

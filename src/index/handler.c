@@ -29,7 +29,7 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	routine->amcanbackward = false;
 	routine->amcanunique = false;
 	routine->amcanmulticol = false;
-	/* a scan has an order, conditions, or both */
+	/* a scan needs an order, conditions, or both; neither is required alone */
 	routine->amoptionalkey = true;
 	routine->amsearcharray = false;
 	routine->amsearchnulls = false;

@@ -1,9 +1,9 @@
 /*
  * opclass.c
- *		Support functions of the operator classes: each returns what its class indexes and orders
- *		by.
+ *		Support functions of the operator classes: each describes the type and the metric of its
+ *		operator class.
  *
- * Their type is internal, so that only the index machinery can call them.
+ * The functions have the type internal, so that only the index machinery can call them.
  */
 #include "postgres.h"
 
@@ -49,6 +49,9 @@ SUPPORT(sparsevec_l2, &hybrid_type_sparsevec, HY_METRIC_L2, hybrid_sparse_pair);
 SUPPORT(sparsevec_ip, &hybrid_type_sparsevec, HY_METRIC_IP, hybrid_sparse_pair);
 SUPPORT(sparsevec_cosine, &hybrid_type_sparsevec, HY_METRIC_COSINE, hybrid_sparse_pair);
 SUPPORT(sparsevec_l1, &hybrid_type_sparsevec, HY_METRIC_L1, hybrid_sparse_pair);
-/* for bits, the Hamming distance equals the taxicab distance; Jaccard has no metric for vectors */
+/*
+ * On bits, the Hamming distance equals the taxicab distance. Jaccard corresponds to no metric for
+ * vectors.
+ */
 SUPPORT(bit_hamming, &hybrid_type_bit, HY_METRIC_L1, hybrid_hamming_pair);
 SUPPORT(bit_jaccard, &hybrid_type_bit, HY_METRIC_L1, hybrid_jaccard_pair);

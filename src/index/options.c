@@ -3,8 +3,8 @@
  *		WITH (storage = ..., list_size = ...), and everything that the access method registers at
  *		load.
  *
- * Changed options take effect only with REINDEX, and ALTER INDEX raises a notice that says so. It
- * raises an error for options that CREATE INDEX would refuse.
+ * Changed options take effect only with REINDEX, and ALTER INDEX raises a notice that says so. ALTER
+ * INDEX raises an error for options that CREATE INDEX would refuse.
  */
 #include "postgres.h"
 
@@ -83,8 +83,8 @@ accessed(ObjectAccessType access, Oid class, Oid object, int part, void *arg)
 }
 
 /*
- * tell_if_changed: raise a notice if a statement that holds a lock on this index has just changed
- * its options. Raises an error if the new options are not allowed.
+ * tell_if_changed: raise a notice if the current statement, which holds a lock on this index, has just
+ * changed its options. Raises an error if the new options are not allowed.
  */
 static void
 tell_if_changed(Oid oid)
@@ -117,8 +117,8 @@ tell_if_changed(Oid oid)
 	systable_endscan(scan);
 	table_close(classes, AccessShareLock);
 	/*
-	 * Check before the notice, and only if the storage was changed. An invalid storage option that
-	 * the index already has may be removed or left alone.
+	 * Check the options before the notice, and only if the storage was changed. An invalid storage option
+	 * that the index already has may be removed or left as it is.
 	 */
 	if (before.storage != after.storage)
 		hybrid_index_check_options(index, &after);

@@ -1,6 +1,6 @@
 /*
  * property.c
- *		The properties of pg_index_column_has_property() that PostgreSQL leaves to the access
+ *		Index properties for pg_index_column_has_property() that PostgreSQL leaves to the access
  *		method.
  */
 #include "postgres.h"

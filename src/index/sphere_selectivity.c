@@ -3,10 +3,11 @@
  *		Selectivity of "within a sphere": like matchingsel, but values of the column may have
  *		other dimensions than the sphere.
  *
- * The operator is run over the column's statistics. It raises an error if dimensions differ, and
- * planning must not fail where execution would not: another condition may remove such rows first.
- * So values of other dimensions are skipped, and the share among the rest stands for all. If a
- * statement with such rows is to succeed, the planner asks about the remaining rows only.
+ * The operator is run over the column's statistics. It raises an error if dimensions differ, and planning
+ * must not fail where execution would not: another condition may remove such rows first. Values of other
+ * dimensions are therefore skipped, and the share among the other values stands for all rows. If a
+ * statement on such a table is to succeed, another condition must remove these rows, so the planner asks
+ * about the remaining rows only.
  */
 #include "postgres.h"
 
@@ -23,26 +24,26 @@
 #include "types/vector.h"
 
 /*
- * Values from generic_restriction_selectivity(), which matchingsel calls: the minimum number of
- * histogram values, the number from which the histogram has full weight, and the minimum distance
- * of the result from 0 and 1.
+ * Constants of generic_restriction_selectivity(), which matchingsel calls: the minimum number of
+ * histogram values, the number at or above which the histogram has full weight, and the minimum distance
+ * of the result from 0 and from 1.
  */
 #define HISTOGRAM_MIN 10
 #define HISTOGRAM_FULL 100
 #define HISTOGRAM_LEAST 0.0001
 
-/* Condition: the operator and its operand that is not the column. */
+/* Condition: the operator and its constant operand. */
 typedef struct Condition
 {
 	FmgrInfo within;
 	Oid collation;
 	Datum constant;
-	bool vector_varies; /* the column is the vector, not the sphere */
+	bool vector_varies; /* the column is the operator's vector operand, not its sphere */
 	MemoryContext context;
 } Condition;
 
 /*
- * Counted: share of the rows with the dimensions of the constant, and share of the rows within the
+ * Counted: share of the rows that have the constant's dimensions, and share of the rows within the
  * sphere.
  */
 typedef struct Counted
@@ -90,7 +91,7 @@ hybrid_within_selectivity(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(result);
 }
 
-/* restriction: return the share of the column's rows that meet the condition. */
+/* restriction: return the share of the column's rows that satisfy the condition. */
 static double
 restriction(VariableStatData *column, Condition *condition)
 {
@@ -123,8 +124,8 @@ restriction(VariableStatData *column, Condition *condition)
 }
 
 /*
- * count_common: compute both shares among all rows from the most common values. Returns the share
- * of all most common values together.
+ * count_common: compute both shares from the most common values, as shares of all rows. Returns the share
+ * of the rows that have one of the most common values.
  */
 static double
 count_common(VariableStatData *column, Condition *condition, Counted *common)
@@ -154,8 +155,9 @@ count_common(VariableStatData *column, Condition *condition, Counted *common)
 }
 
 /*
- * count_histogram: compute both shares among the values of the histogram, without its two ends,
- * which may be outliers. Returns the number of its values, or 0 if there are too few.
+ * count_histogram: compute both shares among the values of the histogram. The first and the last value
+ * are left out, because they may be outliers. Returns the number of values counted, or 0 if there are too
+ * few.
  */
 static int
 count_histogram(VariableStatData *column, Condition *condition, Counted *histogram)
@@ -184,8 +186,8 @@ count_histogram(VariableStatData *column, Condition *condition, Counted *histogr
 }
 
 /*
- * comparable: return whether a value has the dimensions of the constant, so that the operator can
- * be called. *within is the operator's result, or false if it was not called.
+ * comparable: test whether a value has the dimensions of the constant, so that the operator can be
+ * called. *within is set to the operator's result, or to false if the operator was not called.
  */
 static bool
 comparable(Condition *condition, Datum value, bool *within)

@@ -2,18 +2,19 @@
  * candidates.c
  *		Searches the store of an index for candidates: see candidates.h.
  *
- * An entry may belong to a row that the snapshot does not see. It names the root of a chain of
- * versions, while the result needs the visible version. In a float16 store, it only approximates
- * the original vector. So a search of the store takes more than k entries, and the nearest of them
- * are looked up in the table, each of them once. Dead rows are dropped. If the store is lossy, the
- * distance is computed again from the row itself.
+ * A store only suggests rows. An entry may belong to a row that the snapshot does not see. It names
+ * the root of a chain of versions, while the result needs the visible version. In a float16 store,
+ * the stored vector only approximates the original. So a search of the store takes more than k
+ * entries, and the nearest of them are looked up in the table, each of them once. Dead rows are
+ * dropped. If the store is lossy, the distance is computed again from the row itself.
  *
- * An entry that did not become a candidate is no nearer than the farthest candidate, by (distance
- * to the stored vector, root position). The result is certain if the k-th best distance found is
- * less than the least distance possible for an entry at the farthest candidate's distance. If the
- * store is lossless and these distances are equal, positions decide. The roots of all other entries
- * have higher positions, and a version is on the page of its root. So the result is certain if the
- * k-th row is on an earlier page.
+ * An entry that did not become a candidate is no nearer than the farthest candidate, in the order
+ * of (distance to the stored vector, root position). So the farthest candidate's distance gives a
+ * lower bound on the distance of all other rows. The result is certain if the k-th best distance is
+ * less than this bound. If the two are equal in a lossless store, positions decide. All other
+ * entries at that distance have roots at higher positions than the farthest candidate, and a
+ * version is on the page of its root. So the result is certain if the k-th row is on an earlier
+ * page than the farthest candidate.
  *
  * index/README.md explains why a store misses no row that a snapshot sees.
  */
@@ -43,8 +44,8 @@
 #include "utils/snapmgr.h"
 
 #define OUTLIER (-1)
-#define READ_ROWS 64     /* entries read at a time; few, so that batch_wait is respected */
-#define LEAST_SHARE 0.25 /* a filter that allows a smaller share of the rows uses no store */
+#define READ_ROWS 64     /* entries read at a time; few, to respect batch_wait */
+#define LEAST_SHARE 0.25 /* minimum share of rows that a filter must allow to use a store */
 
 /* Pass: one search of the store. */
 typedef struct Pass
@@ -58,12 +59,12 @@ typedef struct Pass
 	HybridProbe *probes; /* one per query, for lossy stores */
 } Pass;
 
-/* Wanted: a candidate to look up in the table. */
+/* Wanted: a candidate to be looked up in the table. */
 typedef struct Wanted
 {
-	int64 root; /* first field, for hybrid_compare_positions */
+	int64 root; /* must be first, for hybrid_compare_positions */
 	int32 query;
-	int32 candidate; /* index in the query's candidates, or OUTLIER */
+	int32 candidate; /* index of the candidate in the query's heap, or OUTLIER */
 } Wanted;
 
 static bool may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metric,
@@ -114,7 +115,7 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 }
 
 /*
- * may_use: return whether an index can be used. Applies the checks that the planner makes in
+ * may_use: return whether an index can be used. Makes the checks that the planner makes in
  * get_relation_info(), and those that only a store needs.
  */
 static bool
@@ -130,16 +131,16 @@ may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metr
 	    !TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 	                           TransactionXmin))
 		return false;
-	/* 0 for an expression */
+	/* indkey is 0 for an expression */
 	if (form->indnatts != 1 || form->indkey.values[0] != attnum ||
 	    !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
 		return false;
 	if (!hybrid_stores()->describe(index, shape))
 		return false;
-	/* such a store has no entries for zero vectors */
+	/* a store for cosine has no entries for zero vectors */
 	if (shape->metric == HY_METRIC_COSINE && metric != HY_METRIC_COSINE)
 		return false;
-	/* fetching few rows one by one is faster */
+	/* if the filter allows few rows, fetching them one by one is faster */
 	return filter == NULL || filter->count >= LEAST_SHARE * shape->places;
 }
 
@@ -168,7 +169,10 @@ hybrid_candidates_first(const HybridCandidates *candidates)
 Size
 hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many)
 {
-	/* a batch's results, the candidates kept, the rows to look up, and the final results */
+	/*
+	 * per candidate: an entry in a batch's results, in the candidates and in the final results, and
+	 * a row to look up
+	 */
 	Size bytes = (Size) many * (3 * sizeof(HyNeighbor) + sizeof(Wanted));
 
 	if (!candidates->shape.lossless)
@@ -217,7 +221,7 @@ hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries
 	return more_help;
 }
 
-/* read_store: search all entries of the store, and keep the candidates in pass->best. */
+/* read_store: search all entries of the store, and keep the nearest as candidates in pass->best. */
 static void
 read_store(Pass *pass, int64 many)
 {
@@ -242,7 +246,7 @@ read_store(Pass *pass, int64 many)
 	MemoryContextDelete(context);
 }
 
-/* read_entries: add entries to batches until the store returns none. */
+/* read_entries: add entries to batches until the store returns no more. */
 static void
 read_entries(Pass *pass, HybridSearch *search)
 {
@@ -280,8 +284,8 @@ tell_progress(void *arg)
 }
 
 /*
- * least_distance: return a lower bound of the distance of a row whose stored vector is at this
- * distance. The row must not be an outlier.
+ * least_distance: return a lower bound on the distance of a row, given the distance of its stored
+ * vector. The row must not be an outlier.
  */
 static double
 least_distance(const Pass *pass, int query, double distance)
@@ -294,10 +298,10 @@ least_distance(const Pass *pass, int query, double distance)
 }
 
 /*
- * look_up: fill the results. Looks up the outliers and the k nearest candidates of each query
- * first, which usually suffices. Then looks up the candidates that may still be nearer than the
- * results. Each time the rows are fetched in the order of the table, so that each page is visited
- * once.
+ * look_up: fill the results. First looks up the outliers and the k nearest candidates of each
+ * query, which usually suffice. Then looks up the candidates that may still be nearer than the
+ * results. Each of the two steps fetches its rows in the order of the table, so that it visits each
+ * page once.
  */
 static void
 look_up(Pass *pass)
@@ -345,8 +349,8 @@ look_up(Pass *pass)
 }
 
 /*
- * want_candidates: add a query's candidates first .. end - 1 that are not outliers to wanted.
- * Returns how many.
+ * want_candidates: append a query's candidates first .. end - 1 to wanted, except outliers. Returns
+ * the number appended.
  */
 static int
 want_candidates(const Pass *pass, int query, int32 first, int32 end, Wanted *wanted)
@@ -414,8 +418,9 @@ is_sure(const Pass *pass, int query, int64 many)
 }
 
 /*
- * may_hide: return whether a row may belong to the results although it can never become a
- * candidate. That happens with cosine if its copy was rounded to zeros and so has no distance.
+ * may_hide: return whether some row may belong to the results although it can never become a
+ * candidate. With cosine, this happens if the row's copy was rounded to zeros and therefore has no
+ * distance.
  */
 static bool
 may_hide(const Pass *pass, int query)

@@ -13,7 +13,7 @@
 #include "knn/rows.h"
 #include "server/store.h"
 
-/* HybridCandidates: a table and an index whose store can be searched instead. */
+/* HybridCandidates: a table, and an index whose store can be searched instead of the table. */
 typedef struct HybridCandidates
 {
 	const HybridRows *rows;
@@ -25,8 +25,9 @@ typedef struct HybridCandidates
 } HybridCandidates;
 
 /*
- * hybrid_find_store: find an index whose store shows this user all rows that the table would, for
- * this metric. If there is one, open it, store it in candidates->index and return true.
+ * hybrid_find_store: find an index whose store can replace the table for this metric. The store
+ * must show this user every row that the table would show. If such an index exists, open it, store
+ * it in candidates->index and return true.
  */
 extern bool
 hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *candidates);
@@ -35,18 +36,19 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 extern int64 hybrid_candidates_first(const HybridCandidates *candidates);
 
 /*
- * hybrid_candidates_bytes: return the memory per query for a search with `many` candidates,
- * including the results.
+ * hybrid_candidates_bytes: return the bytes per query of a search with `many` candidates, including
+ * the results.
  */
 extern Size hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many);
 
 /*
  * hybrid_candidates_search: read the store once, take `many` candidates per query, look them up in
- * the table, and put the nearest visible rows into answers. answers holds one empty heap of k per
- * query.
+ * the table, and put the nearest visible rows into answers. answers holds one empty heap of size k
+ * per query.
  *
- * Sets sure[i] to whether no other row can belong to the results of query i. Where it is false, the
- * heap is empty again. Returns whether more candidates may help the queries that are not sure.
+ * Sets sure[i] if no other row can belong to the results of query i. Otherwise, clears sure[i] and
+ * empties the heap again. Returns whether a search with more candidates may help the queries that
+ * are not sure.
  */
 extern bool
 hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries *queries,

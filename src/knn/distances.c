@@ -82,7 +82,7 @@ hybrid_distances(PG_FUNCTION_ARGS)
 		hybrid_run(&task, "compute distances");
 	}
 
-	/* the distance to a NULL is NULL */
+	/* the distance to a NULL element is NULL */
 	results = palloc(sizeof(Datum) * count);
 	present = 0;
 	for (i = 0; i < count; i++)

@@ -2,8 +2,9 @@
  * fetch.c
  *		Fetches rows of a table by the tids that an index stores: see fetch.h.
  *
- * An index names the root of a chain of versions. After a HOT update, the version that a query sees
- * is another one on the same page, and the result must carry the ctid of that version.
+ * An index entry names the root of a chain of versions. After a HOT update, the version that a
+ * query sees is a different one on the same page, and the result must carry the ctid of that
+ * version.
  */
 #include "postgres.h"
 
@@ -21,7 +22,7 @@ struct HybridFetch
 	Snapshot snapshot;
 	struct IndexFetchTableData *scan;
 	TupleTableSlot *slot;
-	MemoryContext row; /* holds a detoasted vector */
+	MemoryContext row; /* holds the detoasted vector of the current row */
 };
 
 HybridFetch *
@@ -50,7 +51,7 @@ hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridDense 
 
 	CHECK_FOR_INTERRUPTS();
 	tid = hybrid_position_tid(root);
-	/* no second version can follow, because this is an MVCC snapshot */
+	/* the chain has no second visible version, because this is an MVCC snapshot */
 	if (!table_index_fetch_tuple(fetch->scan, &tid, fetch->snapshot, fetch->slot, &more, NULL))
 		return false;
 	if (fetch->filter != NULL && !hybrid_tid_set_allows(fetch->filter, &fetch->slot->tts_tid))

@@ -14,17 +14,18 @@
 typedef struct HybridFetch HybridFetch;
 
 /*
- * hybrid_fetch_begin: prepare to fetch rows that the active snapshot sees and, unless filter is
- * NULL, that are in filter. attnum is the vector column. Allocates in the current memory context.
+ * hybrid_fetch_begin: prepare to fetch rows that the active snapshot sees. Unless filter is NULL,
+ * only rows in filter are fetched. attnum is the vector column. Allocates in the current memory
+ * context.
  */
 extern HybridFetch *
 hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridTidSet *filter);
 
 /*
- * hybrid_fetch: find the visible version of the row whose root is at position root. Stores its
- * position and, unless vector is NULL, its vector or halfvec, which is valid until the next call.
- * Returns false if there is no such version, the filter excludes it, or the requested vector is
- * NULL.
+ * hybrid_fetch: find the visible version of the row whose root is at position root. Stores the
+ * version's position and, unless vector is NULL, its vector or halfvec, which is valid until the
+ * next call. Returns false if there is no visible version, if the filter excludes the row, or if
+ * the requested vector is NULL.
  */
 extern bool
 hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridDense **vector);

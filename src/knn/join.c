@@ -2,8 +2,8 @@
  * join.c
  *		Finds the nearest rows of one relation for each row of another: see join.h.
  *
- * The left rows are read one at a time and gathered as queries. When work_mem has no room for more
- * of them and their results, one search of the right side serves them all.
+ * The left rows are read one at a time and gathered as queries. When work_mem cannot hold more
+ * queries and their results, one search of the right side serves the whole group.
  */
 #include "postgres.h"
 
@@ -22,14 +22,14 @@ typedef struct Join
 	HybridTakeJoined take;
 	void *arg;
 
-	MemoryContext context; /* holds the arrays of the group, which are reused */
+	MemoryContext context; /* holds the arrays of the group; later groups reuse them */
 	MemoryContext group_context;
 	HybridQueries queries;
 	int group; /* number of queries in a full group; 0 before the first row */
-	int room;  /* number of queries that the arrays have room for */
+	int room;  /* number of queries for which the arrays are allocated */
 	int64 *positions;
 	int64 *ids;
-	double done; /* share of the left rows read before this group */
+	double done; /* share of the left rows that were read before this group */
 } Join;
 
 static bool take_left(void *arg, const HybridRow *row);
@@ -85,7 +85,7 @@ take_left(void *arg, const HybridRow *row)
 	return true;
 }
 
-/* grow: double the room for queries, up to a full group. */
+/* grow: double the capacity of the arrays, up to a full group. */
 static void
 grow(Join *join)
 {
@@ -110,8 +110,8 @@ grow(Join *join)
 }
 
 /*
- * search_group: search for the gathered rows and pass on the results. done is the share of the left
- * rows read so far; < 0 if unknown.
+ * search_group: search for the gathered rows and pass the results to take. done is the share of the
+ * left rows read so far; < 0 if unknown.
  */
 static void
 search_group(Join *join, double done)

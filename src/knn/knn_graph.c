@@ -2,8 +2,8 @@
  * knn_graph.c
  *		hybrid_knn_graph: the nearest rows of each row of a relation as weighted edges.
  *
- * The search for each row asks for k + 1 neighbors, because a row usually finds itself. It may not
- * find itself if more than k other rows are equally near.
+ * The search for each row requests k + 1 neighbors, because a row is usually among its own results.
+ * It can be missing there if more than k other rows are equally near.
  */
 #include "postgres.h"
 
@@ -132,7 +132,7 @@ put_edges(void *arg, const HybridJoined *joined)
 	}
 }
 
-/* find_targets: return the positions of all results, ascending and distinct. */
+/* find_targets: return the positions of all results in ascending order, without duplicates. */
 static int64 *
 find_targets(const HybridJoined *joined, int64 *count)
 {

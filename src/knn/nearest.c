@@ -2,9 +2,9 @@
  * nearest.c
  *		Finds the k nearest rows of a relation: see nearest.h.
  *
- * If a search of the store leaves the results of some queries uncertain, these queries are repeated
- * with four times as many candidates. This stops when more candidates cannot help or would exceed
- * work_mem. The remaining queries are then answered from the table.
+ * If a search of the store leaves the results of some queries uncertain, the search is repeated for
+ * these queries with four times as many candidates. Repetition stops when more candidates cannot
+ * help or would exceed work_mem. The remaining queries are then answered from the table.
  */
 #include "postgres.h"
 
@@ -19,21 +19,21 @@
 
 #define GROWTH 4
 #define MOST_QUERIES                                                                               \
-	(MaxAllocSize / 64) /* largest group; no palloc'd array takes more than 64 bytes per query */
+	(MaxAllocSize / 64) /* most queries at once; no palloc'd array takes over 64 bytes per query */
 
 struct HybridTarget
 {
 	HybridTargetOptions options;
 	HybridRows *rows;
-	HybridCandidates store; /* its index is NULL if there is no store */
+	HybridCandidates store; /* store.index is NULL if there is no store */
 	HybridProgress progress;
 
 	bool searched;
 
 	/* statistics of the searches in the store */
 	int64 queries;
-	int64 again;      /* searches of a query repeated with more candidates */
-	int64 from_table; /* queries that were answered from the table after all */
+	int64 again;      /* queries repeated with more candidates, counted once per repetition */
+	int64 from_table; /* queries that were finally answered from the table */
 };
 
 /* Feed: a search whose rows come from the table. */
@@ -46,9 +46,9 @@ typedef struct Feed
 /* Open: queries whose results are not certain yet. */
 typedef struct Open
 {
-	HybridQueries queries; /* packed */
+	HybridQueries queries; /* vectors of the queries, packed */
 	HyTopK *answers;
-	int *which; /* index of each among all queries */
+	int *which; /* index of each open query among all queries */
 	bool *sure;
 } Open;
 
@@ -168,8 +168,8 @@ hybrid_target_close(HybridTarget *target)
 }
 
 /*
- * uses_store: return whether to search the store first. If dims differ, the table is searched and
- * raises the error.
+ * uses_store: return whether to search the store first. If dims differ from those of the store, the
+ * table is searched, which raises the error.
  */
 static bool
 uses_store(const HybridTarget *target, int dims)
@@ -179,7 +179,7 @@ uses_store(const HybridTarget *target, int dims)
 	           memory_for_queries();
 }
 
-/* memory_for_queries: return half of work_mem in bytes. The other half is for the batch. */
+/* memory_for_queries: return half of work_mem in bytes. The other half is for batches of rows. */
 static Size
 memory_for_queries(void)
 {
@@ -242,9 +242,9 @@ search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 }
 
 /*
- * keep_uncertain: remove the queries whose results are certain, and return how many remain. Copies
- * the others to a new array if they are still in the caller's array, callers, which must not
- * change.
+ * keep_uncertain: remove the queries whose results are certain, and return the number of the other
+ * queries. The caller's array `callers` must not change. If the queries are still in it, the
+ * remaining ones are copied to a new array.
  */
 static int
 keep_uncertain(Open *open, const float *callers)

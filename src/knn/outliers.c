@@ -1,6 +1,6 @@
 /*
  * outliers.c
- *		The few rows of a store whose copies lost most precision: see outliers.h.
+ *		The few rows of a store whose copies lost the most precision: see outliers.h.
  */
 #include "postgres.h"
 

@@ -1,10 +1,11 @@
 /*
  * outliers.h
- *		The few rows of a store whose copies lost most precision.
+ *		The few rows of a store whose copies lost the most precision.
  *
- * A single copy that lost nearly everything would make the bound for all rows useless. An example
- * is a vector so short that it was rounded to zeros. So the worst few rows are set aside and looked
- * up in the table for every query, and the bound covers only the other rows.
+ * A single copy that lost nearly all precision would make the error bound of all rows useless. An
+ * example is a vector so short that it was rounded to zeros. So the worst few rows are set aside as
+ * outliers. Outliers are looked up in the table for every query, and the error bound covers only
+ * the other rows.
  */
 #ifndef HYBRID_OUTLIERS_H
 #define HYBRID_OUTLIERS_H
@@ -25,14 +26,14 @@ typedef struct HybridOutlier
 
 typedef struct HybridOutliers
 {
-	int count; /* 0 if no copy lost anything */
-	int least; /* index in rows of the row that lost least */
+	int count; /* number of outliers; 0 if no copy lost precision */
+	int least; /* index in rows of the outlier that lost the least precision */
 	HybridOutlier rows[HYBRID_OUTLIERS];
-	HybridLoss others; /* covers all rows that are not in rows */
+	HybridLoss others; /* error bound of all rows that are not outliers */
 } HybridOutliers;
 
 /*
- * hybrid_outliers_offer: add a row of the store, either as an outlier or to others. The initial
+ * hybrid_outliers_offer: record a row of the store, either as an outlier or in others. The initial
  * state of outliers is all zeros.
  */
 extern void hybrid_outliers_offer(HybridOutliers *outliers, HyMetric metric, int64 position,

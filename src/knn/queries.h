@@ -12,7 +12,7 @@
 typedef struct HybridQueries
 {
 	int count;
-	int dims; /* 0 if count is 0 */
+	int dims; /* length of each vector; 0 if count is 0 */
 	float *x; /* count * dims elements */
 } HybridQueries;
 

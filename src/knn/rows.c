@@ -2,9 +2,9 @@
  * rows.c
  *		Reads the rows of a relation as (tid, vector or halfvec): see rows.h.
  *
- * A raw scan of the table returns more than a SELECT would if row security applies, or if the user
+ * A raw scan of the table would return more than a SELECT if row security applies, or if the user
  * has privileges only on single columns. A view or a foreign table cannot be scanned at all. In
- * those cases the rows come from a query with the caller's privileges, and errors of that query are
+ * those cases the rows come from a query that runs with the caller's privileges, and its errors are
  * raised here. A query guarantees no order, so the caller breaks ties by tid.
  */
 #include "postgres.h"
@@ -37,20 +37,20 @@ struct HybridRows
 {
 	Relation relation;
 	AttrNumber attnum;
-	AttrNumber id_attnum; /* 0 if none */
+	AttrNumber id_attnum; /* number of the id column; 0 if there is none */
 	Oid id_type;
 	HyDtype dtype;
 	char *text;     /* query that returns the rows; NULL if the table itself is scanned */
-	char *ids_text; /* query that returns (tid, id) */
+	char *ids_text; /* query that returns (tid, id) of the rows */
 	HybridTidSet *filter;
 
-	/* progress of the current read */
+	/* blocks, block: progress of the current read */
 	BlockNumber blocks;
 	BlockNumber block;
 	int64 next_allowed;
 };
 
-/* Taker: the receiver of the rows of a query. */
+/* Taker: the receiver of the rows that a query returns. */
 typedef struct Taker
 {
 	HybridRows *rows;
@@ -62,7 +62,7 @@ typedef struct Taker
 typedef struct Ids
 {
 	HybridRows *rows;
-	const int64 *positions; /* ascending */
+	const int64 *positions; /* requested positions, ascending */
 	int64 count;
 	int64 *ids;
 	bool *found; /* whether each row has been found */
@@ -141,7 +141,7 @@ hybrid_rows_share(const HybridRows *rows)
 {
 	if (rows->filter != NULL && rows->text == NULL)
 		return rows->filter->count > 0 ? (double) rows->next_allowed / rows->filter->count : 1;
-	/* a query usually reads a table from beginning to end */
+	/* an estimate: a query usually reads a table from beginning to end */
 	if (rows->blocks > 0)
 		return Min((double) rows->block / rows->blocks, 1);
 	return -1;
@@ -217,12 +217,12 @@ may_scan(Relation relation)
 	if (relkind != RELKIND_RELATION && relkind != RELKIND_MATVIEW)
 		return false;
 	if (relkind == RELKIND_MATVIEW && !RelationIsPopulated(relation))
-		return false; /* the query raises the usual error */
+		return false; /* the query that is used instead raises the usual error */
 	if (RELATION_IS_OTHER_TEMP(relation))
 		return false;
 	if (!RelationIsPermanent(relation) && RecoveryInProgress())
-		return false; /* the query raises the usual error */
-	/* an OID can refer to a table that the user could not reach by name */
+		return false; /* the query that is used instead raises the usual error */
+	/* by OID, the user can pass a table in a schema that the user may not access */
 	if (pg_namespace_aclcheck(RelationGetNamespace(relation), GetUserId(), ACL_USAGE) !=
 	    ACLCHECK_OK)
 		return false;
@@ -232,8 +232,8 @@ may_scan(Relation relation)
 }
 
 /*
- * refuse_children: raise if the rows come from several tables, because a tid does not say which
- * table it belongs to.
+ * refuse_children: raise if the rows come from several tables, because a tid does not identify its
+ * table.
  */
 static void
 refuse_children(Relation relation)
@@ -325,13 +325,13 @@ find_id_column(HybridRows *rows, const char *column)
 		                column, RelationGetRelationName(rows->relation), format_type_be(type))));
 }
 
-/* make_query: return a query for ctid, column and, unless NULL, other. */
+/* make_query: return the text of a query for ctid, column and, unless it is NULL, other. */
 static char *
 make_query(const HybridRows *rows, const char *column, const char *other)
 {
 	Relation relation = rows->relation;
 
-	/* ONLY, because a child may be attached after the check */
+	/* ONLY is needed because a child may be attached after the check */
 	return psprintf("SELECT ctid, %s%s%s FROM ONLY %s", quote_identifier(column),
 	                other != NULL ? ", " : "", other != NULL ? quote_identifier(other) : "",
 	                quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
@@ -354,7 +354,7 @@ get_id(const HybridRows *rows, Datum value, bool isnull)
 	return DatumGetInt64(value);
 }
 
-/* read_table: pass the rows to take in ascending order of tid. */
+/* read_table: pass the rows of the table to take in ascending order of tid. */
 static void
 read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 {
@@ -369,7 +369,7 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 	if (rows->filter != NULL)
 		scan = table_beginscan_tid(rows->relation, snapshot);
 	else
-		/* not synchronized with other scans */
+		/* a scan synchronized with other scans would not start at the first block */
 		scan = table_beginscan_strat(rows->relation, snapshot, 0, NULL, true, false);
 	while (more && next_slot(rows, scan, slot))
 	{
@@ -400,8 +400,8 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 }
 
 /*
- * next_slot: fetch the next row from the scan or, with a filter, by its tid. Returns false at the
- * end.
+ * next_slot: fetch the next row, from the scan or, if there is a filter, by the filter's next tid.
+ * Returns false at the end.
  */
 static bool
 next_slot(HybridRows *rows, TableScanDesc scan, TupleTableSlot *slot)
@@ -470,7 +470,7 @@ take_id(void *arg, TupleTableSlot *slot)
 	position = hybrid_position(&tid);
 	place = bsearch(&position, wanted->positions, wanted->count, sizeof(int64),
 	                hybrid_compare_positions);
-	/* not requested: a row without a vector, whose id may be NULL */
+	/* this row was not requested: it has no vector, and its id may be NULL */
 	if (place == NULL)
 		return true;
 	i = place - wanted->positions;
@@ -488,7 +488,7 @@ get_ctid(const HybridRows *rows, TupleTableSlot *slot, ItemPointer tid)
 	if (slot->tts_isnull[0])
 		report_no_ctid(rows->relation);
 	*tid = *(ItemPointer) DatumGetPointer(slot->tts_values[0]);
-	/* a foreign table has a ctid only if its wrapper provides one */
+	/* a foreign table has ctids only if its foreign-data wrapper provides them */
 	if (rows->relation->rd_rel->relkind == RELKIND_FOREIGN_TABLE && !ItemPointerIsValid(tid))
 		report_no_ctid(rows->relation);
 }
@@ -502,8 +502,8 @@ report_no_ctid(Relation relation)
 }
 
 /*
- * report_several: raise the error for two rows with the same ctid, as a view over several tables
- * may have.
+ * report_several: raise the error for two rows with the same ctid. A view over several tables may
+ * return such rows.
  */
 static void
 report_several(Relation relation, const ItemPointerData *tid)
@@ -516,8 +516,8 @@ report_several(Relation relation, const ItemPointerData *tid)
 }
 
 /*
- * check_found: raise if a requested row was not returned again. A view or a policy may select other
- * rows each time.
+ * check_found: raise if the query did not return a requested row again. A view or a policy may
+ * select different rows each time.
  */
 static void
 check_found(const Ids *wanted)

@@ -16,10 +16,10 @@
 
 typedef struct HybridRows HybridRows;
 
-/* HybridRow: valid only during the call that passes it. */
+/* HybridRow: a row, valid only during the call that passes it. */
 typedef struct HybridRow
 {
-	ItemPointerData tid; /* tid of the version that the snapshot sees */
+	ItemPointerData tid; /* tid of the row version that the snapshot sees */
 	int dims;
 	const void *x; /* dims elements of type hybrid_rows_dtype */
 	int64 id;      /* value of the id column, if there is one */
@@ -27,9 +27,9 @@ typedef struct HybridRow
 
 /*
  * hybrid_rows_open: open a reader of a column of relation relid on the active snapshot. The type of
- * the column is one of types, or a domain over one. filter is NULL or a query that returns tids,
- * and then only those rows are read. id_column is NULL or an integer column that is read with each
- * row.
+ * the column is one of types, or a domain over one of them. If filter is not NULL, it is a query
+ * that returns tids, and only those rows are read. If id_column is not NULL, it names an integer
+ * column that is read with each row.
  *
  * Raises if the relation is partitioned or has children, if a column is missing or has another
  * type, or if the user lacks a privilege.
@@ -40,13 +40,13 @@ extern HybridRows *hybrid_rows_open(Oid relid, const char *column, const HybridV
 /* hybrid_rows_dtype: return the element type of the column. */
 extern HyDtype hybrid_rows_dtype(const HybridRows *rows);
 
-/* HybridTakeRow: process a row. Returns false if no more rows are wanted. */
+/* HybridTakeRow: process a row. Returns false to end the reading. */
 typedef bool (*HybridTakeRow)(void *arg, const HybridRow *row);
 
 /*
  * hybrid_rows_read: pass each row whose vector is not NULL to take, as soon as it is read. take
  * runs in a memory context that is reset after each row. Raises if the id of such a row is NULL.
- * May be called repeatedly and always uses the same snapshot.
+ * May be called several times, always on the same snapshot.
  */
 extern void hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg);
 
@@ -64,8 +64,8 @@ extern double hybrid_rows_share(const HybridRows *rows);
 extern void hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *ids);
 
 /*
- * hybrid_rows_table: return the table if its rows are read directly, so that an index on *attnum
- * can serve as well. Returns NULL if the rows come from a query.
+ * hybrid_rows_table: return the table if its rows are read directly. An index on column *attnum can
+ * then replace the table. Returns NULL if the rows come from a query.
  */
 extern Relation hybrid_rows_table(const HybridRows *rows, AttrNumber *attnum);
 

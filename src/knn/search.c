@@ -14,10 +14,10 @@
 
 #define FIRST_BYTES (256 * 1024)
 
-/* PlaceAndRow: a row of the batch and the position that determines its place. */
+/* PlaceAndRow: a row of the batch, and the position by which it is sorted. */
 typedef struct PlaceAndRow
 {
-	int64 position; /* first field, for hybrid_compare_positions */
+	int64 position; /* must be first, for hybrid_compare_positions */
 	int64 row;
 } PlaceAndRow;
 
@@ -102,7 +102,7 @@ hybrid_search_took(HybridSearch *search, int rows)
 	{
 		search->ordered =
 			i == 0 || (search->ordered && search->positions[i - 1] < search->positions[i]);
-		/* once the batch is due, the rest of these rows go with it */
+		/* after the batch has become full, the remaining rows of this call still join it */
 		if (cause == HY_FLUSH_NONE)
 			cause = hy_accumulator_add(&search->gathered, search->row_bytes);
 		else
@@ -123,7 +123,7 @@ void
 hybrid_search_stage(HybridSearch *search, int64 rows)
 {
 	flush_batch(search, HY_FLUSH_END);
-	/* the batch may have had more room than staged rows may take */
+	/* the capacity may differ from the number of rows to be staged */
 	if (rows != search->capacity)
 		resize(search, rows);
 }
@@ -197,8 +197,8 @@ compare_neighbors(const void *a, const void *b)
 }
 
 /*
- * make_room: make room for at least wanted rows. Doubles the capacity, from FIRST_BYTES up to the
- * planned batch size or the memory limit.
+ * make_room: allocate memory for at least `wanted` rows. Doubles the capacity, from FIRST_BYTES up
+ * to the planned batch size or the memory limit.
  */
 static void
 make_room(HybridSearch *search, int64 wanted)
@@ -249,8 +249,8 @@ make_room_for_found(HybridSearch *search, int64 each)
 }
 
 /*
- * order_batch: sort the batch by position. Of equal distances a search keeps the first rows, and
- * which rows these are must not depend on the order in which they were added.
+ * order_batch: sort the batch by position. Among rows at equal distances, a search keeps the first
+ * ones. Sorting makes this choice independent of the order in which the rows were added.
  */
 static void
 order_batch(HybridSearch *search)
@@ -268,7 +268,7 @@ order_batch(HybridSearch *search)
 	}
 	qsort(order, count, sizeof(PlaceAndRow), hybrid_compare_positions);
 
-	/* move the rows along each cycle of the permutation, with one row set aside */
+	/* move the rows along each cycle of the permutation, with one row of the cycle in spare */
 	for (i = 0; i < count; i++)
 	{
 		int64 place = i;
@@ -323,7 +323,7 @@ flush_batch(HybridSearch *search, HyFlush cause)
 	MemoryContextSwitchTo(before);
 }
 
-/* task_over: return a search task over so many rows, without their data. */
+/* task_over: return a search task over this many rows, without their data. */
 static HyTask
 task_over(const HybridSearch *search, int64 rows)
 {
@@ -348,7 +348,10 @@ task_over(const HybridSearch *search, int64 rows)
 	return task;
 }
 
-/* take_found: push the task's results into the heaps. positions are those of the rows searched. */
+/*
+ * take_found: push the task's results into the heaps. positions holds the position of each searched
+ * row.
+ */
 static void
 take_found(HybridSearch *search, const HyTask *task, const int64 *positions)
 {

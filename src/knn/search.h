@@ -2,9 +2,9 @@
  * search.h
  *		Finds the nearest of a stream of rows, for many queries at once.
  *
- * Rows are gathered into packed batches, of a size that the dispatcher calibrates
+ * Rows are gathered into packed batches, whose size the dispatcher calibrates
  * (dispatch/accumulator.h). Each batch is dispatched as one fused search for all queries, and its
- * results enter a bounded heap per query. The heaps are ordered by (distance, position), so results
+ * results enter a bounded heap per query. The heaps are ordered by (distance, position). So results
  * depend neither on the size of a batch nor on the order of the rows.
  */
 #ifndef HYBRID_SEARCH_H
@@ -24,13 +24,13 @@ typedef struct HybridSearch
 	Size stride;   /* bytes of a row's vector */
 	const HybridQueries *queries;
 	int32 k;
-	HyTopK *best; /* one heap per query; row is a position */
+	HyTopK *best; /* one heap per query; the field row of an entry is a position */
 
 	/* called after each batch, to report progress; may be NULL */
 	void (*went)(void *arg);
 	void *went_arg;
 
-	/* the batch: arrays with room for `capacity` rows, of which gathered.count are filled */
+	/* the batch: arrays with a capacity of `capacity` rows, of which gathered.count are filled */
 	MemoryContext context;
 	HyAccumulator gathered;
 	Size row_bytes;
@@ -40,28 +40,28 @@ typedef struct HybridSearch
 	int64 *positions;
 	bool with_norms;
 	bool ordered;      /* whether the positions ascend */
-	HyNeighbor *found; /* queries * found_each entries */
+	HyNeighbor *found; /* results of a batch: found_each entries per query */
 	int64 found_each;
-	int32 *counts;  /* one per query */
-	double *limits; /* one per query: rows beyond this distance are not wanted */
+	int32 *counts;  /* number of results of each query */
+	double *limits; /* for each query, the distance beyond which rows are ignored */
 } HybridSearch;
 
 /*
- * hybrid_search_begin: start a search. queries stay the caller's. best is an array of empty heaps
- * of k, one per query. All memory of the search is in context. A batch takes at most half of
- * work_mem.
+ * hybrid_search_begin: start a search. The caller keeps ownership of queries. best is an array of
+ * empty heaps of size k, one per query. All memory of the search is in context. A batch takes at
+ * most half of work_mem.
  */
 extern void
 hybrid_search_begin(HybridSearch *search, MemoryContext context, HyMetric metric, HyDtype dtype,
                     bool with_norms, const HybridQueries *queries, int32 k, HyTopK *best);
 
-/* hybrid_search_add: copy a row into the batch. Its results carry position. */
+/* hybrid_search_add: copy a row into the batch. Results for the row carry position. */
 extern void hybrid_search_add(HybridSearch *search, const void *vector, int64 position);
 
 /*
- * hybrid_search_room: return how many rows, 1 .. most, the caller may write directly into the batch
- * after those already there.
- * hybrid_search_took: the caller has written so many rows.
+ * hybrid_search_room: return the number of rows, 1 .. most, that the caller may write directly into
+ * the batch after its current rows.
+ * hybrid_search_took: record that the caller has written this many rows.
  */
 extern int hybrid_search_room(HybridSearch *search, int most);
 extern void hybrid_search_took(HybridSearch *search, int rows);
@@ -69,9 +69,10 @@ extern void hybrid_search_took(HybridSearch *search, int rows);
 /*
  * hybrid_search_piece: return the largest number of rows to stage. They take at most a quarter of
  * work_mem, unless a single row takes more.
- * hybrid_search_stage: flush the batch and make room for so many rows, at most hybrid_search_piece,
- * which the caller writes from the beginning of the batch.
- * hybrid_search_staged: the caller has written so many rows. Sorts them by position.
+ * hybrid_search_stage: flush the batch and allocate space for this many rows, at most
+ * hybrid_search_piece. The caller writes them from the beginning of the batch.
+ * hybrid_search_staged: record that the caller has written this many rows, and sort them by
+ * position.
  * hybrid_search_discard: drop the staged rows without searching them.
  */
 extern int64 hybrid_search_piece(const HybridSearch *search);
@@ -79,12 +80,12 @@ extern void hybrid_search_stage(HybridSearch *search, int64 rows);
 extern void hybrid_search_staged(HybridSearch *search, int64 rows);
 extern void hybrid_search_discard(HybridSearch *search);
 
-/* hybrid_search_shape: return the shape of a task over so many rows. */
+/* hybrid_search_shape: return the shape of a task over this many rows. */
 extern HyShape hybrid_search_shape(const HybridSearch *search, int64 rows);
 
 /*
- * hybrid_search_resident: search rows that are on a device, in the order of positions. Returns
- * false if the device failed.
+ * hybrid_search_resident: search rows that are on a device. positions holds their positions, in the
+ * order of the rows there. Returns false if the device failed.
  */
 extern bool
 hybrid_search_resident(HybridSearch *search, HyResident *resident, const int64 *positions);
@@ -93,8 +94,8 @@ hybrid_search_resident(HybridSearch *search, HyResident *resident, const int64 *
 extern void hybrid_search_end(HybridSearch *search);
 
 /*
- * hybrid_sort_answers: sort the results, nearest first. They are no longer a heap afterwards.
- * Responds to cancellation, however many results there are.
+ * hybrid_sort_answers: sort the results, nearest first. best is then no longer a heap. Can be
+ * canceled while it sorts many results.
  */
 extern void hybrid_sort_answers(HyTopK *best);
 

@@ -12,7 +12,7 @@
 
 #define FIRST_TIDS 1024
 
-/* Tids: the tids as the query returns them. */
+/* Tids: the tids in the order in which the query returns them. */
 typedef struct Tids
 {
 	ItemPointerData *tid;
@@ -83,7 +83,7 @@ take_tid(void *arg, TupleTableSlot *slot)
 static int
 compare_tids(const void *a, const void *b)
 {
-	/* not ItemPointerCompare, whose assertions fail for an invalid tid, which a query may return */
+	/* ItemPointerCompare asserts that tids are valid, but the query may return an invalid tid */
 	const ItemPointerData *x = (const ItemPointerData *) a;
 	const ItemPointerData *y = (const ItemPointerData *) b;
 	BlockNumber bx = ItemPointerGetBlockNumberNoCheck(x);

@@ -11,13 +11,13 @@
 
 typedef struct HybridTidSet
 {
-	ItemPointerData *tids; /* ascending and distinct; some may belong to no row */
+	ItemPointerData *tids; /* ascending, without duplicates; some may belong to no row */
 	int64 count;
 } HybridTidSet;
 
 /*
  * hybrid_tid_set_read: run the query and return its tids, in the current memory context. Raises
- * unless it returns one column of type tid.
+ * unless the query returns one column of type tid.
  */
 extern HybridTidSet *hybrid_tid_set_read(const char *query);
 

@@ -2,15 +2,15 @@
  * units.c
  *		Searches a store by units whose vectors may stay on a device: see units.h.
  *
- * A unit is as large as the device has room for (hy_resident_unit_bytes), and is never in this
- * process's memory as a whole. Its rows are on the device in order of position, as in any batch,
+ * The size of a unit is chosen to fit the device (hy_resident_unit_bytes). This process never holds
+ * a whole unit in memory. On the device, the rows are in order of position, as in any batch,
  * because that order decides between equal distances. So all positions are read first and sorted.
- * Then the unit's lists are read again for each stretch of positions that fits the batch. Each
- * vector is read once. Only the pages that hold the tids of the unit are read repeatedly.
+ * Then the unit's lists are read again for each range of positions that fits the batch. Each vector
+ * is read once. Only the pages that hold the tids of the unit are read repeatedly.
  *
- * Half of work_mem is for batches. While a unit is sent, this half is divided: a quarter of
- * work_mem is for a stretch, and a quarter for the notes of all rows of the unit, which limits
- * their number.
+ * Half of work_mem is for batches. While a unit is sent, this half is divided. A quarter of
+ * work_mem is for a range of rows. The other quarter is for the Notes of all rows of the unit,
+ * which limits the number of rows.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@
 
 #define READ_ROWS 64
 #define READ_POSITIONS 65536
-#define NOTES_SHARE 8 /* units whose notes exceed 1/8 of their vectors' bytes stay off devices */
+#define NOTES_SHARE 8 /* units whose Notes exceed 1/8 of the vectors' bytes are not sent */
 
 /* Lost: an entry whose copy lost precision. */
 typedef struct Lost
@@ -32,7 +32,9 @@ typedef struct Lost
 	float residual;
 } Lost;
 
-/* Notes: the data that the host keeps of a unit. The positions follow, and then the losses. */
+/*
+ * Notes: the data that the host keeps about a unit. The positions follow it, and then the losses.
+ */
 typedef struct Notes
 {
 	int64 rows;
@@ -92,8 +94,8 @@ hybrid_units_next(HybridUnits *units)
 }
 
 /*
- * by_device: search the unit on a device. Returns false if the caller must read the rest of it
- * instead.
+ * by_device: search the unit on a device. Returns false if the caller must read the rest of the
+ * unit instead.
  */
 static bool
 by_device(HybridUnits *units, const HybridStoreUnit *unit)
@@ -138,8 +140,9 @@ offer_lost(HybridUnits *units, const Notes *notes)
 }
 
 /*
- * send_unit: read the unit, send it to the device and search it there. Returns false if its entries
- * have changed meanwhile or the device failed. Then the unit must be read from its beginning.
+ * send_unit: read the unit, send it to the device and search it there. Returns false if the unit's
+ * entries have changed meanwhile or the device failed. The caller must then read the unit from its
+ * beginning.
  */
 static bool
 send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
@@ -152,7 +155,7 @@ send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 
 	/* flush the batch before the transfer begins, because it may run on the same device */
 	hybrid_search_stage(search, Min(hybrid_search_piece(search), unit->rows));
-	/* room for one more row, to detect additional entries */
+	/* space for one more row, to detect additional entries */
 	notes = MemoryContextAllocHuge(search->context,
 	                               notes_size(unit->rows + 1, most_lost(units, unit->rows)));
 	notes->rows = unit->rows;
@@ -175,8 +178,8 @@ send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 }
 
 /*
- * read_positions: read and sort the positions. Returns false unless there are unit->rows entries,
- * all at different positions.
+ * read_positions: read and sort the positions. Returns false unless there are exactly unit->rows
+ * entries, all at different positions.
  */
 static bool
 read_positions(HybridUnits *units, const HybridStoreUnit *unit, Notes *notes)
@@ -206,8 +209,8 @@ read_positions(HybridUnits *units, const HybridStoreUnit *unit, Notes *notes)
 }
 
 /*
- * send_rows: read and send the rows in stretches of positions. Returns false if entries changed or
- * sending failed.
+ * send_rows: read the rows and send them, one range of positions after another. Returns false if
+ * entries changed or sending failed.
  */
 static bool
 send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident, Notes *notes)
@@ -236,8 +239,8 @@ send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident,
 }
 
 /*
- * read_stretch: read so many entries, and note which of them lost precision. Returns false if there
- * are fewer entries, or more losses than the notes have room for.
+ * read_stretch: read `wanted` entries, and record which of them lost precision. Returns false if
+ * there are fewer entries, or if more of them lost precision than *notes can hold.
  */
 static bool
 read_stretch(HybridUnits *units, int64 wanted, Notes *notes)
@@ -279,8 +282,8 @@ notes_size(int64 rows, int64 lost)
 }
 
 /*
- * most_lost: return how many of so many rows can have lost precision, which is none in a lossless
- * store.
+ * most_lost: return the largest number of rows, out of this many, that can have lost precision. It
+ * is 0 in a lossless store.
  */
 static int64
 most_lost(const HybridUnits *units, int64 rows)

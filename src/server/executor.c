@@ -2,11 +2,11 @@
  * executor.c
  *		The backend's own dispatcher.
  *
- * It is created when the first batch or the first use of a view needs it, never in the postmaster.
- * Its log lines are kept until it has returned, so that no ereport runs inside pure code.
+ * It is created when the first batch or the first use of a view needs it, never in the postmaster.  Log lines
+ * of the dispatcher are kept until it has returned, so that no ereport runs inside pure code.
  *
- * Where there is a shared table, the executor's counters are flushed to it at the end of every transaction
- * and of the backend.  The executor also flushes them by itself from time to time.
+ * If there is a shared table, the executor's counters are flushed to it at the end of every transaction and of
+ * the backend.  The executor also flushes them by itself from time to time.
  */
 #include "postgres.h"
 
@@ -300,12 +300,12 @@ load_plugins(char *names)
 		char why[HY_TEXT_LENGTH];
 		const HyBackend *backend;
 
-		/* listed twice, a plug-in would add each device twice, and both would compete for one context */
+		/* A plug-in listed twice would add each device twice, and both would compete for one context. */
 		if (was_named(names, name))
 			continue;
 		backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
 		if (backend == NULL)
-			/* expected to be absent: most machines do not have the plug-in that the default names */
+			/* The default plug-in is expected to be absent, because most machines do not have it. */
 			hy_executor_add_missing(executor, name, why,
 			                        strcmp(name, HYBRID_DEFAULT_PLUGINS) == 0 &&
 			                            !is_installed(name));

@@ -9,7 +9,9 @@
 
 #include "dispatch/dispatcher.h"
 
-/* hybrid_load: read the load from the kernel; 0 for a number that it does not give.  Opens two files. */
+/*
+ * hybrid_load: read the load from the kernel.  Numbers that the kernel does not report are 0.  Opens two files.
+ */
 extern void hybrid_load(HyLoad *load);
 
 #endif

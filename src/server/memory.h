@@ -14,7 +14,7 @@ extern HyAllocator hybrid_allocator(MemoryContext context);
 
 /*
  * hybrid_maintenance_memory: return the kB that this process may use to build or vacuum an index.  This is
- * maintenance_work_mem, or autovacuum_work_mem in an autovacuum worker where that is set.
+ * maintenance_work_mem, or autovacuum_work_mem in an autovacuum worker if that is set.
  */
 extern int hybrid_maintenance_memory(void);
 

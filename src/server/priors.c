@@ -49,7 +49,7 @@ static char *text_of(TupleTableSlot *slot, int column);
 bool
 hybrid_load_priors(HyExecutor *executor)
 {
-	static TimestampTz refused; /* start of the statement that could not read it; 0: none */
+	static TimestampTz refused; /* start of the statement that could not read the table; 0: none */
 	TimestampTz now = GetCurrentStatementStartTimestamp();
 
 	if (!IsTransactionState() || !ActiveSnapshotSet())
@@ -103,8 +103,8 @@ hybrid_read_priors(const HyExecutor *executor, void (*take)(void *arg, const HyP
 }
 
 /*
- * load_prior: import one row.  The cost model of a kind of task is kept where other sessions have shared
- * history of it; only the sizes are imported then.
+ * load_prior: import one row.  If other sessions have shared history of this kind of task, its cost model is
+ * kept and only the sizes are imported.
  */
 static void
 load_prior(void *arg, const HyPrior *prior)

@@ -501,7 +501,7 @@ assign_simd(int newval, void *extra)
 {
 	(void) extra;
 	hy_kernels_force(newval == SIMD_AUTO ? hy_simd_best() : (HySimd) newval);
-	/* with another set, times are compared as those of another device */
+	/* Times measured with another instruction set count as times of another device. */
 	hybrid_settings_generation++;
 }
 

@@ -27,7 +27,7 @@ extern const HyShareHost *hybrid_shared_host(void);
 extern const HyQueueSeat *hybrid_shared_seat(const HyExecutor *executor, Oid role);
 extern void hybrid_leave_queue(void);
 
-/* hybrid_shared_session: return this backend's number in the table; 0 where there is no table. */
+/* hybrid_shared_session: return this backend's number in the table; 0 if there is no table. */
 extern uint64 hybrid_shared_session(void);
 
 #endif

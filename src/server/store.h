@@ -98,14 +98,17 @@ typedef struct HybridStoreMethods
 	bool (*unchanged)(HybridStore *store, const HybridStoreUnit *unit);
 	void (*pass)(HybridStore *store, const HybridStoreUnit *unit);
 
-	/* the share of the store that was read, 0 .. 1 */
+	/* Returns the share of the store that was read, 0 .. 1. */
 	double (*share)(const HybridStore *store);
 
 	void (*end)(HybridStore *store);
 
 	void (*probe)(HybridProbe *probe, HyMetric metric, const float *x, int dims);
 
-	/* a number that grows with the loss of an entry's copy, as far as it matters to queries of this metric */
+	/*
+	 * Returns a number that grows with the rounding loss of an entry's stored copy, as far as the loss matters
+	 * to queries of this metric.
+	 */
 	double (*lost)(HyMetric metric, float norm, float residual);
 
 	/* extends loss to cover this entry, for lower_bound and queries of this metric */

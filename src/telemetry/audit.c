@@ -1,6 +1,6 @@
 /*
  * audit.c
- *		hybrid_audit and hybrid_audit_shapes: measure how well batches are routed.
+ *		hybrid_audit and hybrid_audit_shapes: measure how well the dispatcher routes batches.
  */
 #include "postgres.h"
 

@@ -1,6 +1,7 @@
 /*
  * calibrate.c
- *		hybrid_run_calibration: measures, and returns the rows that hybrid_calibrate() stores.
+ *		hybrid_run_calibration: runs measurements and returns the rows that hybrid_calibrate()
+ *		stores.
  */
 #include "postgres.h"
 

@@ -1,8 +1,8 @@
 /*
  * devices.c
- *		The functions behind hybrid_devices and hybrid_capabilities.
+ *		The functions that implement hybrid_devices and hybrid_capabilities.
  *
- * Both show what this session can use, because sessions may load different plug-ins.
+ * Both show the devices that this session can use, because sessions may load different plug-ins.
  */
 #include "postgres.h"
 
@@ -75,7 +75,10 @@ hybrid_get_capabilities(PG_FUNCTION_ARGS)
 		int dtype;
 		int metric;
 
-		/* a device that was never available has no capabilities; hybrid_devices shows the reason */
+		/*
+		 * a device that was never available has no capabilities; hybrid_devices shows why it is
+		 * unavailable
+		 */
 		hy_executor_device(executor, device, &state);
 		if (state.info.name[0] == '\0')
 			continue;
@@ -113,8 +116,8 @@ device_state(const HyDeviceState *state)
 }
 
 /*
- * put_contexts: add the number of open contexts, and whether hybrid.gpu_max_contexts is enforced
- * across sessions.
+ * put_contexts: add the columns for the number of open contexts and for whether
+ * hybrid.gpu_max_contexts is enforced across sessions.
  */
 static void
 put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyDeviceState *state)
@@ -138,20 +141,29 @@ put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyD
 	}
 }
 
-/* put_load: add the load, the number of tasks that wait or run, and their predicted time. */
+/*
+ * put_load: add the columns for the load, the number of waiting or running tasks, and their
+ * predicted time.
+ */
 static void
 put_load(HybridRow *row, int32 device, const HyDeviceState *state)
 {
 	bool there = state->info.name[0] != '\0';
 	bool queues = there && device != 0;
 
-	/* the CPU's load is known once it has been measured, a device's whenever the device exists */
+	/*
+	 * the CPU's load is known after its first measurement, a device's load whenever the device
+	 * exists
+	 */
 	hybrid_row_put_if(row, device == 0 ? state->load > 0 : there, Float8GetDatum(state->load));
 	hybrid_row_put_if(row, queues, Int32GetDatum(state->queue));
 	hybrid_row_put_us(row, queues ? state->queue_ns : -1);
 }
 
-/* put_resident: add what this session keeps on the device. NULL for the CPU. */
+/*
+ * put_resident: add the columns for the data that this session keeps on the device. They are NULL
+ * for the CPU.
+ */
 static void
 put_resident(HybridRow *row, int32 device, const HyResidencyCounts *counts)
 {
@@ -185,7 +197,7 @@ store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 devi
 	hybrid_row_put_text(&row, typed ? hy_metric_name(shape->metric) : NULL);
 	hybrid_row_put(&row, BoolGetDatum(caps.ok));
 	hybrid_row_put_if(&row, caps.ok && typed, Int32GetDatum(dims));
-	/* NULL if only memory limits it */
+	/* NULL if only memory limits the number of targets */
 	hybrid_row_put_if(&row, caps.ok && caps.max_targets < INT64_MAX,
 	                  Int64GetDatum(caps.max_targets));
 	hybrid_row_put_if(&row, caps.ok && hy_op_has_k(shape->op) && caps.max_k < INT32_MAX,
@@ -196,8 +208,8 @@ store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 devi
 }
 
 /*
- * largest_dims: return the largest number of dimensions that the device accepts, 0 if none. Assumes
- * that it accepts every smaller number, too.
+ * largest_dims: return the largest number of dimensions that the device accepts, 0 if it accepts
+ * none. Assumes that the device accepts every smaller number, too.
  */
 static int32
 largest_dims(const HyExecutor *executor, int32 device, HyShape shape)
@@ -207,7 +219,7 @@ largest_dims(const HyExecutor *executor, int32 device, HyShape shape)
 
 	while (unable - able > 1)
 	{
-		/* try the largest first, because it is almost always accepted */
+		/* try HY_MAX_DIMS first, because it is almost always accepted */
 		shape.dims = able == 0 && unable > HY_MAX_DIMS ? HY_MAX_DIMS : able + (unable - able) / 2;
 		if (hy_executor_caps(executor, device, &shape).ok)
 			able = shape.dims;

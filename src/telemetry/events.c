@@ -1,9 +1,10 @@
 /*
  * events.c
- *		The function behind hybrid_events.
+ *		The function that implements hybrid_events.
  *
- * The session's own decisions come from its own ring buffer, which holds the last 256 without gaps.
- * Those of other sessions come from the shared ring buffer, for users who may see them.
+ * The session's own decisions come from its own ring buffer, which holds the last 256 decisions
+ * without gaps. The decisions of other sessions come from the shared ring buffer, and only for
+ * users who may see them.
  */
 #include "postgres.h"
 
@@ -47,8 +48,8 @@ hybrid_get_events(PG_FUNCTION_ARGS)
 }
 
 /*
- * collect_others: copy the events of other sessions from the shared ring buffer. Returns their
- * number.
+ * collect_others: copy the events of other sessions from the shared ring buffer. Returns the number
+ * of copied events.
  */
 static int32
 collect_others(const HySharedTable *table, HyTableEvent *events, int32 room)
@@ -94,7 +95,7 @@ collect_own(const HyExecutor *executor, HyTableEvent *events)
 	return count;
 }
 
-/* by_time: order by time. Events of one session in the same microsecond keep their order. */
+/* by_time: order events by time. Events of one session in the same microsecond keep their order. */
 static int
 by_time(const void *left, const void *right)
 {

@@ -1,6 +1,6 @@
 /*
  * explain.c
- *		hybrid_explain: what the dispatcher would do with a batch, and its cost on each side.
+ *		hybrid_explain: how the dispatcher would run a batch, and its cost on each side.
  */
 #include "postgres.h"
 
@@ -31,7 +31,9 @@ hybrid_explain(PG_FUNCTION_ARGS)
 	int32_t i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	/* each argument may be valid although no process has enough memory for the batch */
+	/*
+	 * each argument may be valid by itself, and yet no process may have enough memory for the batch
+	 */
 	if (hy_explain(executor, &shape, &decision, costs, &count) == HY_INVALID && count == 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("no process can hold a batch of %lld queries and %lld targets",
@@ -41,7 +43,10 @@ hybrid_explain(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* shape_from: read the arguments: operation, targets, dims, queries, metric, k, dtype. */
+/*
+ * shape_from: convert the arguments to a shape: operation, targets, dims, queries, metric, k,
+ * dtype.
+ */
 static HyShape
 shape_from(FunctionCallInfo fcinfo)
 {

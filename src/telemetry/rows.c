@@ -1,6 +1,7 @@
 /*
  * rows.c
- *		Output rows of the functions behind the views, and code that these functions share.
+ *		Output rows of the functions that implement the views, and code shared by these
+ *		functions.
  */
 #include "postgres.h"
 
@@ -68,7 +69,7 @@ hybrid_row_put_counts(HybridRow *row, const int64_t *counts, int count, const ch
 	appendStringInfoChar(&json, '{');
 	for (i = 0; i < count; i++)
 	{
-		/* the names are our own and need no escaping */
+		/* the extension defines the names, so they need no escaping */
 		if (counts[i] != 0)
 			appendStringInfo(&json, "%s\"%s\": " INT64_FORMAT, json.len > 1 ? ", " : "", name(i),
 			                 (int64) counts[i]);

@@ -1,6 +1,7 @@
 /*
  * rows.h
- *		Output rows of the functions behind the views, and code that these functions share.
+ *		Output rows of the functions that implement the views, and code shared by these
+ *		functions.
  */
 #ifndef HYBRID_ROWS_H
 #define HYBRID_ROWS_H
@@ -12,7 +13,7 @@
 
 #define HYBRID_ROW_COLUMNS 40
 
-/* HybridRow: the columns of one row, filled from the left. */
+/* HybridRow: the columns of one row, filled from left to right. */
 typedef struct HybridRow
 {
 	Datum values[HYBRID_ROW_COLUMNS];
@@ -24,21 +25,21 @@ extern void hybrid_row_put(HybridRow *row, Datum value);
 extern void hybrid_row_put_null(HybridRow *row);
 
 /*
- * hybrid_row_put_if: add the value if it is known, else an SQL NULL. The value is computed in
- * either case.
+ * hybrid_row_put_if: add the value if it is known, else an SQL NULL. The caller computes the value
+ * in either case.
  */
 extern void hybrid_row_put_if(HybridRow *row, bool known, Datum value);
 
-/* hybrid_row_put_text: add a text. NULL becomes an SQL NULL. */
+/* hybrid_row_put_text: add a text, or an SQL NULL if it is NULL. */
 extern void hybrid_row_put_text(HybridRow *row, const char *text);
 
 /*
- * hybrid_row_put_us: add a time in microseconds, given in ns. A negative time is unknown and
- * becomes an SQL NULL.
+ * hybrid_row_put_us: add a time in microseconds, given in nanoseconds. A negative time means
+ * unknown and becomes an SQL NULL.
  */
 extern void hybrid_row_put_us(HybridRow *row, double ns);
 
-/* hybrid_row_put_counts: add a jsonb object of the counts that are not 0, by name. */
+/* hybrid_row_put_counts: add a jsonb object with the nonzero counts, each under its name. */
 extern void
 hybrid_row_put_counts(HybridRow *row, const int64_t *counts, int count, const char *(*name)(int i));
 
@@ -52,14 +53,14 @@ extern void hybrid_row_store(FunctionCallInfo fcinfo, HybridRow *row);
 extern HyExecutor *hybrid_viewed_executor(void);
 
 /*
- * HybridView: whose activity a view shows. If there is a shared table and the current user is a
- * superuser or a member of pg_monitor, it shows all sessions, and its devices are those of the
- * table. Otherwise it shows this session and its devices.
+ * HybridView: the scope of a view. If there is a shared table and the current user is a superuser
+ * or a member of pg_monitor, the view shows all sessions and the devices of the table. Otherwise
+ * the view shows this session and its devices.
  */
 typedef struct HybridView
 {
 	HyExecutor *executor;
-	const HySharedTable *table; /* NULL if the view shows this session */
+	const HySharedTable *table; /* NULL if the view shows only this session */
 	const HyTableLock *lock;
 	int32 devices;
 } HybridView;
@@ -67,11 +68,11 @@ typedef struct HybridView
 /* HybridViewedDevice: one device of a view. */
 typedef struct HybridViewedDevice
 {
-	int32 own; /* the session's number of the device, -1 if it has none */
+	int32 own; /* number of the device in this session, -1 if the session does not have it */
 	HyTableDevice key;
 } HybridViewedDevice;
 
-/* hybrid_view_begin: begin a view for the function called, and initialize its result set. */
+/* hybrid_view_begin: begin the view of the called function, and initialize its result set. */
 extern void hybrid_view_begin(FunctionCallInfo fcinfo, HybridView *view);
 
 /* hybrid_view_scope: return 'cluster' or 'backend'. */
@@ -81,7 +82,8 @@ extern const char *hybrid_view_scope(const HybridView *view);
 extern void hybrid_view_device(const HybridView *view, int32 i, HybridViewedDevice *device);
 
 /*
- * hybrid_view_own: return the session's number of a device of the shared table, -1 if it has none.
+ * hybrid_view_own: return this session's number of a device of the shared table, -1 if the session
+ * does not have the device.
  */
 extern int32 hybrid_view_own(const HybridView *view, int32 table_device);
 

@@ -1,6 +1,6 @@
 /*
  * stats.c
- *		The function behind hybrid_stats, and the one that resets the counters.
+ *		The function that implements hybrid_stats, and the function that resets the counters.
  */
 #include "postgres.h"
 
@@ -66,8 +66,8 @@ store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridView
 	HybridRow row = {.columns = 0};
 
 	/*
-	 * Even without calls there may be other counts: finished pieces, batches gathered here and run
-	 * on another device, or index scans that were cut short.
+	 * Even without calls, other counts may be nonzero: finished pieces, batches gathered here and
+	 * run on another device, or index scans that were cut short.
 	 */
 	if (memcmp(counters, &nothing, sizeof(nothing)) == 0)
 		return;

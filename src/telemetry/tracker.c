@@ -1,12 +1,13 @@
 /*
  * tracker.c
- *		The function behind hybrid_tracker: the cost models of each kind of batch on each
- *		device.
+ *		The function that implements hybrid_tracker: the cost models of each kind of batch on
+ *		each device.
  *
  * The models of all sessions are in the shared table. For each device, the models of that device
- * and of the CPU are read into a tracker that lives as long as the call. So the same code serves
- * the cluster's view and the session's view. Results of a calibration are not in the shared table,
- * because every session reads them for itself. They stand in for kinds that no session has run yet.
+ * and of the CPU are imported into a temporary tracker, which lives as long as the call. So the
+ * same code serves the views of the cluster and of the session. Calibration results are not in the
+ * shared table, because every session reads them itself. They replace the missing models of kinds
+ * that no session has run yet.
  */
 #include "postgres.h"
 
@@ -21,7 +22,7 @@
 
 PG_FUNCTION_INFO_V1(hybrid_get_tracker);
 
-/* Priors: all results in the calibration's table for this session's devices. */
+/* Priors: all calibration results for this session's devices. */
 typedef struct Priors
 {
 	HyPrior *prior;
@@ -55,7 +56,7 @@ hybrid_get_tracker(PG_FUNCTION_ARGS)
 	for (at = 0; at < view.devices; at++)
 	{
 		HybridViewedDevice device;
-		uint32 told = 0; /* bit set of operations that have a row */
+		uint32 told = 0; /* bit set of the operations that have a row already */
 
 		hybrid_view_device(&view, at, &device);
 		if (view.table != NULL)
@@ -90,7 +91,7 @@ keep_prior(void *arg, const HyPrior *prior)
 	priors->prior[priors->count++] = *prior;
 }
 
-/* table_history: add the rows of the table's device number `at`. */
+/* table_history: add the rows for device number `at` of the shared table. */
 static void
 table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *priors, int32 at,
               const HybridViewedDevice *device)
@@ -116,7 +117,7 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *pri
 
 		if (history.row.device != (at == cpu ? 0 : 1))
 			continue;
-		/* without a model, the row comes from the calibration, or the model was evicted just now */
+		/* a row without a model comes from the calibration, or its model was evicted just now */
 		if (hy_table_find_model(view->table, view->lock, at, hy_shape_kind(shape), &model))
 		{
 			history.row.observations = model.samples;
@@ -135,8 +136,8 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *pri
 }
 
 /*
- * import_models: import the models of the table's device number `at` as models of the tracker's
- * device number `device`. Kinds without a model get the results of the calibration.
+ * import_models: import the models of device number `at` of the shared table as models of the
+ * tracker's device. Kinds without a model get the calibration results.
  */
 static void
 import_models(HyTracker *tracker, const HybridView *view, const Priors *priors, int32 at,
@@ -160,7 +161,10 @@ import_models(HyTracker *tracker, const HybridView *view, const Priors *priors, 
 	}
 }
 
-/* table_cpu: return the CPU's number in the table, -1 if no session has joined it yet. */
+/*
+ * table_cpu: return the CPU's number in the shared table, -1 if no session has registered the CPU
+ * yet.
+ */
 static int32
 table_cpu(const HybridView *view)
 {
@@ -236,12 +240,12 @@ store_breakers(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
 			continue;
 		hybrid_view_put(view, device, &row);
 		hybrid_row_put_text(&row, hy_op_name((HyOp) op));
-		for (i = 0; i < 5; i++) /* dtype .. resident */
+		for (i = 0; i < 5; i++) /* columns dtype .. resident */
 			hybrid_row_put_null(&row);
 		hybrid_row_put(&row, Int64GetDatum(0));
 		hybrid_row_put(&row, Float8GetDatum(0));
 		hybrid_row_put(&row, BoolGetDatum(false));
-		for (i = 0; i < 10; i++) /* launch_us .. break_even */
+		for (i = 0; i < 10; i++) /* columns launch_us .. break_even */
 			hybrid_row_put_null(&row);
 		hybrid_row_put_text(&row, hy_breaker_state_name(breaker.state));
 		hybrid_row_put(&row, Float8GetDatum(hy_breaker_rate(&breaker)));

@@ -22,7 +22,10 @@ hybrid_array_length(ArrayType *array)
 	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 }
 
-/* In an array without NULLs, elements of a fixed-length type are contiguous. */
+/*
+ * hybrid_array_floats: relies on the array layout: without NULLs, elements of a fixed-length type
+ * are contiguous.
+ */
 void
 hybrid_array_floats(ArrayType *array, float *x, int n)
 {

@@ -2,7 +2,7 @@
  * call.h
  *		State that a distance function keeps for one call site while a query runs.
  *
- * The state carries over from row to row to save time: the address where the next row is expected
+ * The state saves time from row to row. It holds the address where the next row is expected
  * (next_row.h), and results computed from the argument that stays the same (recurring.h).
  */
 #ifndef HYBRID_CALL_H

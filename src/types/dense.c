@@ -1,11 +1,11 @@
 /*
  * dense.c
- *		Constructor of vector and halfvec values, and the checks that all inputs share.
+ *		Constructor of vector and halfvec values, and the checks shared by all inputs.
  *
  * Every existing value has 1 to HYBRID_MAX_DIM elements, all of them finite. Input, casts,
  * arithmetic and aggregates ensure this, so distances and indexes need not check again.
  *
- * The messages are those of pgvector, because clients compare them.
+ * The messages equal those of pgvector, because clients compare them.
  */
 #include "postgres.h"
 
@@ -35,8 +35,8 @@ hybrid_dense_new(const HybridDenseType *type, int dim)
 }
 
 /*
- * hybrid_dense_peek_dims: large values are stored out of line without compression, so the slice
- * reads only one chunk.
+ * hybrid_dense_peek_dims: the slice reads only one chunk of a large value, because large values are
+ * stored out of line without compression.
  */
 int
 hybrid_dense_peek_dims(Datum datum)

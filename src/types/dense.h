@@ -2,13 +2,13 @@
  * dense.h
  *		The types that store every element: vector (float32) and halfvec (float16).
  *
- * Both have the layout and the rules of the pgvector type of the same name. They differ in the
+ * Both have the layout and the rules of the pgvector type of the same name. They differ only in the
  * width of their elements and in the type name in messages. Each function on them is written once,
- * with a HybridDenseType as a parameter; HYBRID_DENSE_FUNCTION makes two SQL functions of it.
+ * with a HybridDenseType as a parameter. HYBRID_DENSE_FUNCTION defines two SQL functions from it.
  *
- * Arithmetic is done in float, and the result is rounded to the element type at the end. A half
- * widens to float without loss. For a sum, a difference or a product of two halves, the result
- * equals that of a single rounding.
+ * Arithmetic is done in float, and the result is rounded to the element type at the end. Converting
+ * a half to float is exact. The sum, difference or product of two halves is therefore the same as
+ * if it had been rounded only once.
  *
  * Errors that name a type or its functions repeat the messages of pgvector, because clients rely on
  * them.
@@ -37,7 +37,7 @@ extern const HybridDenseType hybrid_halfvec_type;
 
 /*
  * HYBRID_DENSE_FUNCTION: define the SQL functions hybrid_vector_<name> and hybrid_halfvec_<name>.
- * Both return the value of call, an expression that may use fcinfo and type.
+ * Both return the value of the expression `call`, which may use fcinfo and type.
  */
 #define HYBRID_DENSE_FUNCTION(name, call)                                                          \
 	Datum hybrid_vector_##name(PG_FUNCTION_ARGS)                                                   \
@@ -63,7 +63,7 @@ hybrid_dense_size(const HybridDenseType *type, int dim)
 	return offsetof(HybridDense, x) + hy_dtype_size(type->dtype) * (Size) dim;
 }
 
-/* hybrid_dense_singles, hybrid_dense_halves: return the elements of a vector and of a halfvec. */
+/* hybrid_dense_singles, hybrid_dense_halves: return the elements of a vector or of a halfvec. */
 static inline float *
 hybrid_dense_singles(const HybridDense *value)
 {
@@ -86,12 +86,15 @@ hybrid_dense_element(HyDtype dtype, const HybridDense *value, int i)
 }
 
 /*
- * hybrid_dense_new: allocate a value of dim zeros in the current memory context. Does not check
- * dim.
+ * hybrid_dense_new: allocate a value of dim zeros in the current memory context. The caller has
+ * checked dim.
  */
 extern HybridDense *hybrid_dense_new(const HybridDenseType *type, int dim);
 
-/* hybrid_dense_peek_dims: return the dimensions of a stored value without fetching its elements. */
+/*
+ * hybrid_dense_peek_dims: return the number of dimensions of a stored value without fetching its
+ * elements.
+ */
 extern int hybrid_dense_peek_dims(Datum datum);
 
 /* hybrid_dense_check_dims: raise if two values differ in dimensions. */
@@ -101,7 +104,7 @@ hybrid_dense_check_dims(const HybridDenseType *type, const HybridDense *a, const
 /* hybrid_dense_check_dim: raise unless 1 <= dim <= HYBRID_MAX_DIM. */
 extern void hybrid_dense_check_dim(const HybridDenseType *type, int dim);
 
-/* hybrid_dense_check_typmod: raise if a type modifier is given and differs from dim. */
+/* hybrid_dense_check_typmod: raise if there is a type modifier and it differs from dim. */
 extern void hybrid_dense_check_typmod(int32 typmod, int dim);
 
 /* hybrid_dense_check_finite: raise if an element is a NaN or an infinity. */
@@ -121,8 +124,8 @@ extern void hybrid_dense_free_floats(const HybridDense *value, float *floats);
 /*
  * hybrid_dense_round: store floats in the elements of value, rounded. A number beyond the type's
  * range becomes infinite.
- * hybrid_dense_assign: do the same, but raise on a number beyond the range, on a NaN and on an
- * infinity.
+ * hybrid_dense_assign: do the same, but raise if a number is a NaN, is infinite or is beyond the
+ * type's range.
  */
 extern void
 hybrid_dense_round(const HybridDenseType *type, HybridDense *value, const float *floats);

@@ -5,10 +5,10 @@
  * The state is a float8 array: the number of values, then the sum of each element. Before the first
  * value it is {0}. Sums are computed in fp64, so the order of the rows or a parallel plan can
  * change only the last bit. A sum overflows only if its final value does not fit the type.
- * Intermediate values that exceed the type's range do no harm.
+ * Intermediate values may exceed the type's range.
  *
- * In an aggregate, these functions change the state in place. Called directly from SQL, where the
- * array can be anything, they check it and return a new one.
+ * Inside an aggregate, these functions change the state in place. Called directly from SQL, they
+ * may get any array. They then check the array and return a new one.
  */
 #include "postgres.h"
 
@@ -20,7 +20,7 @@
 
 #include "types/dense.h"
 
-/* Mismatch: which message to raise if a value differs in dimensions from those before it. */
+/* Mismatch: the message to raise if a value differs in dimensions from the earlier values. */
 typedef enum Mismatch
 {
 	MISMATCH_EXPECTED, /* the message of a column with a type modifier */
@@ -165,7 +165,7 @@ total(FunctionCallInfo fcinfo, const HybridDenseType *type)
 
 /*
  * begin_result: check the state in argument 0, point *state to its values, and return a new value
- * with one element per sum. Returns NULL if the state has counted no values.
+ * with one element per sum. Returns NULL if the state's count is 0.
  */
 static HybridDense *
 begin_result(FunctionCallInfo fcinfo, const HybridDenseType *type, const char *caller,
@@ -181,7 +181,7 @@ begin_result(FunctionCallInfo fcinfo, const HybridDenseType *type, const char *c
 	return hybrid_dense_new(type, state_dims(array));
 }
 
-/* new_state: return an array of zeros: a count and dim sums. */
+/* new_state: return an array of zeros for a count and dim sums. */
 static ArrayType *
 new_state(int dim)
 {

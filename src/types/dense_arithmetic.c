@@ -3,8 +3,8 @@
  *		Elementwise a + b, a - b, a * b, and concatenation a || b.
  *
  * Elements are finite, so an infinite element in the result is an overflow. A nonzero sum or
- * difference of finite floats never rounds to 0, so only the product can underflow. Loops that
- * compute are separate from loops that check, so that the compiler vectorizes them.
+ * difference of finite floats never rounds to 0, so only the product can underflow. Computing and
+ * checking are separate loops, so that the compiler can vectorize them.
  */
 #include "postgres.h"
 
@@ -95,8 +95,8 @@ check_underflow(const HybridDenseType *type, const HybridDense *product, const f
 }
 
 /*
- * concatenate: without this operator, vector || vector would silently concatenate the text of both
- * values.
+ * concatenate: define || for vectors. Without this operator, vector || vector would silently
+ * concatenate the text of both values.
  */
 static Datum
 concatenate(FunctionCallInfo fcinfo, const HybridDenseType *type)

@@ -52,7 +52,10 @@ hybrid_halfvec_to_vector(PG_FUNCTION_ARGS)
 	return convert(fcinfo, &hybrid_halfvec_type, &hybrid_vector_type);
 }
 
-/* check_modifier: needs only the dimensions, so a value stored out of line is not fetched. */
+/*
+ * check_modifier: check the dimensions against the modifier. Only the dimensions are read, so a
+ * value stored out of line is not fetched.
+ */
 static Datum
 check_modifier(FunctionCallInfo fcinfo)
 {

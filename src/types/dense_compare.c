@@ -2,8 +2,8 @@
  * dense_compare.c
  *		The sort order of vector and halfvec, for sorting, DISTINCT and btree.
  *
- * As for arrays, the first element that differs decides. If one value is a prefix of the other, the
- * shorter one is less. -0 equals 0.
+ * As with arrays, the first element that differs decides. If one value is a prefix of the other,
+ * the shorter value is less. -0 equals 0.
  */
 #include "postgres.h"
 
@@ -37,15 +37,15 @@ HYBRID_DENSE_FUNCTION(gt, BoolGetDatum(compare_args(fcinfo, type) > 0));
 HYBRID_DENSE_FUNCTION(cmp, Int32GetDatum(compare_args(fcinfo, type)));
 
 /*
- * compare_args: frees detoasted copies, because a btree requires support functions that do not leak
- * memory.
+ * compare_args: compare the two arguments. Frees detoasted copies, because the support functions of
+ * a btree must not leak memory.
  */
 static int
 compare_args(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
 	HybridDense *a = PG_GETARG_HYBRID_DENSE(0);
 	HybridDense *b = PG_GETARG_HYBRID_DENSE(1);
-	/* inlined for each type, so that no branch on the type is left in the loop */
+	/* compare is inlined for each type, so the loop contains no branch on the type */
 	int order = type->dtype == HY_F32 ? compare(HY_F32, a, b) : compare(HY_F16, a, b);
 
 	PG_FREE_IF_COPY(a, 0);

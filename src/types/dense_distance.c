@@ -5,9 +5,10 @@
  * One pair is too little work to send to a device. Batches go through the dispatcher and give
  * results with the same bits (core/distance.h).
  *
- * A query usually computes many pairs in sequence, each of a row and one value that stays the same.
- * A HybridCallSite keeps state to save time: where the next row is expected, the norm of the value that
- * stays the same and, if it is a halfvec, its elements as floats.
+ * A query usually computes many distances in sequence, between one fixed value and each row. A
+ * HybridCallSite keeps state that saves time. It holds the address where the next row is expected
+ * and the norm of the fixed value. If the fixed value is a halfvec, it also holds the elements as
+ * floats.
  */
 #include "postgres.h"
 
@@ -17,8 +18,8 @@
 #include "types/dense.h"
 
 /*
- * size in bytes from which the next value is prefetched; the processor reads smaller ones in time
- * by itself
+ * smallest size in bytes at which the next value is prefetched; the processor reads smaller values
+ * in time by itself
  */
 #define LEAST_TO_FETCH 512
 
@@ -67,11 +68,12 @@ HYBRID_DENSE_FUNCTION(negative_inner_product,
 HYBRID_DENSE_FUNCTION(spherical_distance, measure_args(fcinfo, type, MEASURE_SPHERICAL));
 
 /*
- * measure_args: compute the distance of the two arguments. Frees detoasted copies: in a sort or an
- * index scan this function may run many times before its memory context is reset.
+ * measure_args: compute the distance of the two arguments. Frees detoasted copies, because a sort
+ * or an index scan may call this function many times before its memory context is reset.
  *
  * The first quarter of the next row is prefetched before the distance of this row is computed, and
- * the rest after it. A processor stalls if more is requested than it can have in flight at a time.
+ * the rest afterwards. The processor would stall if more reads were requested than it can have in
+ * flight at a time.
  */
 static Datum
 measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measure)
@@ -87,7 +89,9 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	int first = -1;
 
 	hybrid_dense_check_dims(type, value[0], value[1]);
-	/* a distance does not depend on the order of its arguments */
+	/*
+	 * the two arguments may be exchanged below, because a distance does not depend on their order
+	 */
 	if (call != NULL)
 	{
 		hybrid_prefetch_predict(&call->row, fcinfo, value[0], value[1]);
@@ -104,7 +108,7 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 		distance = measure_pair(known, measure, known->floats, HY_F16, b->x, a->dim);
 	else
 	{
-		/* kernels take one side as floats */
+		/* the kernels need one of the two values as floats */
 		float widened[HYBRID_MAX_DIM];
 
 		hy_kernels()->widen_f16(widened, hybrid_dense_halves(a), a->dim);
@@ -119,10 +123,10 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 }
 
 /*
- * recall: return what is known about a recurring value, or NULL if a lookup saves no time.
- * Comparing a vector with a copy takes as long as summing the squares of its elements, so a vector
- * is looked up only if it is a constant. Converting halves to floats takes longer than comparing
- * them.
+ * recall: return the results kept for a recurring value, or NULL if a lookup saves no time.
+ * Comparing a vector with its copy takes as long as summing the squares of its elements. So a
+ * vector is looked up only if it is a constant, which needs no comparison. A halfvec is always
+ * looked up, because converting halves to floats takes longer than comparing them.
  */
 static HybridRecurringArgument *
 recall(HybridRecurringArgument *recurring, const HybridDenseType *type, const HybridDense *value)
@@ -134,7 +138,7 @@ recall(HybridRecurringArgument *recurring, const HybridDenseType *type, const Hy
 	return recurring;
 }
 
-/* measure_pair: known belongs to a, or is NULL. */
+/* measure_pair: compute one distance. known holds results computed from a, or is NULL. */
 static double
 measure_pair(HybridRecurringArgument *known, Measure measure, const float *a, HyDtype dtype,
              const void *b, int dims)

@@ -3,8 +3,8 @@
  *		Functions of one vector or halfvec: dimensions, norm, normalization, subvector and signs
  *		of elements.
  *
- * Norms are computed in fp64 throughout. The sum of 16,000 squares of the largest float is far from
- * overflow, and that of the smallest float far from underflow, so no scaling is needed.
+ * Norms are computed in fp64 throughout. No scaling is needed: the sum of 16,000 squares of the
+ * largest float is far from overflow, and the square of the smallest float is far from underflow.
  */
 #include "postgres.h"
 
@@ -35,7 +35,10 @@ HYBRID_DENSE_FUNCTION(l2_normalize, normalize(fcinfo, type));
 HYBRID_DENSE_FUNCTION(subvector, subvector(fcinfo, type));
 HYBRID_DENSE_FUNCTION(binary_quantize, quantize(fcinfo, type));
 
-/* hybrid_vector_dims: serves both types, which store the dimensions in the same place. */
+/*
+ * hybrid_vector_dims: return the dimensions of either type, because both types store them in the
+ * same place.
+ */
 Datum
 hybrid_vector_dims(PG_FUNCTION_ARGS)
 {
@@ -55,8 +58,8 @@ norm(FunctionCallInfo fcinfo, const HybridDenseType *type)
 }
 
 /*
- * normalize: a zero vector has no direction and stays zero. No quotient exceeds 1, so none
- * overflows.
+ * normalize: divide the elements by the norm. A zero vector has no direction and stays zero. No
+ * quotient exceeds 1, so no quotient overflows.
  */
 static Datum
 normalize(FunctionCallInfo fcinfo, const HybridDenseType *type)
@@ -91,8 +94,8 @@ norm_of(const float *x, int n)
 }
 
 /*
- * subvector: like substring(), counts from 1 and returns the part of the requested range that
- * exists. Computes in int64, where no sum of start and count overflows.
+ * subvector: return the part of the requested range that exists, counted from 1, as substring()
+ * does. start and count are added in int64, where their sum cannot overflow.
  */
 static Datum
 subvector(FunctionCallInfo fcinfo, const HybridDenseType *type)
@@ -111,7 +114,9 @@ subvector(FunctionCallInfo fcinfo, const HybridDenseType *type)
 	PG_RETURN_HYBRID_DENSE(result);
 }
 
-/* quantize: set bit i, from the left, if element i is above zero. */
+/*
+ * quantize: return a bit string. Bit i, counted from the left, is set if element i is above zero.
+ */
 static Datum
 quantize(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {

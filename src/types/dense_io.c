@@ -42,9 +42,9 @@ HYBRID_DENSE_FUNCTION(recv, read_binary(fcinfo, type));
 HYBRID_DENSE_FUNCTION(send, write_binary(fcinfo, type));
 
 /*
- * read_text: the parser writes directly into the result. The result is first allocated large enough
- * for any text of that length and then cut. Counting the commas first would take a third of the
- * time that reading them takes.
+ * read_text: parse the text directly into the result. The result is first allocated large enough
+ * for any text of that length and then shrunk. Counting the commas first would add a third to the
+ * parsing time.
  */
 static Datum
 read_text(FunctionCallInfo fcinfo, const HybridDenseType *type)
@@ -78,7 +78,9 @@ write_text(FunctionCallInfo fcinfo, const HybridDenseType *type)
 	char *end;
 	int i;
 
-	/* FLOAT_SHORTEST_DECIMAL_LEN counts a terminating zero, whose place the comma takes. */
+	/*
+	 * FLOAT_SHORTEST_DECIMAL_LEN includes a terminating zero, which leaves one byte for the comma.
+	 */
 	text = palloc((Size) FLOAT_SHORTEST_DECIMAL_LEN * value->dim + 3);
 	end = text;
 	*end++ = '[';
@@ -96,7 +98,10 @@ write_text(FunctionCallInfo fcinfo, const HybridDenseType *type)
 	PG_RETURN_CSTRING(text);
 }
 
-/* read_binary: the caller raises an error if bytes follow the last element, as for every type. */
+/*
+ * read_binary: read the binary format. The caller raises an error if bytes follow the last element,
+ * as for every type.
+ */
 static Datum
 read_binary(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {

@@ -1,15 +1,15 @@
 /*
  * distance_cost.c
- *		Tells the planner the cost of detoasting stored values for a distance.
+ *		Reports to the planner the cost of detoasting stored values for a distance.
  *
- * For a sequential scan the planner charges only the pages of the table. A vector of 500 dimensions
- * or more is stored in the TOAST table, however, and each distance has to fetch it from there. That
- * takes ten times as long as the distance itself: a search of the TOAST table's index, the chunks,
- * and their pages. Rows are usually stored in the TOAST table in the order of the table, so its
- * pages are read in sequence.
+ * For a sequential scan the planner charges only the pages of the table. But a vector of 500
+ * dimensions or more is stored in the TOAST table, and each distance has to fetch it from there.
+ * Fetching takes ten times as long as the distance itself: it searches the TOAST table's index and
+ * reads the chunks and their pages. Rows are usually stored in the TOAST table in the order of the
+ * table, so its pages are read in sequence.
  *
  * An index stores copies of the values, so its cost excludes detoasting. A request without a
- * PlannerInfo gets this cost (index/cost.c).
+ * PlannerInfo gets the cost without detoasting (index/cost.c).
  */
 #include "postgres.h"
 #include "fmgr.h"
@@ -36,7 +36,7 @@
 #include "types/dense.h"
 
 #define LEVELS 2           /* height of the TOAST table's index */
-#define LEVEL_OPERATORS 50 /* cost of a level in operators, as for a btree in selfuncs.c */
+#define LEVEL_OPERATORS 50 /* cost of one index level in operators, as for a btree in selfuncs.c */
 
 static Cost price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other);
 static double share_out_of_line(Oid relation, AttrNumber column, double size);
@@ -77,8 +77,8 @@ hybrid_distance_cost(PG_FUNCTION_ARGS)
 }
 
 /*
- * price_of_detoasting: return the cost of detoasting an argument that is a column, or a function of
- * one such as a cast. Returns 0 for any other argument.
+ * price_of_detoasting: return the cost of detoasting an argument. The argument must be a column, or
+ * a function of a column such as a cast. Returns 0 for any other argument.
  */
 static Cost
 price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
@@ -103,7 +103,7 @@ price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 	if (share <= 0)
 		return 0;
 
-	/* unknown size: assume the smallest value that is stored out of line for its own size */
+	/* if the size is unknown, assume the smallest value that its own size moves out of line */
 	if (size == 0)
 		size = TOAST_TUPLE_TARGET;
 	chunks = ceil(size / TOAST_MAX_CHUNK_SIZE);
@@ -115,11 +115,11 @@ price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 
 /*
  * share_out_of_line: return the share of a column's values that are stored in TOAST, from 0 to 1.
- * The average width in the statistics counts only a pointer for each of them. size is the size of a
- * value in bytes, or 0 if unknown.
+ * The share is derived from the average width in the statistics, which counts only the pointer of a
+ * value in TOAST. size is the size of a value in bytes, or 0 if unknown.
  *
- * The planner takes the cost of a partition's expression from the partitioned table, which has
- * statistics of all partitions but no TOAST table.
+ * For a partition, the planner uses the cost of the expression on the partitioned table. That table
+ * has statistics of all partitions but no TOAST table.
  */
 static double
 share_out_of_line(Oid relation, AttrNumber column, double size)
@@ -171,8 +171,9 @@ has_toast_table(Oid relation)
 }
 
 /*
- * value_size: return the size in bytes of a column's values by its type modifier, or else by the
- * constant that they are compared with. Returns 0 if neither is given.
+ * value_size: return the size in bytes of a column's values. It follows from the type modifier or,
+ * without a modifier, from the constant that the column is compared with. Returns 0 if there is
+ * neither.
  */
 static Size
 value_size(Oid type, int32 typmod, const Node *other)

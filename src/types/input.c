@@ -2,7 +2,7 @@
  * input.c
  *		Type modifiers and errors about malformed text, for vector, halfvec and sparsevec.
  *
- * The messages are those of pgvector, because clients compare them.
+ * The messages equal those of pgvector, because clients compare them.
  */
 #include "postgres.h"
 
@@ -14,8 +14,8 @@ static void report_syntax(const HybridTextForm *form, const char *text, const ch
 	pg_attribute_noreturn();
 
 /*
- * hybrid_read_modifier: the types need no output function for modifiers, because PostgreSQL prints
- * the number 3 as (3) by default.
+ * hybrid_read_modifier: read a type modifier. No output function for modifiers is needed, because
+ * PostgreSQL prints the modifier 3 as (3) by default.
  */
 int32
 hybrid_read_modifier(ArrayType *modifiers, const char *type, int32 max)

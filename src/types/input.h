@@ -14,8 +14,8 @@
 typedef struct HybridTextForm
 {
 	const char *type;
-	const char *opening;   /* detail when the opening bracket is missing */
-	const char *following; /* detail when text follows the end */
+	const char *opening;   /* error detail if the opening bracket is missing */
+	const char *following; /* error detail if text follows the end */
 } HybridTextForm;
 
 /*
@@ -25,13 +25,16 @@ typedef struct HybridTextForm
 extern int32 hybrid_read_modifier(ArrayType *modifiers, const char *type, int32 max);
 
 /*
- * hybrid_report_text_error: raise the error that the parser found at where in text. Does not handle
- * errors about the number of elements, because their messages depend on the type.
+ * hybrid_report_text_error: raise the error that the parser found at position `where` of text. Does
+ * not handle errors about the number of elements, because their messages depend on the type.
  */
 extern void hybrid_report_text_error(const HybridTextForm *form, HyTextError error,
                                      const char *text, const char *where) pg_attribute_noreturn();
 
-/* hybrid_refuse_not_finite: raise the error for a NaN element (if nan) or for an infinite one. */
+/*
+ * hybrid_refuse_not_finite: raise the error for a NaN element if nan is true, else the error for an
+ * infinite element.
+ */
 extern void hybrid_refuse_not_finite(const char *type, bool nan) pg_attribute_noreturn();
 
 #endif

@@ -2,8 +2,8 @@
  * next_row.h
  *		Prefetches the next row while a function works on the current one.
  *
- * A function of two values that is called row after row keeps a HybridPrefetch for as long as the
- * query runs, and passes the values of each call to hybrid_prefetch_predict.
+ * A function of two values that is called row after row keeps a HybridPrefetch while the query
+ * runs. It passes the values of each call to hybrid_prefetch_predict.
  */
 #ifndef HYBRID_NEXT_ROW_H
 #define HYBRID_NEXT_ROW_H
@@ -12,24 +12,24 @@
 
 #include "core/look_ahead.h"
 
-/* bytes before the value in its row, which are read first */
+/* bytes of a row that precede the value; they are read first */
 #define HYBRID_ROW_HEAD HY_CACHE_LINE
 
 /* HybridPrefetch: the predictions for both arguments. All zero before the first call. */
 typedef struct HybridPrefetch
 {
-	HyLookAhead ahead[2]; /* one for each argument */
-	uintptr_t next[2];    /* address where its next value is expected, or 0 */
+	HyLookAhead ahead[2]; /* access pattern of each argument */
+	uintptr_t next[2];    /* address at which the next value of each argument is expected, or 0 */
 } HybridPrefetch;
 
 /*
- * hybrid_prefetch_predict: record the arguments a and b of this call, after detoasting, and predict the
- * next ones.
+ * hybrid_prefetch_predict: record the addresses of the detoasted arguments a and b of this call,
+ * and predict those of the next call.
  */
 static inline void
 hybrid_prefetch_predict(HybridPrefetch *row, FunctionCallInfo fcinfo, const void *a, const void *b)
 {
-	/* the address of a detoasted copy predicts nothing */
+	/* the address of a detoasted copy does not help to predict the next row */
 	row->next[0] = a == PG_GETARG_POINTER(0) ? hy_look_ahead(&row->ahead[0], a) : 0;
 	row->next[1] = b == PG_GETARG_POINTER(1) ? hy_look_ahead(&row->ahead[1], b) : 0;
 }

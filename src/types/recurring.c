@@ -1,6 +1,6 @@
 /*
  * recurring.c
- *		Recognizes the argument that stays the same in call after call: see recurring.h.
+ *		Recognizes the argument that stays the same from call to call: see recurring.h.
  */
 #include "postgres.h"
 
@@ -48,8 +48,8 @@ hybrid_recurring_known(HybridRecurringArgument *recurring, const void *value, in
 }
 
 /*
- * constant_argument: return the number of the argument that is a constant, or -1. Parameters do not
- * count, although PostgreSQL calls them stable.
+ * constant_argument: return the number of the argument that is a constant, or -1. A parameter is
+ * not counted as a constant, although PostgreSQL calls it stable.
  */
 static int
 constant_argument(const FmgrInfo *function)
@@ -71,8 +71,8 @@ constant_argument(const FmgrInfo *function)
 }
 
 /*
- * make_room: enlarge the buffers where necessary. Each pointer and its size are cleared before the
- * allocation, so that they are consistent if the allocation fails.
+ * make_room: allocate the copy and the floats. Clears each pointer and its size before it
+ * allocates. If memory runs out, no stale value then looks valid.
  */
 static void
 make_room(HybridRecurringArgument *recurring, Size size, int length)

@@ -1,31 +1,34 @@
 /*
  * recurring.h
- *		Recognizes the argument that stays the same in call after call, and keeps results
+ *		Recognizes the argument that stays the same from call to call, and keeps results
  *		computed from it.
  *
- * A query computes the distances of many rows to one value. Results that a distance needs of that
- * value, such as its norm or its elements as floats, are computed once.
+ * A query often computes the distances of many rows to one value. Intermediate results that depend
+ * only on that value, such as its norm or its elements as floats, are computed once.
  *
  * A constant of the query certainly stays the same. A parameter or the result of a subquery may be
- * the same if it has the address that it had in the call before. But another value may have that
- * address, too: PL/pgSQL keeps an expression, with its state, while its variables change. So the
- * value is compared with a copy.
+ * the same if it has the same address as in the previous call. But another value may have that
+ * address, too: PL/pgSQL keeps the state of an expression while its variables change. So such a
+ * value is also compared with a copy.
  */
 #ifndef HYBRID_RECURRING_H
 #define HYBRID_RECURRING_H
 
 #include "fmgr.h"
 
-/* HybridRecurringArgument: the state of one call site. Lives as long as the call site's FmgrInfo. */
+/*
+ * HybridRecurringArgument: the state of one call site. It lives as long as the call site's
+ * FmgrInfo.
+ */
 typedef struct HybridRecurringArgument
 {
 	MemoryContext context;
 	int constant;         /* number of the argument that is a constant, or -1 */
-	const void *last[2];  /* address of each argument in the call before */
-	struct varlena *copy; /* value that floats and norm_sq were computed from; NULL at first */
+	const void *last[2];  /* address of each argument in the previous call */
+	struct varlena *copy; /* value from which floats and norm_sq were computed; NULL at first */
 	Size room;            /* bytes allocated for copy */
 	float *floats;
-	int length;  /* number of elements allocated for floats */
+	int length;  /* elements allocated for floats */
 	bool normed; /* whether norm_sq is valid */
 	float norm_sq;
 } HybridRecurringArgument;
@@ -34,16 +37,16 @@ typedef struct HybridRecurringArgument
 extern void hybrid_recurring_init(HybridRecurringArgument *recurring, const FmgrInfo *function);
 
 /*
- * hybrid_recurring_argument: return which of this call's detoasted arguments may be the recurring
- * one; -1 if neither.
+ * hybrid_recurring_argument: return the number of the detoasted argument that may be the recurring
+ * one, or -1 if neither may be.
  */
 extern int
 hybrid_recurring_argument(HybridRecurringArgument *recurring, const void *a, const void *b);
 
 /*
- * hybrid_recurring_known: return whether floats and norm_sq belong to this value. If not, the value
- * is copied and becomes the known one. The caller then fills floats, which has room for length
- * elements, and normed is false.
+ * hybrid_recurring_known: return whether floats and norm_sq were computed from this value. If not,
+ * the function copies the value, which becomes the known value, and sets normed to false. The
+ * caller then fills floats, which has space for length elements.
  */
 extern bool
 hybrid_recurring_known(HybridRecurringArgument *recurring, const void *value, int length);

@@ -1,11 +1,11 @@
 /*
  * sparsevec.c
- *		Constructors of sparse vectors, and the checks that all inputs share.
+ *		Constructors of sparse vectors, and the checks shared by all inputs.
  *
  * Every existing sparse vector has 1 to HY_SPARSE_MAX_DIMS dimensions and at most
  * HY_SPARSE_MAX_ELEMENTS elements. Its indices ascend, and its values are finite and nonzero.
  *
- * The messages are those of pgvector, because clients compare them.
+ * The messages equal those of pgvector, because clients compare them.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * sparsevec.h
- *		The on-disk layout of the sparsevec type, which is that of pgvector's sparsevec.
+ *		The on-disk layout of the sparsevec type, which equals the layout of pgvector's sparsevec.
  */
 #ifndef HYBRID_SPARSEVEC_H
 #define HYBRID_SPARSEVEC_H
@@ -43,10 +43,16 @@ hybrid_sparsevec_view(HybridSparsevec *vector)
 	return view;
 }
 
-/* hybrid_sparsevec_new: allocate a vector with nnz elements, all zero. Checks neither number. */
+/*
+ * hybrid_sparsevec_new: allocate a vector with nnz elements, all zero. The caller has checked dim
+ * and nnz.
+ */
 extern HybridSparsevec *hybrid_sparsevec_new(int32 dim, int32 nnz);
 
-/* hybrid_sparsevec_of_floats: convert the n elements of a dense vector, with all checks. */
+/*
+ * hybrid_sparsevec_of_floats: convert the n elements of a dense vector, with all checks of an
+ * input.
+ */
 extern HybridSparsevec *hybrid_sparsevec_of_floats(const float *x, int n);
 
 /* hybrid_sparsevec_check_dims: raise if two vectors differ in dimensions. */
@@ -59,8 +65,8 @@ extern void hybrid_sparsevec_check_dim(int32 dim);
 extern void hybrid_sparsevec_check_nnz(int32 nnz, int32 dim);
 
 /*
- * hybrid_sparsevec_check_indices: raise unless the indices ascend strictly from at least 0 and are
- * below dim.
+ * hybrid_sparsevec_check_indices: raise unless the indices are in strictly ascending order and lie
+ * in 0 .. dim - 1.
  */
 extern void hybrid_sparsevec_check_indices(const HybridSparsevec *vector);
 

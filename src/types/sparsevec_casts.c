@@ -19,7 +19,7 @@ PG_FUNCTION_INFO_V1(hybrid_sparsevec_to_vector);
 PG_FUNCTION_INFO_V1(hybrid_sparsevec_to_halfvec);
 PG_FUNCTION_INFO_V1(hybrid_array_to_sparsevec);
 
-/* Needs only the dimensions, so a vector stored out of line is not fetched. */
+/* Only the dimensions are read, so a vector stored out of line is not fetched. */
 Datum
 hybrid_sparsevec_to_sparsevec(PG_FUNCTION_ARGS)
 {

@@ -1,7 +1,7 @@
 /*
  * sparsevec_compare.c
- *		The sort order of sparse vectors, for sorting, DISTINCT and btree: the order of the
- *		equal dense vectors.
+ *		The sort order of sparse vectors, for sorting, DISTINCT and btree. Sparse vectors sort
+ *		as the equal dense vectors do.
  */
 #include "postgres.h"
 
@@ -60,8 +60,8 @@ hybrid_sparsevec_cmp(PG_FUNCTION_ARGS)
 }
 
 /*
- * compare_args: frees detoasted copies, because a btree requires support functions that do not leak
- * memory.
+ * compare_args: compare the two arguments. Frees detoasted copies, because the support functions of
+ * a btree must not leak memory.
  */
 static int
 compare_args(FunctionCallInfo fcinfo)

@@ -9,8 +9,8 @@
 #include "types/sparsevec.h"
 
 /*
- * bytes of the next row that are prefetched before the distance of this row; the rest follows after
- * it
+ * bytes of the next row that are prefetched before the distance of this row is computed; the rest
+ * is prefetched afterwards
  */
 #define EARLY 1024
 
@@ -74,8 +74,8 @@ hybrid_sparsevec_l1_distance(PG_FUNCTION_ARGS)
 }
 
 /*
- * measure_args: compute the distance of the two arguments. Frees detoasted copies: in a sort or an
- * index scan this function may run many times before its memory context is reset.
+ * measure_args: compute the distance of the two arguments. Frees detoasted copies, because a sort
+ * or an index scan may call this function many times before its memory context is reset.
  */
 static double
 measure_args(FunctionCallInfo fcinfo, Measure measure)
@@ -100,7 +100,10 @@ measure_args(FunctionCallInfo fcinfo, Measure measure)
 	return result;
 }
 
-/* measure_with: a distance does not depend on the order of its arguments. */
+/*
+ * measure_with: compute the distance with the state of the call site. The arguments may be
+ * exchanged, because a distance does not depend on their order.
+ */
 static double
 measure_with(HybridCallSite *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b)
 {

@@ -19,7 +19,7 @@ hybrid_sparsevec_l2_norm(PG_FUNCTION_ARGS)
 }
 
 /*
- * A zero vector has no direction and stays zero. No quotient exceeds 1, so none overflows.
+ * A zero vector has no direction and stays zero. No quotient exceeds 1, so no quotient overflows.
  * Quotients that underflow to zero are not stored.
  */
 Datum

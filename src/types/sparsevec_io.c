@@ -2,9 +2,9 @@
  * sparsevec_io.c
  *		Text, binary and type modifier of the sparsevec type.
  *
- * Text:	{1:1.5,3:-2}/5: indices from 1 with their values, then the dimensions.
- * Binary:	int32 dimensions, int32 number of elements, int32 zero, then the indices, from 0, as
- *			int32, then the values as float4, all in network byte order.
+ * Text:	{1:1.5,3:-2}/5: pairs of an index, counted from 1, and its value, then the dimensions.
+ * Binary:	int32 dimensions, int32 number of elements, int32 zero, then the indices as int32,
+ *			counted from 0, then the values as float4, all in network byte order.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 #include "types/input.h"
 #include "types/sparsevec.h"
 
-/* length of an index or of the dimensions, plus one for a sign that neither has */
+/* text length of an index or of the dimensions; includes one byte for a sign, which neither has */
 #define MAX_INDEX_LENGTH 11
 
 static int32 max_elements_of_text(const char *text);
@@ -74,7 +74,9 @@ hybrid_sparsevec_out(PG_FUNCTION_ARGS)
 	char *end;
 	int i;
 
-	/* FLOAT_SHORTEST_DECIMAL_LEN counts a terminating zero, whose place the comma takes. */
+	/*
+	 * FLOAT_SHORTEST_DECIMAL_LEN includes a terminating zero, which leaves one byte for the comma.
+	 */
 	text = palloc((MAX_INDEX_LENGTH + 1 + FLOAT_SHORTEST_DECIMAL_LEN) * (Size) vector->nnz +
 	              MAX_INDEX_LENGTH + sizeof("{}/"));
 	end = text;
@@ -162,9 +164,9 @@ hybrid_sparsevec_send(PG_FUNCTION_ARGS)
 }
 
 /*
- * max_elements_of_text: return the number of commas plus one, an upper bound of the number of
- * elements. It includes zeros, which are not known before the text is parsed. Raises if it exceeds
- * HY_SPARSE_MAX_ELEMENTS.
+ * max_elements_of_text: return the number of commas plus one, an upper bound on the number of
+ * elements. The bound also counts zeros, which are recognized only when the text is parsed. Raises
+ * if the bound exceeds HY_SPARSE_MAX_ELEMENTS.
  */
 static int32
 max_elements_of_text(const char *text)

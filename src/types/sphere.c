@@ -1,9 +1,9 @@
 /*
  * sphere.c
- *		The type hybrid_sphere, and whether a vector or a halfvec lies within one.
+ *		The type hybrid_sphere, and whether a vector or a halfvec lies within a sphere.
  *
- * The distance is the same that the ordering operator returns. A halfvec is compared with the
- * center as given: the center is a vector and is not rounded to halves.
+ * The distance is the one that the ordering operator returns. The center is always a vector. A
+ * halfvec is compared with it directly, without rounding the center to halves.
  */
 #include "postgres.h"
 

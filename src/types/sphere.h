@@ -2,7 +2,7 @@
  * sphere.h
  *		The type hybrid_sphere: all vectors within a distance of a center.
  *
- * It is a composite type, (center vector, radius float8). A value need not come from its
+ * It is a composite type, (center vector, radius float8). SQL may build a value without the
  * constructor function, and either field may be NULL.
  */
 #ifndef HYBRID_SPHERE_H
@@ -13,8 +13,8 @@
 #include "types/vector.h"
 
 /*
- * HybridSphere: contains a row if its distance from the center is <= radius. A NaN distance is
- * never within.
+ * HybridSphere: a sphere contains a row if the row's distance from the center is <= radius. A row
+ * whose distance is NaN is never within a sphere.
  */
 typedef struct HybridSphere
 {

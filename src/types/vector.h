@@ -1,7 +1,7 @@
 /*
  * vector.h
- *		The on-disk layouts of the types vector and halfvec, which are those of pgvector's
- *		types.
+ *		The on-disk layouts of the types vector and halfvec, which equal the layouts of
+ *		pgvector's types.
  *
  * Other folders include this header. Functions on both types are in dense.h.
  */

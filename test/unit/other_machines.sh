@@ -50,7 +50,7 @@ neon() {
 	# shellcheck disable=SC2086
 	(cd "$dir/neon" && rm -f ./*.o && aarch64-linux-gnu-gcc $neon_flags -c ../../../../src/core/*.c)
 	for name in distance_test half_test distance_blocks_test bits_test topk_test cpu_features_test \
-		tile_test filter_test rotation_test codes_test codes_levels_test; do
+		tile_test prefilter_test rotation_test codes_test codes_levels_test; do
 		# shellcheck disable=SC2086
 		if ! aarch64-linux-gnu-gcc $flags -static -o "$dir/neon/$name" "test/unit/$name.c" \
 			"$dir"/neon/*.o -lm; then
@@ -87,7 +87,7 @@ emulated() {
 		# shellcheck disable=SC2086
 		"${CC:-gcc}" $flags "$@" -c -o "$dir/emulated/$(basename "$file" .c).o" "$file"
 	done
-	for name in distance_test half_test bits_test tile_test filter_test rotation_test codes_test codes_levels_test; do
+	for name in distance_test half_test bits_test tile_test prefilter_test rotation_test codes_test codes_levels_test; do
 		# shellcheck disable=SC2086
 		if "${CC:-gcc}" $flags -o "$dir/emulated/$name" "test/unit/$name.c" "$dir"/emulated/*.o -lm; then
 			UNIT_SHARE=3 "$dir/emulated/$name" >"$log" 2>&1

@@ -70,7 +70,7 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 
 	write_meta(&build, (Page) meta.data);
 	begin_measuring(&build);
-	/* this also reads the file into memory in file order, which suits the searches */
+	/* logging also reads the file into memory in file order, which suits the searches */
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_LOG);
 	if (RelationNeedsWAL(index))
 		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
@@ -128,8 +128,8 @@ hybridbuildphasename(int64 phase)
 }
 
 /*
- * prepare_lists: compute the center and the centroids that rows are assigned to. Without centroids
- * there is one list.
+ * prepare_lists: compute the center, and the centroids of the lists that rows are assigned to. If there
+ * are no centroids, all rows go into one list.
  */
 static void
 prepare_lists(HybridBuild *build)
@@ -191,7 +191,7 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
 	}
 	hybrid_build_scan(build);
-	/* the leader writes; the workers wait for the measuring to begin */
+	/* the leader writes the lists; the workers wait until measuring begins */
 	if (meta != NULL)
 	{
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
@@ -231,8 +231,8 @@ keep_queries(HybridBuild *build, const HybridSample *sample, const float *center
 }
 
 /*
- * begin_measuring: prepare the measurement of recall. From here on the index can be searched. Workers
- * begin the measurement while the leader writes WAL.
+ * begin_measuring: start measuring the recall, now that the index can be searched. Workers begin to
+ * search while the leader writes WAL.
  */
 static void
 begin_measuring(HybridBuild *build)
@@ -253,8 +253,8 @@ begin_measuring(HybridBuild *build)
 }
 
 /*
- * measure: measure the recall curve with all processes. The leader stores it in meta, which is NULL
- * in workers.
+ * measure: measure the recall curve with all processes. The leader stores the curve in meta, which is
+ * NULL in workers.
  */
 static void
 measure(HybridBuild *build, HybridMeta *meta)
@@ -313,7 +313,7 @@ write_center(HybridBuild *build, Page meta)
 	}
 }
 
-/* expected_blocks: estimate the length of the file, if every row of the table is indexed. */
+/* expected_blocks: estimate the length of the file, assuming that every row of the table is indexed. */
 static double
 expected_blocks(const HybridBuild *build)
 {
@@ -339,7 +339,7 @@ hybridbuildempty(Relation index)
 	hybrid_list_page_init(&definition.layout, (Page) root.data, 0, &link, link.head);
 
 	/*
-	 * The init fork is copied over the main fork after a crash. So it must be on disk, and on a
+	 * The init fork is copied over the main fork after a crash. It must therefore be on disk, and on a
 	 * standby too, although the index itself is not logged. GenericXLog would write nothing.
 	 */
 	PageSetChecksumInplace((Page) meta.data, HYBRID_META_BLOCK);

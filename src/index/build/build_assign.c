@@ -2,7 +2,7 @@
  * build_assign.c
  *		Finds the nearest centroids of many vectors at once, through the dispatcher.
  *
- * Large numbers of centroids are in groups (core/assign.h).
+ * If there are many centroids, they are in groups (core/assign.h).
  */
 #include "postgres.h"
 
@@ -11,7 +11,7 @@
 
 #include "index/build/build.h"
 
-#define GROUPS 8 /* groups whose centroids are compared, if there are more */
+#define GROUPS 8 /* number of groups whose centroids are compared, if there are more groups */
 
 void
 hybrid_assign(const HybridCentroids *centroids, const float *places, int64_t rows, int *nearest)

@@ -2,15 +2,14 @@
  * build_cluster.c
  *		Places the lists of a new index.
  *
- * The first centroids are random rows of the sample. Some rounds of Lloyd's algorithm over all
- * centroids at once follow, each with more rows. Dense regions get as many lists as they have rows
- * for. (Cutting the rows into parts, and these into parts again, is cheaper but worse: rows that
- * the first cuts separate never meet again. Searches then look at two to six times as many rows.)
+ * The first centroids are random rows of the sample. Some rounds of Lloyd's algorithm over all centroids
+ * at once follow, each with more rows. A dense region gets as many lists as its number of rows requires.
+ * (Cutting the rows into parts, and these into parts again, is cheaper but worse. Rows that the first
+ * cuts separate never get into one list again. Searches then examine two to six times as many rows.)
  *
- * A list that is still too long is cut into parts by k-means, and these into parts again, until
- * each is short enough. Small parts stay lists of their own. They contain rows that lie close
- * together. If these were moved to neighboring lists, a search for one of them would have to read
- * many other rows.
+ * A list that is still too long is cut into parts by k-means, and these into parts again, until each is
+ * short enough. Small parts stay lists of their own. Their rows are close together. If such rows were
+ * moved to neighboring lists, a search for one of them would have to read many other rows.
  */
 #include "postgres.h"
 
@@ -31,19 +30,19 @@
 #define ROUNDS 3     /* rounds over all centroids */
 /* target fill of the lists that a cut makes, so that they can grow before they split */
 #define FILL 0.67
-#define LONGEST 4 /* a list is cut above this many times list_size */
-/* rows of a part above ALIKE * LONGEST * list_size cannot be told apart */
+#define LONGEST 4 /* a list of more than LONGEST * list_size rows is cut */
+/* a part of more than ALIKE * LONGEST * list_size rows has rows too alike to be separated */
 #define ALIKE 2
 #define SEED 1
-#define AT_A_TIME 8192    /* rows that are assigned at a time */
-#define GATHERED_SHARE 16 /* divisor of the memory that these rows may take */
+#define AT_A_TIME 8192    /* number of rows that are assigned at a time */
+#define GATHERED_SHARE 16 /* divisor of the memory that the rows assigned at a time may take */
 
-/* Clustering: rows that get centroids. */
+/* Clustering: the rows for which centroids are computed. */
 typedef struct Clustering
 {
 	const float *places;
 	int dims;
-	int most;    /* most rows of a list */
+	int most;    /* maximum number of rows of a list */
 	double fill; /* target number of rows of a list */
 	HybridCentroids *centroids;
 	int allocated;
@@ -106,8 +105,8 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 	{
 		share_groups(build);
 		/*
-		 * the first rounds need fewer rows; so do all rounds where each row is compared with all
-		 * centroids
+		 * The first rounds need fewer rows. So do all rounds in which each row is compared with all
+		 * centroids.
 		 */
 		refine(build, sample, ROUNDS - i + (count <= HYBRID_FEW_CENTROIDS), rows_of_round, nearest);
 	}
@@ -163,7 +162,7 @@ hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *or
 	int *nearest = palloc0(count * sizeof(int)), part, lists = 0, next = 0, i;
 
 	find_parts(&parts, places, count, dims, list_size);
-	/* each row is in one part only, so there are at most this many lists */
+	/* each row is in only one part, so there are at most this many lists */
 	*sizes = palloc((parts.count + lists_of_alike(count, list_size)) * sizeof(int));
 	if (parts.count > 1)
 		hybrid_assign(&parts, places, count, nearest);
@@ -187,8 +186,8 @@ hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *or
 }
 
 /*
- * lists_of_alike: return the number of lists that `count` rows with the same nearest centroid
- * become.
+ * lists_of_alike: return the number of lists into which `count` rows with the same nearest centroid are
+ * divided.
  */
 static int
 lists_of_alike(int count, int list_size)
@@ -197,8 +196,8 @@ lists_of_alike(int count, int list_size)
 }
 
 /*
- * find_parts: compute centroids for the parts of a list of `count` rows. No part should have more
- * than a few times list_size rows, unless they cannot be told apart.
+ * find_parts: compute centroids for the parts of a list of `count` rows. No part should have more than a
+ * few times list_size rows, unless its rows are too alike to be separated.
  */
 static void
 find_parts(HybridCentroids *centroids, const float *places, int count, int dims, int list_size)
@@ -307,7 +306,7 @@ cut(Clustering *clustering, int *rows, int count)
 	pfree(centroids);
 	begin = sort_by_part(rows, part, count, k);
 	pfree(part);
-	/* rows that cannot be told apart have one centroid, however many they are */
+	/* rows too alike to be separated share one centroid, however many they are */
 	if (k == 1)
 		add_mean(clustering, rows, count);
 	for (g = 0; g < k && k > 1; g++)
@@ -319,8 +318,8 @@ cut(Clustering *clustering, int *rows, int count)
 }
 
 /*
- * k_means: run k-means on the rows with these numbers; NULL: on all rows, in order. Returns the
- * number of parts.
+ * k_means: run k-means on the rows with these numbers. If the numbers are NULL, it runs on all rows, in
+ * order. Returns the number of parts.
  */
 static int
 k_means(const float *places, const int *rows, int count, int dims, int k, float *centroids,
@@ -353,7 +352,7 @@ k_means(const float *places, const int *rows, int count, int dims, int k, float 
 	return found;
 }
 
-/* assign_here: a HyKmeansAssign that uses the dispatcher. */
+/* assign_here: assign rows through the dispatcher; a HyKmeansAssign. */
 static HyStatus
 assign_here(void *arg, const HyMatrix *rows, const HyMatrix *centroids, int32_t *nearest)
 {
@@ -368,7 +367,10 @@ assign_here(void *arg, const HyMatrix *rows, const HyMatrix *centroids, int32_t 
 	return HY_OK;
 }
 
-/* sort_by_part: sort `rows` by part. Returns where each part begins (parts + 1 numbers). */
+/*
+ * sort_by_part: sort `rows` by part. Returns the index at which each part begins, and the end (parts + 1
+ * numbers).
+ */
 static int *
 sort_by_part(int *rows, const int *part, int count, int parts)
 {
@@ -405,9 +407,7 @@ add_mean(Clustering *clustering, const int *rows, int count)
 	            centroids->places + (Size) centroids->count++ * dims);
 }
 
-/*
- * share_groups: group the centroids if there are many. Then all processes see the same centroids.
- */
+/* share_groups: group the centroids if there are many. Afterwards all processes have the same centroids. */
 static void
 share_groups(HybridBuild *build)
 {
@@ -452,8 +452,8 @@ group_shared(HybridTeam *team, int dims)
 }
 
 /*
- * refine: replace each centroid by the mean of the rows that are nearest to it, using one row in
- * `step`. Centroids without rows are removed.
+ * refine: replace each centroid by the mean of the rows that are nearest to it, using one row in `step`.
+ * Removes centroids without rows.
  */
 static void
 refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int *nearest)
@@ -466,7 +466,7 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 	hybrid_team_expect(team, sample->total / step);
 	assign_rows(build, sample, rows, count, nearest);
 	begin = sort_by_part(rows, nearest, count, lists);
-	/* the sums of `window` lists at a time */
+	/* compute the sums of `window` lists at a time */
 	for (first = 0; first < lists; first += window)
 	{
 		int end = Min(first + window, lists), part = end - first;
@@ -486,9 +486,9 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 }
 
 /*
- * choose_rows: choose about one row in `step`, by its number in the whole sample. Returns the
- * number of this process's rows. Rows that become queries are left out: queries of users do not
- * affect where lists are, either.
+ * choose_rows: choose about one row in `step`, by its number in the whole sample. Returns the number of
+ * rows of this process that were chosen. Rows that become queries are left out, because the queries of
+ * users do not affect where lists are placed either.
  */
 static int
 choose_rows(const HybridSample *sample, int queries, int step, int *rows)
@@ -513,7 +513,7 @@ choose_rows(const HybridSample *sample, int queries, int step, int *rows)
 	return count;
 }
 
-/* assign_rows: find the nearest centroid of each row, one batch after another. */
+/* assign_rows: find the nearest centroid of each row, batch by batch. */
 static void
 assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int count,
             int *nearest)
@@ -542,7 +542,8 @@ assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int
 }
 
 /*
- * add_up: add rows of this process to the sum of a list. The result does not depend on the order.
+ * add_up: add the rows of this process to the sum of a list. The result does not depend on the order of
+ * the rows.
  */
 static void
 add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int first, const int *rows,
@@ -586,7 +587,7 @@ leave_out_empty(HybridTeam *team, int dims)
 
 	for (i = 0; i < lists && none; i++)
 		none = team->sum_rows[i] == 0;
-	/* with so few rows that none was chosen, the centroids stay where they are */
+	/* if there are so few rows that none was chosen, the centroids stay where they are */
 	for (i = 0; i < lists && !none; i++)
 	{
 		if (team->sum_rows[i] > 0)

@@ -1,7 +1,8 @@
 /*
  * build_file.c
- *		CREATE INDEX: extends the file. No other session can see it yet, so nothing here writes
- *		WAL.
+ *		CREATE INDEX: extends the file of the index.
+ *
+ * No other session can see the file yet, so this code writes no WAL.
  */
 #include "postgres.h"
 
@@ -14,7 +15,8 @@
 #include "index/build/build.h"
 #include "index/write/extent.h"
 
-#define AT_A_TIME 512 /* blocks that the file grows by when several processes write it */
+/* blocks by which the file is extended at a time when several processes write it */
+#define AT_A_TIME 512
 
 static HybridLink append_reserve(HybridSink *sink, HybridPageKind kind);
 static void append_write(HybridSink *sink, BlockNumber block, Page image);
@@ -22,8 +24,8 @@ static void put(Buffer buffer, Page image);
 static void make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block);
 
 /*
- * hybrid_appender_init: prepare to write a file of about `blocks` blocks. If these take at most
- * half of shared buffers, they stay there, because they are soon searched and logged.
+ * hybrid_appender_init: prepare to write a file of about `blocks` blocks. If the file takes at most half
+ * of shared buffers, its pages stay there, because they will soon be searched and logged.
  */
 void
 hybrid_appender_init(HybridAppender *appender, Relation index, double blocks)
@@ -45,9 +47,7 @@ hybrid_appender_put(HybridAppender *appender, HybridPageKind kind, Page image)
 	return block;
 }
 
-/*
- * hybrid_appender_finish: put pages of the last extent that no list took into the free space map.
- */
+/* hybrid_appender_finish: record the pages of the last extent that no list took in the free space map. */
 void
 hybrid_appender_finish(HybridAppender *appender)
 {
@@ -84,7 +84,7 @@ append_reserve(HybridSink *sink, HybridPageKind kind)
 	return link;
 }
 
-/* append_write: write any page that was reserved. The file is extended up to this page. */
+/* append_write: write a page that was reserved. The file is extended up to this page if necessary. */
 static void
 append_write(HybridSink *sink, BlockNumber block, Page image)
 {
@@ -123,7 +123,7 @@ hybrid_appender_place(HybridAppender *appender, BlockNumber blocks, BlockNumber 
 	    image);
 }
 
-/* make_longer: extend the file with zeroed blocks, AT_A_TIME at once, until it has this block. */
+/* make_longer: extend the file with zeroed blocks, AT_A_TIME at once, until the file has this block. */
 static void
 make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block)
 {

@@ -1,12 +1,11 @@
 /*
  * build_keep.c
- *		CREATE INDEX: reads rows that fit in memory once, and keeps them in memory for the whole
- *		team.
+ *		CREATE INDEX: if the rows fit in memory, reads them once and keeps them for the whole team.
  *
- * The table is divided into chunks of blocks. Each process takes a free chunk and reads its rows,
- * which all processes can then use. The team samples these rows and assigns them to lists. If there
- * are more rows than may be kept, or less memory than expected, nothing is kept. The table is then
- * read twice, and its rows are sorted (build_parallel.c). The index has the same bytes either way.
+ * The table is divided into chunks of blocks. Each process takes a free chunk and reads its rows, which
+ * all processes can then use. The team samples these rows and assigns them to lists. If there are more
+ * rows than may be kept, or less memory than expected, no rows are kept. The table is then read twice,
+ * and its rows are sorted (build_parallel.c). The index has the same bytes either way.
  */
 #include "postgres.h"
 
@@ -22,19 +21,19 @@
 
 #include "index/build/build.h"
 
-/* divisor of the memory for kept rows; the sample takes the other half */
+/* Divisor of the memory. Kept rows take this share of it, and the sample takes the other half. */
 #define SHARE 2
 #define CHUNK_BYTES (512 * 1024) /* approximate bytes of rows per chunk */
 #define CHUNK_BLOCKS 64          /* maximum number of blocks per chunk, unless the table is long */
 #define CHUNKS 65536             /* approximate limit of the number of chunks */
 #define BATCH_ROWS 8192          /* rows that are assigned together */
 #define BATCH_LEAST 64
-/* a row's list number, and its place in the order */
+/* bytes kept in addition to a row: its list number and its place in the order */
 #define BESIDE_ROW (sizeof(int32) + sizeof(uint64))
-/* approximate bytes that are counted together */
+/* approximate bytes of rows that are added to the shared count at a time */
 #define COUNTED_BYTES 65536
 
-/* Values of shared->over: why nothing is kept. */
+/* Values of shared->over: the reason why no rows are kept. */
 #define TOO_MANY 1
 #define NO_ROOM 2
 
@@ -43,14 +42,14 @@ typedef struct Keeping
 {
 	HybridBuild *build;
 	Size row_bytes;
-	Size most;  /* maximum for all rows, in bytes */
+	Size most;  /* maximum number of bytes of all rows */
 	char *rows; /* rows of the current chunk */
 	int count;
 	int counted; /* rows counted in shared->kept, some of them in advance */
 	int allocated;
-	int64 last; /* last position */
+	int64 last; /* heap position of the last row */
 	bool disorder;
-	int over; /* a value of shared->over, or 0 */
+	int over; /* reason to stop: a value of shared->over; 0: none */
 	MemoryContext context;
 	MemoryContext row_context; /* reset for every row */
 } Keeping;
@@ -62,7 +61,7 @@ typedef struct Finding
 	int count;
 	int most;
 	float *places;
-	int32 **lists; /* where to store each row's list number */
+	int32 **lists; /* address for each row's list number */
 	int *nearest;
 	MemoryContext context; /* reset after each batch */
 } Finding;
@@ -94,7 +93,10 @@ hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan)
 	plan->keep_chunks = (int) ((plan->blocks + plan->keep_blocks - 1) / plan->keep_blocks);
 }
 
-/* shared_room: return how much shared memory may be used, if it has a size limit of its own. */
+/*
+ * shared_room: return the number of bytes of shared memory that may be used, if shared memory has a size
+ * limit of its own.
+ */
 static Size
 shared_room(void)
 {
@@ -102,7 +104,7 @@ shared_room(void)
 
 	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &room) != 0)
 		return SIZE_MAX;
-	/* segments are larger than their contents, and other processes need some, too */
+	/* segments are larger than their contents, and other processes need some space, too */
 	return (Size) room.f_bavail * room.f_frsize / 4;
 }
 
@@ -160,7 +162,7 @@ hybrid_keep_report_no_memory(const HybridBuild *build)
 	                                 RelationGetRelationName(build->index))));
 }
 
-/* keep_chunks: read chunks until none is free. */
+/* keep_chunks: read chunks until no chunk is free. */
 static void
 keep_chunks(Keeping *keeping, double *tuples)
 {
@@ -184,7 +186,7 @@ keep_chunks(Keeping *keeping, double *tuples)
 }
 
 /*
- * read_blocks: read the rows of a chunk into memory, or stop keeping if there are too many. Returns
+ * read_blocks: read the rows of a chunk into memory. Stops keeping rows if there are too many. Returns
  * the number of tuples.
  */
 static double
@@ -196,8 +198,8 @@ read_blocks(Keeping *keeping, int chunk)
 	BlockNumber count = Min((BlockNumber) plan->keep_blocks, plan->blocks - first);
 
 	/*
-	 * With CONCURRENTLY, each chunk has its own snapshot. Rows that none of them sees are added
-	 * when the index is validated.
+	 * With CONCURRENTLY, each chunk has its own snapshot. Rows that none of these snapshots sees are
+	 * added when the index is validated.
 	 */
 	return table_index_build_range_scan(build->heap, build->index, build->info, false, false, false,
 	                                    first, count, keep_row, keeping, NULL);
@@ -237,8 +239,8 @@ keep_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 }
 
 /*
- * count_rows: add some rows to the shared count in advance. Returns a value of shared->over, or 0.
- * The order of the counts does not matter, only whether the sum is too large.
+ * count_rows: add rows to the shared count, some of them in advance. Returns a value of shared->over, or
+ * 0. The order of the additions does not matter. Only a sum that is too large does.
  */
 static int
 count_rows(Keeping *keeping)
@@ -253,7 +255,7 @@ count_rows(Keeping *keeping)
 	           : 0;
 }
 
-/* make_room: make room for more rows of the chunk. */
+/* make_room: allocate memory for more rows of the chunk. */
 static int
 make_room(Keeping *keeping)
 {
@@ -273,7 +275,7 @@ make_room(Keeping *keeping)
 	return 0;
 }
 
-/* keep_chunk: copy the rows of the chunk into shared memory, with room for their list numbers. */
+/* keep_chunk: copy the rows of the chunk into shared memory, with space for their list numbers. */
 static int
 keep_chunk(Keeping *keeping, HybridKeptChunk *chunk)
 {
@@ -290,7 +292,7 @@ keep_chunk(Keeping *keeping, HybridKeptChunk *chunk)
 	return 0;
 }
 
-/* order_rows: allocate the order of all rows. Returns false if there is not enough memory. */
+/* order_rows: allocate the array for the order of all rows. Returns false if there is not enough memory. */
 static bool
 order_rows(HybridBuild *build)
 {
@@ -383,10 +385,7 @@ find_lists(Finding *finding)
 	finding->count = 0;
 }
 
-/*
- * put_in_order: set the order of all rows: list by list, and within a list as they lie in the
- * table.
- */
+/* put_in_order: set the order of all rows: list by list, and within a list in table order. */
 static void
 put_in_order(HybridBuild *build)
 {
@@ -452,7 +451,7 @@ hybrid_keep_give_up(HybridBuild *build)
 {
 	HybridTeam *team = build->team;
 
-	/* this meeting ensures that all have read the counts before they are reset */
+	/* at this barrier, all processes have read the counts, so that they can be reset */
 	hybrid_keep_end(build);
 	if (team->me == 0)
 	{

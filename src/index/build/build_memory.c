@@ -2,11 +2,11 @@
  * build_memory.c
  *		CREATE INDEX: memory that all processes of the team share.
  *
- * If the system has no room for another segment, PostgreSQL raises an error. It leaves locks held,
- * and the descriptor of a segment that was never created. A build can go on another way then. A
- * subtransaction would clean up, but subtransactions are not allowed while parallel workers run. So
- * this file does it. Segments belong to a resource owner of the team, which is released at the end.
- * After an error all lightweight locks are released; callers hold none.
+ * If the system has no memory for another segment, PostgreSQL raises an error. The error leaves locks
+ * held, and the descriptor of a segment that was never created. A build can then continue without that
+ * memory. A subtransaction would clean up, but subtransactions are not allowed while parallel workers
+ * run. This file therefore does the cleanup. Segments belong to a resource owner of the team, which is
+ * released at the end. After an error all lightweight locks are released, so callers must hold none.
  */
 #include "postgres.h"
 
@@ -89,8 +89,8 @@ hybrid_team_expand(HybridTeam *team, Size bytes)
 	if (team->area == NULL)
 		return;
 	/*
-	 * without a limit, a new segment may be half as large as all earlier ones, however little is
-	 * needed
+	 * without this limit, a new segment could be half as large as all earlier ones together, even if
+	 * little memory is needed
 	 */
 	team->shared->area_bytes += bytes + bytes / BESIDE + DSA_LEAST;
 	dsa_set_size_limit(team->area, team->shared->area_bytes);
@@ -130,7 +130,8 @@ hybrid_team_release_owner(HybridTeam *team)
 	if (team->owner == NULL)
 		return;
 	/*
-	 * existing segments are already detached; those that were not created must not count as leaks
+	 * Existing segments are already detached. The owner still lists segments that were not created, and
+	 * these must not be reported as leaks.
 	 */
 	ResourceOwnerRelease(team->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
 	ResourceOwnerRelease(team->owner, RESOURCE_RELEASE_LOCKS, false, false);

@@ -2,9 +2,9 @@
  * build_parallel.c
  *		CREATE INDEX: scans the table with all processes of the team.
  *
- * All processes read blocks of the same scan, assign their rows with the same centroids, and sort
- * them. The leader is one of them, and merges the sorts. The list of a row, and its place in that
- * list, depend on nothing but the row. So the index has the same bytes for any number of processes.
+ * All processes read blocks of the same scan, assign their rows with the same centroids, and sort them.
+ * The leader is one of them, and merges the sorts. The list of a row, and its place in that list, depend
+ * only on the row. The index therefore has the same bytes for any number of processes.
  */
 #include "postgres.h"
 
@@ -37,7 +37,7 @@ hybrid_build_scan(HybridBuild *build)
 		return;
 	}
 
-	/* workers write their sorted parts to disk, and so does the leader */
+	/* the leader, like the workers, writes its sorted part to disk */
 	scan_part(build);
 	hybrid_team_meet(team);
 	if (team->me != 0)

@@ -11,7 +11,8 @@
 
 #define BATCH_ROWS 8192
 #define BATCH_LEAST 64
-#define BATCH_BYTES (4 * 1024 * 1024) /* where rows only pass through */
+/* bytes of a batch when rows go from the scan straight to the sort */
+#define BATCH_BYTES (4 * 1024 * 1024)
 
 static void assign_batch(HybridBuild *build);
 
@@ -28,7 +29,7 @@ hybrid_build_begin_rows(HybridBuild *build, int share, SortCoordinate coordinate
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid build row", ALLOCSET_DEFAULT_SIZES);
 	if (build->centroids.count > 0)
 	{
-		/* an assignment takes the same space again */
+		/* an assignment needs the same amount of memory again */
 		row += 2 * layout->dims * sizeof(float);
 		build->batch_size = (int) Min(Max(memory / 4 / row, BATCH_LEAST), BATCH_ROWS);
 		build->batch_places = MemoryContextAllocHuge(

@@ -1,11 +1,11 @@
 /*
  * build_sample.c
- *		CREATE INDEX: samples rows of the table, to find out where lists should be.
+ *		CREATE INDEX: samples rows of the table, to determine where to place lists.
  *
- * The sample consists of random blocks of the table, chosen as ANALYZE chooses them, and random
- * rows of these blocks. A row is chosen by a number computed from its position, so only chosen rows
- * are detoasted. The blocks are divided into chunks. The process that takes a chunk keeps its rows
- * in its own memory. Their numbers in the sample follow from the order of the chunks.
+ * The sample consists of random blocks of the table, chosen as ANALYZE chooses them, and random rows of
+ * these blocks. A row is chosen by a number computed from its position, so only chosen rows are
+ * detoasted. The blocks are divided into chunks. The process that takes a chunk keeps the chunk's rows in
+ * its own memory. The order of the chunks determines the numbers of the rows in the sample.
  */
 #include "postgres.h"
 
@@ -25,27 +25,27 @@
 
 /* rows of the sample per list_size rows of the table: half of the rows by default */
 #define ROWS_A_LIST 96
-#define ENOUGH 10000    /* rows that the sample has at least, if the table has them */
-#define BESIDE 0.25     /* share of additional rows that there is room for */
+#define ENOUGH 10000    /* minimum number of rows of the sample, if the table has as many */
+#define BESIDE 0.25     /* spare capacity of the sample, as a share of the planned rows */
 #define CHUNK_BLOCKS 4  /* minimum number of blocks per chunk */
 #define CHUNKS 65536    /* approximate limit of the number of chunks */
-#define WINDOW_SHARE 16 /* divisor of the memory for sums */
-#define SAMPLE_SEED 1   /* constant: the same table gives the same index */
-#define DEVIATIONS 4    /* standard deviations of the sample size that the room allows for */
+#define WINDOW_SHARE 16 /* divisor of the memory for the sums of lists */
+#define SAMPLE_SEED 1   /* constant, so that the same table gives the same index */
+#define DEVIATIONS 4    /* spare capacity of the sample, in standard deviations of its size */
 
 /* Sampling: state of a process that samples. */
 typedef struct Sampling
 {
 	HybridBuild *build;
 	HybridSample *sample;
-	HybridFrame frame; /* without a center, which is computed from the sample */
-	uint64 below;      /* rows with a random number up to this are taken */
+	HybridFrame frame; /* frame without a center, because the center is computed from the sample */
+	uint64 below;      /* largest random number of a row that is taken */
 	double share;
 	BlockSamplerData sampler;
-	int64 passed;      /* blocks taken from the sampler so far */
-	BlockNumber block; /* the last of these */
+	int64 passed;      /* number of blocks taken from the sampler so far */
+	BlockNumber block; /* last block taken from the sampler */
 	int64 allocated;
-	int64 seen; /* rows of the chunk that were chosen, whether or not they fit */
+	int64 seen; /* number of rows of the chunk that were chosen, whether or not they fit */
 	MemoryContext row_context;
 	HybridEntry entry;
 } Sampling;
@@ -123,7 +123,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 		total = (int64) pg_atomic_read_u64(&team->shared->sampled);
 		if (total <= plan->room)
 			break;
-		/* more rows than expected: sample again, with a smaller share */
+		/* there are more rows than expected: sample again, with a smaller share */
 		sampling.share *= 0.9 * (double) plan->room / (double) total;
 		hybrid_team_meet(team);
 		if (team->me == 0)
@@ -137,7 +137,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 	take_center(build, sample);
 }
 
-/* take_rows: sample chunks until none is free. */
+/* take_rows: sample chunks until no chunk is free. */
 static void
 take_rows(Sampling *sampling)
 {
@@ -195,7 +195,7 @@ next_block(Sampling *sampling)
 	sampling->passed++;
 }
 
-/* take_kept: sample a chunk in memory: the rows that read_chunk would sample. */
+/* take_kept: sample a chunk of kept rows. Chooses the rows that read_chunk would choose. */
 static void
 take_kept(Sampling *sampling, const HybridKeptChunk *chunk)
 {
@@ -222,7 +222,7 @@ take_kept(Sampling *sampling, const HybridKeptChunk *chunk)
 	pfree(place);
 }
 
-/* add_chunk: begin a chunk; its rows are kept next. */
+/* add_chunk: begin a chunk. Rows that are kept from now on belong to it. */
 static void
 add_chunk(HybridSample *sample, int chunk)
 {
@@ -291,7 +291,7 @@ keep_row(Sampling *sampling, const float *place, int64 position)
 		MemoryContext context = GetMemoryChunkContext(sampling->entry.vector);
 		Size row = dims * sizeof(float);
 
-		/* the system assigns memory only when it is written to */
+		/* the system assigns this memory only when it is written to */
 		if (sample->places == NULL)
 		{
 			sample->places = MemoryContextAllocHuge(context, allocated * row);
@@ -308,7 +308,7 @@ keep_row(Sampling *sampling, const float *place, int64 position)
 	sample->positions[sample->rows++] = position;
 }
 
-/* number_chunks: compute the numbers, in the whole sample, of this process's chunks. */
+/* number_chunks: compute where in the whole sample each of this process's chunks begins. */
 static void
 number_chunks(HybridBuild *build, HybridSample *sample)
 {
@@ -350,7 +350,10 @@ hybrid_sample_largest(const HybridSample *sample, int dims)
 	int64 i;
 	int j;
 
-	/* magnitudes sort like their bits as integers, which lets the compiler vectorize the loop */
+	/*
+	 * magnitudes sort like their bits as integers; comparing integers lets the compiler vectorize the
+	 * loop
+	 */
 	for (i = 0; i < sample->rows; i++)
 	{
 		const float *place = sample->places + i * dims;

@@ -1,6 +1,7 @@
 /*
  * build_team.c
- *		CREATE INDEX: starts parallel workers, shares memory with them, and meets with them.
+ *		CREATE INDEX: starts parallel workers, shares memory with them, and waits for them at
+ *		barriers.
  */
 #include "postgres.h"
 
@@ -32,8 +33,8 @@
 #define KEY_WAL UINT64CONST(0xB100000000000007)
 #define KEY_SCAN UINT64CONST(0xB100000000000008)
 
-#define TELL_MS 200 /* ms between two progress reports while waiting */
-#define ADDED 16    /* numbers that are added under one spinlock */
+#define TELL_MS 200 /* milliseconds between two progress reports while waiting */
+#define ADDED 16    /* number of values that are added under one spinlock */
 
 static int plan_workers(Relation heap, Relation index);
 static bool launch(HybridTeam *team, const HybridBuild *build, int workers);
@@ -86,8 +87,9 @@ hybrid_team_alone(void)
 }
 
 /*
- * plan_workers: return as many workers as PostgreSQL would use for a table of this size, including
- * its TOAST table. Vectors are in TOAST; without them, hardly any table would be large enough.
+ * plan_workers: return the number of workers that PostgreSQL would use for a table of this size,
+ * including its TOAST table. Vectors are in TOAST. Without the TOAST table, hardly any table would be
+ * large enough.
  */
 static int
 plan_workers(Relation heap, Relation index)
@@ -116,7 +118,7 @@ plan_workers(Relation heap, Relation index)
 	return workers;
 }
 
-/* launch: start the workers. Returns false if there are none. */
+/* launch: start the workers. Returns false if no worker was started. */
 static bool
 launch(HybridTeam *team, const HybridBuild *build, int workers)
 {
@@ -129,7 +131,7 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	EnterParallelMode();
 	context = CreateParallelContext("$libdir/hybrid", "hybrid_build_worker", workers);
 	team->context = context;
-	/* with CONCURRENTLY, rows that are inserted meanwhile are ignored here */
+	/* with CONCURRENTLY, rows that are inserted during the build are ignored here */
 	team->snapshot =
 		build->info->ii_Concurrent ? RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 
@@ -253,7 +255,7 @@ begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *
 		SpinLockInit(&shared->stripes[i]);
 }
 
-/* publish: set the number of processes, which the workers wait for. */
+/* publish: set the number of processes. The workers wait until it is set. */
 static void
 publish(HybridTeam *team, int participants)
 {
@@ -265,13 +267,13 @@ publish(HybridTeam *team, int participants)
 }
 
 /*
- * arrays: set the pointers to the arrays in the memory at `from`, sized for `most` processes.
- * Returns the size in bytes. from NULL: only compute the size.
+ * arrays: set the pointers to the arrays in the memory at `from`, sized for `most` processes. Returns the
+ * size in bytes. If `from` is NULL, only computes the size.
  */
 static Size
 arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int most)
 {
-	/* without lists, no array has rows, which could have 1,000,000,000 dimensions */
+	/* without planned lists, no array has rows; dims could then be as large as 1,000,000,000 */
 	Size used = 0, numbers = plan->lists > 0 ? dims : 0, row = numbers * sizeof(float);
 	Size lists = Max(plan->lists, 1);
 	Size groups = plan->lists > 0 ? (Size) ceil(sqrt(plan->lists)) + 1 : 0;
@@ -399,7 +401,7 @@ hybrid_team_done(HybridTeam *team, int64 rows)
 {
 	int64 done = (int64) pg_atomic_add_fetch_u64(&team->shared->done, rows);
 
-	/* only the leader's progress is shown, and VACUUM counts other things */
+	/* PostgreSQL shows only the leader's progress, and a VACUUM reports other counts */
 	if (team->me == 0 && OidIsValid(team->shared->index))
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
@@ -418,7 +420,7 @@ hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	pgstat_report_query_id(shared->query_id, false);
 
-	/* the same lock modes as the leader; members of a lock group do not wait for each other */
+	/* use the lock modes of the leader; members of a lock group do not wait for each other */
 	memset(&build, 0, sizeof(build));
 	build.heap =
 		table_open(shared->heap, shared->concurrent ? ShareUpdateExclusiveLock : ShareLock);

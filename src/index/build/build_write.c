@@ -120,7 +120,7 @@ hybrid_load_few(const HybridBuild *build, int share)
 	return (int) Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536) / share;
 }
 
-/* write_stream: write all rows as one list, however many. */
+/* write_stream: write all rows as one list, regardless of their number. */
 static void
 write_stream(HybridBuild *build, HybridBuiltLists *leaves)
 {
@@ -178,7 +178,7 @@ hybrid_load_begin(const HybridBuild *build, HybridLoadedRows *rows, int most)
 	rows->count = 0;
 	if (most <= rows->allocated)
 		return;
-	/* free first, because the old rows are not needed: never hold both at once */
+	/* free the old rows first, because they are not needed and memory may not suffice for both */
 	hybrid_load_end(rows);
 	rows->allocated = most;
 	rows->positions = MemoryContextAllocHuge(context, most * sizeof(int64));
@@ -199,7 +199,7 @@ hybrid_load_end(HybridLoadedRows *rows)
 	rows->allocated = 0;
 }
 
-/* write_loaded: write the rows as one list, or as several if there are too many for one. */
+/* write_loaded: write the loaded rows as one list, or as several lists if they are too many for one. */
 static void
 write_loaded(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows)
 {
@@ -258,7 +258,7 @@ hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, 
 	HybridLink link;
 
 	hybrid_mean(rows->places, order, count, dims, mean);
-	/* the list must use its centroid as the parent list stores it, rounded */
+	/* the list must use its centroid as the parent list stores it, after rounding */
 	round_place(build, mean, &stored, vector, centroid);
 
 	source.build = build;
@@ -339,8 +339,8 @@ hybrid_write_levels(HybridBuild *build, HybridBuiltLists *lists, HybridMeta *met
 }
 
 /*
- * write_inner: write an inner list of the lists with these numbers. The centroid of the root is the
- * center.
+ * write_inner: write an inner list that names the lists with these numbers. The centroid of the root is
+ * the center.
  */
 static void
 write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order, int count,
@@ -426,8 +426,8 @@ forget_lists(HybridBuiltLists *lists)
 }
 
 /*
- * round_place: store a centroid as the parent list does. `back` is the rounded place, which all code
- * uses.
+ * round_place: store a centroid as the parent list does. `back` is set to the rounded place, which all
+ * code uses.
  */
 static void
 round_place(HybridBuild *build, const float *place, HybridStored *stored, void *vector, float *back)

@@ -3,9 +3,9 @@
  *		CREATE INDEX: writes the lists of rows that are kept in memory, with all processes of the
  *		team.
  *
- * Lists that are too long are cut first. The number of rows of each list then determines where the
- * list lies in the file, as if one process had written one list after another. So any process can
- * write any list. The leader writes the inner lists.
+ * Lists that are too long are cut first. The number of rows of each list then determines where the list
+ * is in the file, as if one process had written one list after another. Any process can therefore write
+ * any list. The leader writes the inner lists.
  */
 #include "postgres.h"
 
@@ -17,12 +17,12 @@
 
 #include "index/build/build.h"
 
-#define FIRST (UINT64CONST(1) << 63) /* mark on a row in the order: it is the first row of a list */
+#define FIRST (UINT64CONST(1) << 63) /* mark in the order: this row is the first row of a list */
 
 /* Leaf: a list to be written. */
 typedef struct Leaf
 {
-	int64 begin; /* its first row in the order */
+	int64 begin; /* index of the list's first row in the order */
 	int count;
 	/* state of the appender when it reaches this leaf */
 	BlockNumber reserved;
@@ -35,24 +35,24 @@ typedef struct WrittenLeaf
 {
 	HybridLink link;
 	float radius;
-	float mean[FLEXIBLE_ARRAY_MEMBER]; /* dims */
+	float mean[FLEXIBLE_ARRAY_MEMBER]; /* mean of the list's rows; dims numbers */
 } WrittenLeaf;
 
-/* Laying: state of one process. */
+/* Laying: state of one process while the lists are written. */
 typedef struct Laying
 {
 	HybridBuild *build;
 	HybridTeam *team;
 	int64 stored;
-	uint64 *order; /* shared by all processes */
+	uint64 *order; /* order of all rows; shared by all processes */
 	HybridLoadedRows rows;
-	int *numbers; /* 0, 1, ... */
+	int *numbers; /* the numbers 0, 1, ... */
 	int numbers_count;
-	int few; /* maximum number of rows that are loaded while other processes load */
+	int few; /* maximum number of rows that this process loads while other processes load, too */
 	Leaf *leaves;
 	int count;
-	BlockNumber blocks; /* blocks of the file with all leaves */
-	char *written;      /* shared by all processes */
+	BlockNumber blocks; /* number of blocks of the file with all leaves */
+	char *written;      /* written lists; shared by all processes */
 	Size written_bytes;
 } Laying;
 
@@ -159,7 +159,7 @@ cut_lists(Laying *laying)
 	}
 }
 
-/* sort_rows: sort the rows of a list by position. */
+/* sort_rows: sort the rows of a list by heap position. */
 static void
 sort_rows(Laying *laying, int64 begin, int64 count)
 {
@@ -225,7 +225,7 @@ load_rows(Laying *laying, int64 begin, int count)
 	HybridLoadedRows *rows = &laying->rows;
 	int64 i;
 
-	/* long lists are loaded one at a time, so that all processes together stay within the memory */
+	/* load long lists one at a time, so that all processes together stay within the memory */
 	if (count > laying->few)
 		hybrid_team_turn(laying->team);
 	hybrid_load_begin(build, rows, count);
@@ -242,7 +242,7 @@ load_rows(Laying *laying, int64 begin, int count)
 }
 
 /*
- * unload_rows: free the rows of a long list after they were written or cut, and end the turn.
+ * unload_rows: free the rows after they were written or cut. If loading them took the turn, end the turn.
  */
 static void
 unload_rows(Laying *laying, int count)
@@ -254,7 +254,7 @@ unload_rows(Laying *laying, int count)
 	hybrid_team_turn_over(laying->team);
 }
 
-/* place_leaves: compute where each leaf is in the order and in the file. */
+/* place_leaves: compute the position of each leaf in the order and in the file. */
 static void
 place_leaves(Laying *laying)
 {
@@ -289,7 +289,7 @@ place_leaves(Laying *laying)
 	laying->blocks = appender->highest + 1;
 }
 
-/* write_leaves: write leaves until none is free. */
+/* write_leaves: write leaves until no leaf is free. */
 static void
 write_leaves(Laying *laying)
 {
@@ -315,14 +315,13 @@ write_leaves(Laying *laying)
 		unload_rows(laying, leaf->count);
 		hybrid_team_done(laying->team, leaf->count);
 	}
-	/* as if this process had written all of them */
+	/* set the appender as if this process had written all leaves */
 	after.written = laying->blocks;
 	build->appender = after;
 }
 
 /*
- * is_central: return whether there is only one list. It is the root, and its centroid is the
- * center.
+ * is_central: test whether there is only one list. That list is the root, and its centroid is the center.
  */
 static bool
 is_central(const Laying *laying)
@@ -331,7 +330,7 @@ is_central(const Laying *laying)
 	       !laying->team->shared->cut && laying->stored <= hybrid_load_most(laying->build);
 }
 
-/* make_numbers: make laying->numbers at least this long. */
+/* make_numbers: make laying->numbers at least `count` long. */
 static void
 make_numbers(Laying *laying, int count)
 {
@@ -369,7 +368,7 @@ written_leaf(const Laying *laying, int leaf)
 	return (WrittenLeaf *) (void *) (laying->written + leaf * laying->written_bytes);
 }
 
-/* write_above: write the inner lists; the leader does this. */
+/* write_above: write the inner lists. Only the leader calls it. */
 static void
 write_above(Laying *laying, HybridMeta *meta)
 {

@@ -2,21 +2,20 @@
  * calibrate.c
  *		Measures how far a search in this index must go for a given recall.
  *
- * Rows of the index are used as queries, each excluding itself. Their true neighbors are found in
- * all lists. Then each query is run as a scan would run it, by searches that may miss fewer and
- * fewer rows (levels). For each level and each difficulty of the query, it is recorded how many of
- * the true neighbors the searches found, and how many rows they looked at. The curve then says, for
- * each recall, how many rows a search for a query of that difficulty may expect to miss.
+ * Rows of the index are used as queries, each excluding itself. Their true neighbors are found in all
+ * lists. Then each query is run as a scan would run it, by searches that may miss fewer and fewer rows
+ * (levels). For each level and each difficulty of the query, two numbers are recorded: how many of the
+ * true neighbors the searches found, and how many rows they scored. The curve then gives, for each
+ * recall, the number of rows that a search for a query of that difficulty may expect to miss.
  *
- * One search continues from one level to the next. A curve is uncertain for future queries by the
- * standard deviation of its means. So each level is given that much less recall than was found, in
- * order not to promise too much. Less is subtracted where hardly any recall is left above the
- * level. A mean hides that some queries find next to nothing. So the share of queries that find
- * half or less may be at most 1/LOW of what may be missed. A little more is subtracted because a
- * row lies nearer to the centroid of its own list, which includes it, than another query lies to
- * any centroid. (3,000 glosses of WordNet that were kept out of the index missed 6 to 9% more than
- * 3,000 that were in it.) Queries from a user are not rows: none of them excludes a row, and
- * nothing is subtracted for the centroids.
+ * One search continues from one level to the next. For future queries, a curve is uncertain by the
+ * standard deviation of its means. This deviation is subtracted from the recall found at each level, in
+ * order not to promise too much. If a level misses hardly any neighbors, less is subtracted. A mean hides
+ * that some queries find next to nothing. The share of queries that find half or less may therefore be at
+ * most 1/LOW of the share that may be missed. A little more is subtracted because a row is nearer to the
+ * centroid of its own list, which includes it, than another query is to any centroid. (3,000 glosses of
+ * WordNet that were kept out of the index missed 6 to 9% more than 3,000 that were in it.) Queries from a
+ * user are not rows: none of them excludes a row, and nothing is subtracted for the centroids.
  *
  * The queries are shared among the team.
  */
@@ -34,44 +33,47 @@
 #include "index/build/ground_truth.h"
 #include "index/page/distance_bound.h"
 
-#define WANTED 10   /* neighbors to be found */
-#define NO_ROW (-1) /* no position */
-#define TOGETHER 64 /* queries whose neighbors are searched for together */
+#define WANTED 10   /* number of neighbors to be found per query */
+#define NO_ROW (-1) /* position of a query that is not a row */
+#define TOGETHER 64 /* number of queries whose true neighbors are found together */
 /*
- * Number of queries: more for an index with more rows, where there is more to gain, if affordable.
+ * Number of queries. An index with more rows gets more queries if they are affordable, because its
+ * searches have more to gain.
  */
 #define QUERIES 600
 #define ROWS_A_QUERY 1000
-#define ROWS_IN_ALL 1e9 /* maximum number of rows examined, in all lists, for all queries */
+#define ROWS_IN_ALL 1e9 /* maximum number of rows scored in all lists, over all queries */
 #define MEMORY_SHARE 8  /* divisor of the memory for the queries */
 
-#define OWN 7    /* other queries miss OWN / (rows per list) more than rows do, relatively */
-#define ROOM 0.1 /* share of missed neighbors from which on the whole deviation is subtracted */
+/* other queries miss more than rows do, by a factor of 1 + OWN / (rows per list) */
+#define OWN 7
+/* share of missed neighbors at or above which the whole deviation is subtracted */
+#define ROOM 0.1
 #define LOW                                                                                        \
-	5 /* a search that finds half or less counts as this many that find nothing, others as complete */
+	5 /* minimum ratio of the missed share to the share of searches that find half or less */
 #define BEYOND                                                                                     \
-	2 /* times as much may be missed at the last level as is allowed, for the curve to go on */
-#define KNOWN 16 /* minimum number of queries of a difficulty for which something is known */
+	2 /* maximum ratio of the missed share to the allowed share at the last level, for extrapolation */
+#define KNOWN 16 /* minimum number of queries for an estimate at a difficulty */
 
-/* levels: rows that a search may expect to miss, per row wanted. */
+/* levels: for each level, the rows that a search may expect to miss, per row wanted. */
 static const float levels[] = {100,   30,   10,    4,     2,      1,      0.6f,   0.4f,   0.25f,
                                0.15f, 0.1f, 0.06f, 0.04f, 0.025f, 0.015f, 0.008f, 0.004f, 0.0015f};
 
-/* recalls: points of the curve. */
+/* recalls: the recalls of the points of the curve. */
 static const float recalls[HYBRID_CURVE_POINTS] = {0.7f,  0.8f,   0.9f,   0.95f,  0.975f,
                                                    0.99f, 0.995f, 0.998f, 0.9995f};
 
 #define LEVELS ((int) lengthof(levels))
-#define ALL HYBRID_DIFFICULTIES /* all difficulties together */
+#define ALL HYBRID_DIFFICULTIES /* index of the sums over all difficulties */
 
 /* Sums: totals over the searches that stopped at a level. */
 typedef struct Sums
 {
 	pg_atomic_uint64 tried;
-	pg_atomic_uint64 rows;   /* rows looked at */
+	pg_atomic_uint64 rows;   /* rows scored */
 	pg_atomic_uint64 wanted; /* neighbors that exist */
 	pg_atomic_uint64 found;
-	pg_atomic_uint64 missed_missed; /* sum of squares */
+	pg_atomic_uint64 missed_missed; /* sum of the squared numbers of missed neighbors */
 	pg_atomic_uint64 low;           /* searches that found half or less */
 } Sums;
 
@@ -172,7 +174,7 @@ hybrid_calibrate(HybridCurvePoint *curve, Relation index, const HybridIndex *ope
 	measuring.measured = (Measured *) team->measured;
 	measuring.search = hybrid_lookup_new(index, open, NULL);
 	measuring.x = palloc(open->layout.dims * sizeof(float));
-	/* finding the true neighbors takes about as long as all the searches */
+	/* finding the true neighbors takes about as long as all the searches together */
 	hybrid_team_expect(team, queries->count);
 	find_truths(&measuring, index);
 	search_all(&measuring);
@@ -216,7 +218,7 @@ find_truths(Measuring *measuring, Relation index)
 	pfree(x);
 }
 
-/* place_query: compute the vector of a query. Returns the position of its own row, or NO_ROW. */
+/* place_query: compute the vector of a query. Returns the position of the query's own row, or NO_ROW. */
 static int64
 place_query(const Measuring *measuring, int query, float *x)
 {
@@ -229,7 +231,7 @@ place_query(const Measuring *measuring, int query, float *x)
 	return queries->positions != NULL ? queries->positions[row] : NO_ROW;
 }
 
-/* ask: begin the search for a query. Returns the position of its own row, or NO_ROW. */
+/* ask: begin the search for a query. Returns the position of the query's own row, or NO_ROW. */
 static int64
 ask(Measuring *measuring, int query)
 {
@@ -279,7 +281,7 @@ search_for(Measuring *measuring, int query)
 		limits.probes = 0;
 		if (level == 0)
 		{
-			/* as many rows as a scan asks for, plus the query's own row */
+			/* request as many rows as a scan does, plus the query's own row */
 			hybrid_lookup_limit(measuring->search, &limits);
 			finds = hybrid_lookup_next(measuring->search,
 			                           HYBRID_FIRST_NEAREST + (self != NO_ROW ? 1 : 0), -INFINITY,
@@ -296,7 +298,7 @@ search_for(Measuring *measuring, int query)
 	}
 }
 
-/* note: add the result of a search at one level. */
+/* note: add the result of a search at one level to the sums. */
 static void
 note(Sums *sums, const Truth *truth, int found, int64 rows)
 {
@@ -325,7 +327,7 @@ found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self)
 }
 
 /*
- * make_curve: compute the points of the curve. Returns their number, or 0 if no query has
+ * make_curve: compute the points of the curve. Returns the number of points, or 0 if no query has
  * neighbors.
  */
 static int
@@ -346,7 +348,7 @@ make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 		{
 			const Sums *sums = measuring->measured->sums[i];
 
-			/* with a user's queries, all together stand for a class that has few */
+			/* if a class has too few of a user's queries, the sums of all queries stand for it */
 			if (measuring->queries->positions == NULL && tried_of(&sums[0]) < KNOWN)
 				sums = all;
 			curve[point].missing[i] = missing_for(sums, all, recalls[point], own);
@@ -356,8 +358,9 @@ make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 }
 
 /*
- * missing_for: return the level at which this recall is reached, interpolated, 0 if no level reaches it,
- * or -1 if too little is known.
+ * missing_for: return the level at which this recall is reached, interpolated between two levels or
+ * extrapolated a little beyond the last one. Returns 0 if even the last level misses the recall by far,
+ * and -1 if too few queries were tried.
  */
 static float
 missing_for(const Sums *sums, const Sums *all, double recall, double own)
@@ -376,7 +379,10 @@ missing_for(const Sums *sums, const Sums *all, double recall, double own)
 	}
 	if (level == 0)
 		return levels[0];
-	/* not reached, by far: the estimates of such searches are worth nothing, and they examine all lists */
+	/*
+	 * If even the last level misses the recall by far, estimates of such searches are useless, and the
+	 * searches examine all lists.
+	 */
 	if (level == LEVELS && 1 - before > BEYOND * (1 - recall))
 		return 0;
 	if (level == LEVELS)
@@ -386,8 +392,9 @@ missing_for(const Sums *sums, const Sums *all, double recall, double own)
 }
 
 /*
- * known: return the sums of a level, or those of all difficulties if too few queries are known.
- * Queries may become more difficult as their searches continue.
+ * known: return the sums of a level for one difficulty, or the sums for all difficulties if too few
+ * queries of this difficulty were tried at the level. Queries may become more difficult as their searches
+ * continue.
  */
 static const Sums *
 known(const Sums *sums, const Sums *all, int level)
@@ -396,8 +403,8 @@ known(const Sums *sums, const Sums *all, int level)
 }
 
 /*
- * recall_of: return the recall of the searches that is certain. It is lower if many of them find
- * half or less.
+ * recall_of: return the recall of the searches after all allowances for uncertainty. It is lower if many
+ * of the searches find half or less.
  */
 static double
 recall_of(const Sums *sums, double own)
@@ -405,7 +412,7 @@ recall_of(const Sums *sums, double own)
 	double tried = tried_of(sums);
 	double wanted = mean_of(&sums->wanted, sums), missed, variance, deviation;
 
-	/* no sample proves that nothing is missed: at least one neighbor counts as missed */
+	/* at least one neighbor counts as missed, because no sample proves that none is missed */
 	missed = Max(wanted - mean_of(&sums->found, sums), 1 / tried) / wanted;
 	variance = mean_of(&sums->missed_missed, sums) / (wanted * wanted) - missed * missed;
 	deviation = sqrt(Max(variance, 0) / tried);
@@ -413,7 +420,7 @@ recall_of(const Sums *sums, double own)
 	return Max(1 - Max(missed, LOW * mean_of(&sums->low, sums)), 0);
 }
 
-/* rows_for: return the mean number of rows looked at for this recall. */
+/* rows_for: return the mean number of rows scored at this recall. */
 static double
 rows_for(const Sums *all, double recall, double own)
 {

@@ -2,9 +2,9 @@
  * ground_truth.c
  *		Finds the nearest rows to many queries, using the codes of all lists.
  *
- * Each query keeps the rows with the lowest bounds (ground_truth_batches.c). Their vectors are read
- * in this order, until the next bound is above the worst of the nearest rows. If a query reaches
- * the end of the rows that it kept, it is searched for as in a scan, by lookup.c.
+ * Each query keeps the rows with the lowest bounds (ground_truth_batches.c). Their vectors are read in
+ * ascending order of the bounds, until the next bound is above the k-th best distance. If a query reaches
+ * the end of the rows that it kept, lookup.c searches for it, as in a scan.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 #include "index/build/ground_truth_state.h"
 #include "index/page/distance_bound.h"
 
-#define LOOKED_AT 16 /* rows whose vectors are fetched together */
+#define LOOKED_AT 16 /* number of rows whose vectors are fetched together */
 
 /* Row: a row whose vector is read next. */
 typedef struct Row
@@ -74,7 +74,7 @@ hybrid_ground_truth(Relation index, const HybridIndex *open, const float *x, con
 	MemoryContextDelete(context);
 }
 
-/* begin_queries: prepare all queries in the same frame. */
+/* begin_queries: prepare all queries, in one common frame. */
 static void
 begin_queries(Search *search, const float *x)
 {
@@ -149,7 +149,7 @@ add_leaf(Search *search, const HybridLink *link)
 	return leaf;
 }
 
-/* answer: find the nearest rows of a query. Returns their number. */
+/* answer: find the nearest rows of a query. Returns the number of rows found. */
 static int
 answer(Search *search, int query, int64 self, HybridGroundTruth *truths)
 {
@@ -174,7 +174,7 @@ answer(Search *search, int query, int64 self, HybridGroundTruth *truths)
 }
 
 /*
- * look_at_kept: read vectors until no other row can be nearer. Returns false if a row that was not
+ * look_at_kept: read vectors until no other kept row can be nearer. Returns false if a row that was not
  * kept may be nearer.
  */
 static bool
@@ -197,7 +197,7 @@ look_at_kept(Search *search, int query)
 		find_places(search, kept->items + first, count, rows);
 		for (i = 0; i < count; i++)
 		{
-			/* the rows before it have lowered the limit */
+			/* rows read before this one may have lowered the limit */
 			if (!(rows[i].lower < worst(search, query)))
 				return true;
 			look_at(search, query, &rows[i]);
@@ -206,7 +206,7 @@ look_at_kept(Search *search, int query)
 	return kept->count < HYBRID_TRUTHS_KEPT;
 }
 
-/* find_places: find the locations of rows and start to fetch their vectors. */
+/* find_places: find the locations of the rows' vectors, and prefetch them. */
 static void
 find_places(Search *search, const HyNeighbor *kept, int count, Row *rows)
 {
@@ -252,9 +252,9 @@ look_at(Search *search, int query, const Row *row)
 }
 
 /*
- * worst: return the largest of the k nearest distances, in the unit of the estimates; infinite
- * while there are fewer than k. Adds what rounding may have done to the stored vectors, which the
- * codes do not show.
+ * worst: return the k-th best distance, in the unit of the estimates. It is infinite while there are
+ * fewer than k rows. Adds an allowance for the rounding of the stored vectors, which the codes do not
+ * reflect.
  */
 static float
 worst(const Search *search, int query)
@@ -275,7 +275,7 @@ compare_finds(const void *a, const void *b)
 	return (x->position > y->position) - (x->position < y->position);
 }
 
-/* look_up: find the nearest rows by a normal search, list by list, in order. */
+/* look_up: find the nearest rows by a normal search, which reads the lists in order. */
 static void
 look_up(Search *search, int query)
 {

@@ -18,8 +18,8 @@
 #include "index/build/ground_truth_state.h"
 
 #define LOT_BYTES                                                                                  \
-	(32 * 1024 * 1024) /* bytes of codes per batch, at most; each batch fills the heaps again */
-#define LOT_SHARE 16   /* divisor of the memory for these codes */
+	(32 * 1024 * 1024) /* maximum bytes of codes per batch; each batch fills the heaps again */
+#define LOT_SHARE 16   /* divisor of the memory for the codes of a batch */
 /* a batch has at most one list per this many blocks of its capacity */
 #define BLOCKS_A_LIST 2
 
@@ -97,8 +97,8 @@ gather_leaf(Search *search, int which)
 }
 
 /*
- * begin_list: begin a list, or the rest of one, in the batch. Computes its distance from every
- * query.
+ * begin_list: begin a list in the batch, or the rest of a list that the last batch began. Computes the
+ * list's distance from every query.
  */
 static void
 begin_list(Search *search, int which)
@@ -220,7 +220,10 @@ score_lot(Search *search)
 		{
 			const HyNeighbor *out = lot->out + (Size) i * HYBRID_TRUTHS_KEPT;
 
-			/* the results ascend: after one that is not kept, none is */
+			/*
+			 * the results are ascending, so all results after the first one that is not kept are not kept
+			 * either
+			 */
 			for (j = 0; j < lot->counts[i]; j++)
 			{
 				if (!hy_topk_push(&search->kept[i], out[j].distance, before + out[j].row))

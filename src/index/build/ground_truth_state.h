@@ -1,6 +1,6 @@
 /*
  * ground_truth_state.h
- *		Shared by ground_truth.c and ground_truth_batches.c.
+ *		Declarations shared by ground_truth.c and ground_truth_batches.c.
  */
 #ifndef HYBRID_INDEX_GROUND_TRUTH_STATE_H
 #define HYBRID_INDEX_GROUND_TRUTH_STATE_H
@@ -12,14 +12,14 @@
 #include "index/scan/lookup.h"
 #include "index/build/ground_truth.h"
 
-#define HYBRID_TRUTHS_SURE 4   /* standard deviations allowed for the estimates */
-#define HYBRID_TRUTHS_KEPT 512 /* rows with the lowest bounds that are kept per query */
+#define HYBRID_TRUTHS_SURE 4   /* standard deviations allowed for the estimates from codes */
+#define HYBRID_TRUTHS_KEPT 512 /* number of rows with the lowest bounds that are kept per query */
 
 /* Leaf: a list, and the inner list that has its centroid. */
 typedef struct Leaf
 {
 	HybridLink link;
-	const HybridInner *above; /* NULL: the list is the root, whose centroid is the center */
+	const HybridInner *above; /* NULL if the list is the root, whose centroid is the center */
 	int entry;
 } Leaf;
 
@@ -27,7 +27,7 @@ typedef struct Leaf
 typedef struct Gathered
 {
 	BlockNumber page;
-	int first; /* slot of its first row */
+	int first; /* slot of the block's first row */
 	int leaf;
 } Gathered;
 
@@ -43,14 +43,14 @@ typedef struct Lot
 {
 	int blocks;
 	int most_blocks;
-	char *content; /* for each block, the codes, then the factors */
+	char *content; /* codes and then factors of each block */
 	Size stride;
 	uint32 *live;
 	int lists;
 	int most_lists;
 	int32_t *begin;
-	HyScoreReach *reach; /* queries * most_lists */
-	HyNeighbor *out;     /* queries * HYBRID_TRUTHS_KEPT */
+	HyScoreReach *reach; /* distances to the lists; queries * most_lists */
+	HyNeighbor *out;     /* results of scoring; queries * HYBRID_TRUTHS_KEPT */
 	int32_t *counts;
 } Lot;
 
@@ -59,17 +59,17 @@ typedef struct Search
 	Relation index;
 	const HybridIndex *open;
 	int queries;
-	int k; /* number wanted, plus one for the query's own row */
+	int k; /* number of rows wanted, plus one for the query's own row */
 	HybridProbe *probes;
-	/* one per query; they share everything that does not depend on the query */
+	/* one scorer per query; they share everything that does not depend on the query */
 	HybridScorer *scorers;
 	HyCodeQuery *prepared;
 	HybridFrontier frontier; /* all lists of the index */
 	Leaf *leaves;
 	int leaves_count;
-	float *centroid; /* room for one */
+	float *centroid; /* space for one centroid */
 	Lot lot;
-	Gathered *gathered; /* all blocks so far */
+	Gathered *gathered; /* locations of all blocks so far */
 	int64 gathered_count;
 	int64 gathered_allocated;
 	HyTopK *kept;

@@ -3,13 +3,13 @@
  *		Measures the recall curve again: in VACUUM, after the index has grown or shrunk, and on a
  *		user's queries.
  *
- * How far a search must go depends on the number of lists. A build measures this. An insert does
- * not, because it would take seconds. Until the next VACUUM, which autovacuum also runs after
- * inserts, searches in an index that grew from nothing rely on their own estimates, and searches in
- * other indexes use the old curve.
+ * How far a search must go depends on the number of lists. A build measures the curve. An insert does
+ * not, because measuring would take seconds. Until the next VACUUM, searches in an index that grew from
+ * nothing rely on their own estimates, and searches in other indexes use the old curve. (Autovacuum runs
+ * VACUUM after inserts, too.)
  *
- * hybrid_index_measure has the curve measured in the same way on its caller's queries. That curve
- * stays until it is due to be measured again, on rows.
+ * hybrid_index_measure has the curve measured in the same way on its caller's queries. That curve stays
+ * until the next measurement on rows is due.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@
 #include "index/page/lock.h"
 #include "index/tree/tree.h"
 
-#define TRIES 64 /* attempts per row, because many lists are short */
+#define TRIES 64 /* attempts per row of the sample; many are needed because many lists are short */
 #define SEED 1
 
 static void sample_index(HybridQueries *sample, Relation index, const HybridIndex *open,
@@ -48,7 +48,7 @@ hybrid_recalibrate_due(Relation index, const HybridIndex *open)
 	HybridTree tree;
 
 	hybrid_tree_read(index, &tree);
-	/* a single list is always searched completely */
+	/* a single list is always searched completely, so there is nothing to measure */
 	return open->coded && tree.height > 0 &&
 	       (tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2 ||
 	        (uint64) tree.leaves * 2 <= tree.curve_leaves);
@@ -65,7 +65,7 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 	HybridTree tree;
 	int size = 0;
 
-	/* The searches have no snapshot; this lock keeps the lists that they go to from being freed. */
+	/* The searches have no snapshot. This lock keeps the lists that they read from being freed. */
 	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(index, &tree);
 	if (open->coded && tree.height > 0)
@@ -79,7 +79,7 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 		hybrid_frame_open(&frame, index, open, tree.center);
 		if (values != NULL)
 			take_values(&queries, open, values, count, wanted);
-		/* rows that were kept while the index was nearly empty are too few */
+		/* if the rows were kept while the index was nearly empty, they are too few */
 		else if (kept != NULL && kept->count > 0 && 2.0 * kept->count >= Min(wanted, rows))
 			queries = *kept;
 		else
@@ -98,7 +98,7 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 	return size > 0;
 }
 
-/* sample_index: sample rows from random leaves, each leaf in proportion to its length. */
+/* sample_index: sample rows from random leaves. The probability of a leaf is proportional to its length. */
 static void
 sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, const HybridTree *tree,
              const HybridFrame *frame, int most)
@@ -118,7 +118,7 @@ sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, con
 	pfree(lists);
 }
 
-/* sample_list: take the row in a random slot of a list, if there is one. */
+/* sample_list: add the row in a random slot of a list to the sample, if the slot has one. */
 static void
 sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
             const HybridFrame *frame, HybridLink list, pg_prng_state *random)
@@ -189,8 +189,8 @@ count_rows(Relation index, const HybridIndex *open, const HybridTree *tree)
 }
 
 /*
- * take_values: take `most` of the values, evenly spaced, relative to the origin, as a scan takes
- * them.
+ * take_values: take `most` of the values, evenly spaced, as queries. Their places are relative to the
+ * origin, as in a scan.
  */
 static void
 take_values(HybridQueries *sample, const HybridIndex *open, const void *const *values, int count,
@@ -210,7 +210,7 @@ take_values(HybridQueries *sample, const HybridIndex *open, const void *const *v
 	}
 }
 
-/* measure: measure the curve on these queries. Returns the number of its points. */
+/* measure: measure the curve on these queries. Returns the number of points of the curve. */
 static int
 measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
         const HybridQueries *sample, double rows)
@@ -232,7 +232,7 @@ write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leav
 	meta->curve_size = size;
 	meta->curve_leaves = leaves;
 	meta->curve_by_queries = by_queries;
-	/* an index that shrank should not have to grow back before it is regrouped */
+	/* an index that shrank need not grow back to its old size before it is regrouped */
 	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(leaves));
 	hybrid_meta_end(&change);
 }

@@ -2,16 +2,19 @@
  * check.c
  *		hybrid_index_check(): checks an index against itself and against its table.
  *
- * It makes four checks. The tree: every list is reached once, every page is valid and belongs to
- * one list, counts are right, every code is the code of the vector beside it, and no heap position
- * occurs twice. The table, under a snapshot taken before the index was read: every visible row is
- * in the index with the same values. The entries: each points to a line pointer in use, because
- * otherwise a later row could be taken for an indexed one. The file: pages that nothing leads to
- * are reported, but are not damage.
+ * It makes four checks:
  *
- * A lock that excludes VACUUM keeps heap positions from being reused meanwhile, and the snapshot
- * keeps moved lists from being freed. A standby can have neither. There, line pointers are not
- * checked, and a contradiction is looked at a second time.
+ * * The tree. Every list is reached once, every page is valid and belongs to one list, and counts
+ *   are right. Every code is the code of the vector stored with it. No heap position occurs twice.
+ * * The table, under a snapshot taken before the index was read. Every visible row is in the index
+ *   with the same values.
+ * * The entries. Each points to a line pointer in use, because otherwise a later row could be taken
+ *   for an indexed one.
+ * * The file. Pages that no list names are reported, but are not damage.
+ *
+ * A lock that excludes VACUUM keeps heap positions from being reused during the check, and the snapshot
+ * keeps moved lists from being freed. A standby can have neither. There, line pointers are not checked,
+ * and a contradiction is checked a second time.
  */
 #include "postgres.h"
 
@@ -64,7 +67,7 @@ hybrid_index_check(PG_FUNCTION_ARGS)
 	int save_context, save_nest;
 
 	memset(&check, 0, sizeof(check));
-	/* open the table before the index, as everywhere */
+	/* open the table before the index, as PostgreSQL does everywhere */
 	if (OidIsValid(heap_oid))
 	{
 		if (!pg_class_ownercheck(heap_oid, GetUserId()))
@@ -137,7 +140,7 @@ check_duplicates(HybridCheck *check)
 	}
 }
 
-/* entry_holds: return whether an entry is unchanged since it was read. */
+/* entry_holds: test whether an entry is unchanged since it was read. */
 static bool
 entry_holds(HybridCheck *check, const HybridCheckedEntry *entry)
 {
@@ -153,13 +156,13 @@ check_rows(HybridCheck *check, Snapshot snapshot)
 	IndexInfo *info = BuildIndexInfo(check->index);
 	TableScanDesc scan = table_beginscan_strat(check->heap, snapshot, 0, NULL, true, true);
 
-	/* use the snapshot to select rows, as the second scan of CREATE INDEX CONCURRENTLY does */
+	/* select rows by the snapshot, as the second scan of CREATE INDEX CONCURRENTLY does */
 	info->ii_Concurrent = true;
 	/* this also ends the scan */
 	table_index_build_scan(check->heap, check->index, info, true, false, check_row, check, scan);
 }
 
-/* check_row: check a row that the snapshot sees and that the index's predicate accepts. */
+/* check_row: check a row that is visible to the snapshot and satisfies the index's predicate. */
 static void
 check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
 {
@@ -212,7 +215,7 @@ same_value(const HybridLayout *layout, const void *a, const void *b)
 	       memcmp(a, b, bytes) == 0;
 }
 
-/* read_entry: read the vector into check->vector. Returns false if the entry is gone. */
+/* read_entry: read the vector of an entry into check->vector. Returns false if the entry is gone. */
 static bool
 read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *stored)
 {

@@ -1,6 +1,6 @@
 /*
  * check.h
- *		Shared by the files of hybrid_index_check().
+ *		Declarations shared by the files of hybrid_index_check().
  */
 #ifndef HYBRID_INDEX_CHECK_H
 #define HYBRID_INDEX_CHECK_H
@@ -11,7 +11,7 @@
 /* HybridCheckedEntry: a live entry of a leaf, and its location. */
 typedef struct HybridCheckedEntry
 {
-	int64 position; /* hybrid_position() */
+	int64 position; /* heap position of the row, from hybrid_position() */
 	int64 list;     /* number of the leaf in HybridCheck.leaves */
 	BlockNumber block;
 	int slot;
@@ -22,15 +22,16 @@ typedef struct HybridCheck
 	Relation heap;
 	Relation index;
 	HybridIndex open;
-	HybridTree tree; /* as it was at the beginning */
+	HybridTree tree; /* the tree as it was at the beginning */
 	HybridFrame frame;
 	BufferAccessStrategy strategy;
 	HybridLevel leaves;
 	HybridCheckedEntry *entries;
 	Size count;
 	Size allocated;
-	BlockNumber blocks;  /* blocks of the file at the beginning */
-	BlockNumber *owners; /* per block: head of the list it was found in, or InvalidBlockNumber */
+	BlockNumber blocks; /* number of blocks of the file at the beginning */
+	/* for each block, head of the list in which it was found, or InvalidBlockNumber */
+	BlockNumber *owners;
 	/* working memory */
 	char *vector;   /* a vector as the index stores it */
 	char *expected; /* the same vector as formed from the table's row */
@@ -42,15 +43,15 @@ typedef struct HybridCheck
 	MemoryContext row_context;
 } HybridCheck;
 
-/* HybridCheckedList: the list that is checked. */
+/* HybridCheckedList: the list that is being checked. */
 typedef struct HybridCheckedList
 {
 	const HybridWalked *walked;
-	int64 number; /* in its level */
+	int64 number; /* number of the list in its level */
 	int level;
-	bool known;              /* its centroid is known */
-	float *centroid;         /* NULL: the center */
-	float *rotated_centroid; /* NULL: the center */
+	bool known;              /* the list's centroid is known */
+	float *centroid;         /* place of the centroid; NULL if it is the center */
+	float *rotated_centroid; /* rotated place of the centroid; NULL if it is the center */
 } HybridCheckedList;
 
 /*
@@ -59,9 +60,7 @@ typedef struct HybridCheckedList
  */
 extern void hybrid_check_tree(HybridCheck *check);
 
-/*
- * hybrid_check_holds: return whether a slot of a list still has a live entry with this TID or link.
- */
+/* hybrid_check_holds: test whether a slot of a list still has a live entry with this TID or link. */
 extern bool hybrid_check_holds(HybridCheck *check, const HybridLink *list, int level,
                                BlockNumber block, int slot, const ItemPointerData *tid);
 
@@ -77,8 +76,8 @@ extern void hybrid_check_entries(HybridCheck *check, const HybridCheckedList *li
                                  BlockNumber block, Page page);
 
 /*
- * hybrid_check_file (check_file.c): check the meta page, and raise a NOTICE if the file has pages
- * that belong to nothing.
+ * hybrid_check_file (check_file.c): check the meta page, and raise a NOTICE if the file has pages that
+ * belong to no list.
  */
 extern void hybrid_check_file(HybridCheck *check);
 

@@ -2,8 +2,8 @@
  * check_entry.c
  *		Checks the entries of a list page: vector, norm, code and factors must match.
  *
- * The page was copied, and the pages that it names are read after it. A live entry never changes,
- * so a contradiction counts if the entry still exists.
+ * The list page was copied, and the pages that it names are read later. A live entry never changes, so a
+ * contradiction is damage only if the entry still exists.
  */
 #include "postgres.h"
 
@@ -81,7 +81,7 @@ read_codes(HybridCheck *check, const HybridCheckedList *list, Page page)
 	}
 }
 
-/* fault_of_entry: return what is wrong with an entry, or NULL. */
+/* fault_of_entry: return a description of an entry's fault, or NULL if it has none. */
 static const char *
 fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int slot)
 {
@@ -95,7 +95,7 @@ fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int
 	if (!ItemPointerIsValid(&entries->tid[row]))
 		return list->level == 0 ? "has an entry with an invalid heap position"
 		                        : "has an entry without a list";
-	/* the radius may be NaN, where squares overflow */
+	/* the radius may be NaN if squares overflow */
 	if (shape->radius && hybrid_block_radii(entries)[row] < 0)
 		return "has a list with a negative radius";
 
@@ -117,8 +117,8 @@ fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int
 }
 
 /*
- * fault_of_code: return what is wrong with an entry's code, or NULL. The vector is in
- * check->widened.
+ * fault_of_code: return a description of the fault of an entry's code, or NULL if it has none. The vector
+ * is in check->widened.
  */
 static const char *
 fault_of_code(HybridCheck *check, const HybridCheckedList *list, Page page, int slot,

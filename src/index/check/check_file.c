@@ -1,9 +1,9 @@
 /*
  * check_file.c
- *		Checks the meta page, and finds pages of the file that nothing leads to.
+ *		Checks the meta page, and finds pages of the file that no list or meta page leads to.
  *
- * A crash in the middle of a split leaves new pages that nothing names. They are not damage, only
- * lost space.
+ * A crash in the middle of a split leaves new pages that no page names. They are not damage, only lost
+ * space.
  */
 #include "postgres.h"
 
@@ -70,7 +70,7 @@ hybrid_check_file(HybridCheck *check)
 	}
 	if (count > 0)
 	{
-		/* lists that were made since the tree was read */
+		/* find the pages of lists that were made since the tree was read */
 		keys = list_keys(check, &lists);
 		for (i = 0; i < count; i++)
 		{
@@ -109,7 +109,7 @@ check_meta(HybridCheck *check)
 	hybrid_page_check(check->index, BufferGetPage(buffer), HYBRID_META_BLOCK, HYBRID_PAGE_META);
 	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
-	/* read after the page, so nothing on the page can be newer */
+	/* read the next transaction ID after the page, so that nothing on the page can be newer */
 	next = ReadNextFullTransactionId();
 
 	if (meta->curve_size > HYBRID_CURVE_POINTS)
@@ -138,7 +138,7 @@ check_meta(HybridCheck *check)
 		const HybridMovedList *moved = &meta->moved[(meta->moved_first + i) % HYBRID_MOVED_LISTS];
 		HybridLink list = {moved->head, moved->generation};
 
-		/* the pages may have been reused, but not for that same list */
+		/* the pages may have been reused, but not for a list with the same name */
 		if (moved->head >= RelationGetNumberOfBlocks(check->index) ||
 		    moved->head == HYBRID_META_BLOCK || FullTransactionIdFollows(moved->since, next) ||
 		    has_head(check, &list, HYBRID_LIST_LIVE))
@@ -146,7 +146,7 @@ check_meta(HybridCheck *check)
 	}
 }
 
-/* has_head: return whether a list exists and is in this state. */
+/* has_head: test whether a list exists and is in this state. */
 static bool
 has_head(HybridCheck *check, const HybridLink *list, uint16 state)
 {
@@ -166,8 +166,8 @@ has_head(HybridCheck *check, const HybridLink *list, uint16 state)
 }
 
 /*
- * is_stray: return whether a page is neither free nor part of a moved list. Sets *empty if it was
- * never written, else *list to its list.
+ * is_stray: test whether a page is neither free nor part of a moved list. Sets *empty if the page was
+ * never written. Otherwise sets *list to the list that the page belongs to.
  */
 static bool
 is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
@@ -183,7 +183,7 @@ is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
 	{
 		const HybridPageSpecial *special;
 
-		/* any kind of page, as long as the index wrote it */
+		/* accept any kind of page that the index wrote */
 		if (PageGetPageSize(page) != BLCKSZ ||
 		    ((PageHeader) page)->pd_special != BLCKSZ - MAXALIGN(sizeof(HybridPageSpecial)) ||
 		    hybrid_special(page)->page_id != HYBRID_PAGE_ID)
@@ -199,7 +199,7 @@ is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
 	UnlockReleaseBuffer(buffer);
 	if (*empty)
 		return GetRecordedFreeSpace(check->index, block) == 0;
-	/* a page of a center that was replaced */
+	/* the page belongs to a center that was replaced */
 	if (!is_free && !BlockNumberIsValid(list->head))
 		return !hybrid_moved_known(check->index, &(HybridLink){block, HYBRID_CENTER_GENERATION});
 	return !is_free && !has_head(check, list, HYBRID_LIST_MOVED);
@@ -241,7 +241,10 @@ list_keys(HybridCheck *check, int64 *count)
 	return keys;
 }
 
-/* names_page: return whether a list names a page now, and so got it since it was read. */
+/*
+ * names_page: test whether a list names a page now. If so, the page was added to the list after the list
+ * was checked.
+ */
 static bool
 names_page(HybridCheck *check, const HybridLink *list, BlockNumber block)
 {

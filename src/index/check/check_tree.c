@@ -2,9 +2,9 @@
  * check_tree.c
  *		Checks the lists of an index: each must be reached once, and its pages must be its own.
  *
- * The tree is read once, from the root down. A list may be moved after its name was read. It then
- * keeps its entries and names the lists that have them now. The entries that it keeps are checked:
- * the snapshot does not see rows that came later.
+ * The tree is read once, from the root down. A list may be moved after its name was read. The old list
+ * then keeps its entries and names the lists that have them now. The entries that it keeps are checked.
+ * This suffices, because the snapshot does not see rows that were inserted later.
  */
 #include "postgres.h"
 
@@ -141,7 +141,7 @@ own_frame(HybridCheck *check)
 	}
 }
 
-/* check_list: check one list completely. */
+/* check_list: check one list and all of its pages. */
 static void
 check_list(HybridCheck *check, HybridCheckedList *list)
 {
@@ -182,7 +182,7 @@ check_list(HybridCheck *check, HybridCheckedList *list)
 	}
 }
 
-/* read_centroid: read the centroid from the parent list, unless that entry is gone. */
+/* read_centroid: read the list's centroid from the parent list, unless its entry there is gone. */
 static void
 read_centroid(HybridCheck *check, HybridCheckedList *list)
 {
@@ -209,7 +209,7 @@ read_centroid(HybridCheck *check, HybridCheckedList *list)
 	hy_rotation_apply(check->frame.rotation, list->centroid, list->rotated_centroid);
 }
 
-/* check_head: check the state of a list, in its first page. */
+/* check_head: check the state of a list, which its first page stores. */
 static void
 check_head(HybridCheck *check, const HybridCheckedList *list, Page page)
 {
@@ -223,8 +223,8 @@ check_head(HybridCheck *check, const HybridCheckedList *list, Page page)
 }
 
 /*
- * check_moved: check a moved list. It must have been moved after its name was read, so the name
- * must be gone.
+ * check_moved: check a moved list. It must have been moved after its name was read, so the entry that
+ * named it must be gone.
  */
 static void
 check_moved(HybridCheck *check, const HybridCheckedList *list, const HybridListPage *content)
@@ -251,14 +251,14 @@ check_moved(HybridCheck *check, const HybridCheckedList *list, const HybridListP
 	{
 		if (BlockNumberIsValid(content->forward[i].head))
 			(void) is_moved(check, &content->forward[i], list->level);
-		/* the old root has no list of its own level to name, once its only child has replaced it */
+		/* if the old root was replaced by its only child, no list of its own level has its entries */
 		else if (i == 0 && BlockNumberIsValid(walked->above.head))
 			corrupted(check, &walked->link, "has a moved list without its new location",
 			          walked->link.head);
 	}
 }
 
-/* is_moved: return whether a list was moved. Raises an error if there is no such list. */
+/* is_moved: test whether a list was moved. Raises an error if the list does not exist. */
 static bool
 is_moved(HybridCheck *check, const HybridLink *list, int level)
 {
@@ -340,7 +340,7 @@ check_codes_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber 
 }
 
 /*
- * check_vectors_page: check page number `part`, from 0, of the pages of a vector. Page 0 must have
+ * check_vectors_page: check page number `part`, from 0, of the pages that hold a vector. Page 0 must have
  * at least `needed` vectors.
  */
 static void
@@ -406,7 +406,7 @@ check_values(HybridCheck *check, const HybridCheckedList *list, BlockNumber bloc
 		                          directory[i], check->strategy);
 		hybrid_page_check(check->index, BufferGetPage(buffer), directory[i], HYBRID_PAGE_VALUES);
 		header = (PageHeader) BufferGetPage(buffer);
-		/* bytes that no entry names may follow the last one that is needed */
+		/* after the last byte that is needed, there may be bytes that no entry names */
 		if (header->pd_upper != header->pd_special ||
 		    header->pd_lower < SizeOfPageHeaderData + needed[i])
 			corrupted(check, &list->walked->link, "has a page that lacks values", directory[i]);
@@ -415,7 +415,7 @@ check_values(HybridCheck *check, const HybridCheckedList *list, BlockNumber bloc
 	pfree(needed);
 }
 
-/* check_bounds: check the number of bytes after the header and before the special space. */
+/* check_bounds: check how many bytes follow the header and how many precede the special space. */
 static void
 check_bounds(HybridCheck *check, Page page, BlockNumber block, Size lower, Size upper)
 {
@@ -431,8 +431,8 @@ check_bounds(HybridCheck *check, Page page, BlockNumber block, Size lower, Size 
 }
 
 /*
- * check_counts: check the head's totals against the chain. Repeats while other sessions change the
- * list, up to 100 times.
+ * check_counts: check the head's totals against the chain. Repeats the check while other sessions change
+ * the list, up to 100 times.
  */
 static void
 check_counts(HybridCheck *check, const HybridCheckedList *list)
@@ -482,7 +482,7 @@ own(HybridCheck *check, BlockNumber block, const HybridLink *list)
 {
 	if (block >= RelationGetNumberOfBlocks(check->index))
 		corrupted(check, list, "refers to a page beyond its end", block);
-	/* added since */
+	/* the page was added after the check began */
 	if (block >= check->blocks)
 		return;
 	/* on a standby, replay may reuse pages while they are read */

@@ -3,29 +3,29 @@
  *		hybrid_index_measure(): measures the recall of an index for the caller's own queries, and
  *		can calibrate the index by them.
  *
- * The exact answers come from hybrid_knn. Each query then goes through the planner and the
- * executor, once for each target recall, as the caller's own statement would:
+ * The exact answers come from hybrid_knn. Each query then goes through the planner and the executor, once
+ * for each target recall, as the caller's own statement would:
  *
  *		SELECT v <-> $1 FROM t ORDER BY v <-> $1 LIMIT k
  *
- * Settings rule out every plan but an index scan, and the cost estimate rules out every index but
- * this one. The work of each search is what hybrid_last_scan() would report for it.
+ * Settings rule out every plan but an index scan, and the cost estimate rules out every index but this
+ * one. For each search, the work is counted as hybrid_last_scan() would report it.
  *
- * Both searches run with the rights of the caller and on the snapshot of the calling statement. So
- * they see the same rows. Under row security, these are the rows that the caller may see.
+ * Both searches run with the rights of the caller and on the snapshot of the calling statement. They
+ * therefore see the same rows. Under row security, these are the rows that the caller may see.
  *
- * Of the exact answer, only the number of rows and the largest distance are kept. A row at most
- * that far away counts as found, even if the exact answer has another row at the same distance.
+ * Of the exact answer, only the number of rows and the largest distance are kept. A row at most that far
+ * away counts as found, even if the exact answer has another row at the same distance.
  *
  * With keep, the recall curve of the index is first measured on these queries (recalibrate.c). Each
- * different query counts once, however often it is given: copies say nothing about future queries.
- * This curve is measured on all entries of the index, as in VACUUM, whatever rows the caller may
- * see.
+ * different query counts once, however often it is given: copies say nothing about future queries. This
+ * curve is measured on all entries of the index, as in VACUUM, whatever rows the caller may see.
  *
- * With keep, the function holds the table's lock in the mode that VACUUM uses, from before the
- * index is opened until the curve is written. So VACUUM, which could measure a curve or replace the
- * tree, runs before or after, and so does another call with keep. Inserts and their splits go on.
- * The lock is then released: the remaining work changes nothing, and VACUUM need not wait for it.
+ * With keep, the function holds the table's lock in the mode that VACUUM uses, from before the index is
+ * opened until the curve is written. VACUUM, which could measure a curve or replace the tree, therefore
+ * runs before or after, and so does another call with keep. Inserts and their splits go on. The lock is
+ * released once the curve is written. The remaining work changes nothing, and VACUUM need not wait for
+ * it.
  */
 #include "postgres.h"
 
@@ -70,11 +70,11 @@
 /* Nearest: the exact answer to a query. */
 typedef struct Nearest
 {
-	int64 rows; /* k, or fewer if fewer rows have a distance */
+	int64 rows; /* number of rows: k, or fewer if fewer rows have a distance */
 	double farthest;
 } Nearest;
 
-/* Measure: an index and the queries to measure it with. */
+/* Measure: an index and the queries that it is measured with. */
 typedef struct Measure
 {
 	Relation table;
@@ -84,22 +84,23 @@ typedef struct Measure
 	const char *from;   /* the table, and the condition of a partial index, as SQL */
 	Oid array_type;     /* type of the query array, after the cast to the column's type */
 	Datum array;
-	Datum *queries; /* elements of the array */
+	Datum *queries; /* queries, which are the elements of that array */
 	int count;
 	int32 k;
 	bool keep;
-	/* detoasted queries, without duplicates and without those that have no distances */
+	/* detoasted queries without duplicates, and without queries that have no distances */
 	const void **kept;
 	int kept_count;
-	Nearest *nearest; /* one per query */
-	SPIPlanPtr plan;  /* $1: a query, $2: the largest distance of its exact answer */
+	Nearest *nearest; /* exact answer to each query */
+	/* plan of a search; $1 is a query, and $2 is the largest distance of its exact answer */
+	SPIPlanPtr plan;
 } Measure;
 
 /* Sums: totals over the searches for one target recall. */
 typedef struct Sums
 {
-	int64 judged; /* queries whose exact answer has rows */
-	int64 low;    /* of these, queries with a recall of at most LOW_RECALL */
+	int64 judged; /* number of queries whose exact answer has rows */
+	int64 low;    /* number of these queries with a recall of at most LOW_RECALL */
 	double recall;
 	double lists;
 	double rows;
@@ -187,12 +188,12 @@ check_keeper(Oid oid)
 {
 	PreventCommandDuringRecovery("hybrid_index_measure(keep => true)");
 	PreventCommandIfReadOnly("hybrid_index_measure(keep => true)");
-	/* an OID that is not an index is refused when it is opened */
+	/* an OID that is not an index is refused later, when it is opened */
 	if (OidIsValid(IndexGetRelation(oid, true)) && !pg_class_ownercheck(oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
 }
 
-/* open_relations: open the table before the index, as everywhere. */
+/* open_relations: open the table before the index, as PostgreSQL does everywhere. */
 static void
 open_relations(Measure *measure, Oid oid)
 {
@@ -345,10 +346,7 @@ choose_kept(Measure *measure)
 		             : 0));
 }
 
-/*
- * has_distances: return whether a query has distances. Under cosine, a query without a direction
- * has none.
- */
+/* has_distances: test whether a query has distances. Under cosine, a query without a direction has none. */
 static bool
 has_distances(const Measure *measure, const void *query)
 {
@@ -371,8 +369,7 @@ keep(const Measure *measure)
 	if (hybrid_recalibrate(measure->index, &measure->open, NULL, measure->kept,
 	                       measure->kept_count))
 		/*
-		 * The commit of a transaction with an ID waits until the log is on disk, and on a
-		 * synchronous standby.
+		 * With a transaction ID, the commit waits until the log is on disk, and on a synchronous standby.
 		 */
 		(void) GetTopTransactionId();
 	else
@@ -419,7 +416,7 @@ find_nearest(Measure *measure)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* measure_targets: put one row per target recall into the result, ascending. */
+/* measure_targets: add one row per target recall to the result, in ascending order. */
 static void
 measure_targets(Measure *measure, ReturnSetInfo *result)
 {
@@ -478,7 +475,7 @@ prepare(Measure *measure)
 	measure->plan = SPI_prepare_cursor(text, lengthof(types), types, CURSOR_OPT_GENERIC_PLAN);
 	if (measure->plan == NULL)
 		elog(ERROR, "could not prepare the search: %s", SPI_result_code_string(SPI_result));
-	/* this first search takes the time for planning, too */
+	/* the first search includes the time for planning, so its time is not used */
 	(void) search(measure, 0, &unused);
 }
 
@@ -524,8 +521,8 @@ measure_target(const Measure *measure, double target, ReturnSetInfo *result)
 }
 
 /*
- * search: run one query. Returns the number of rows of the exact answer that it found; *ms is its
- * time.
+ * search: run one query. Returns the number of rows of the exact answer that the search found. *ms is set
+ * to the time that the search took.
  */
 static int64
 search(const Measure *measure, int query, double *ms)

@@ -3,8 +3,8 @@
  *		hybrid_index_stats() and hybrid_index_curve(): the contents of an index, and its recall
  *		curve.
  *
- * The list pages are read, level by level. They name their pages of codes and vectors, so these
- * need not be read.
+ * The list pages are read, level by level. They name their pages of codes and vectors, so the latter need
+ * not be read.
  */
 #include "postgres.h"
 
@@ -26,10 +26,10 @@
 #include "index/tree/tree.h"
 #include "index/tree/walk.h"
 
-/* Tally: the counts. */
+/* Tally: counts of lists, pages and entries. */
 typedef struct Tally
 {
-	int64 live; /* live entries of leaves */
+	int64 live; /* number of live entries of leaves */
 	int64 dead;
 	int64 leaves;
 	int64 inner;
@@ -115,8 +115,8 @@ hybrid_index_curve(PG_FUNCTION_ARGS)
 }
 
 /*
- * open_readable: open an index for its owner or for members of pg_stat_scan_tables; others get an
- * error.
+ * open_readable: open an index for its owner or for members of pg_stat_scan_tables. Raises an error for
+ * other users.
  */
 static Relation
 open_readable(Oid oid)
@@ -164,8 +164,8 @@ tally_tree(Tally *tally, Relation index, const HybridIndex *open, const HybridTr
 }
 
 /*
- * tally_list: count the pages of a list, and the dead entries of a leaf. Returns its number of live
- * entries.
+ * tally_list: count the pages of a list, and the dead entries of a leaf. Returns the number of live
+ * entries of the list.
  */
 static int64
 tally_list(Tally *tally, Relation index, const HybridLayout *layout, const HybridLink *list,
@@ -193,7 +193,7 @@ tally_list(Tally *tally, Relation index, const HybridLayout *layout, const Hybri
 	return live;
 }
 
-/* tally_pages: count a list page and the pages that it names. Returns their number. */
+/* tally_pages: count a list page and the pages that it names. Returns the number of pages counted. */
 static int64
 tally_pages(Tally *tally, const HybridListLayout *shape, Page page)
 {
@@ -247,7 +247,7 @@ tally_moved(Tally *tally, Relation index, const HybridLayout *layout)
 	}
 }
 
-/* tally_moved_in_file: the same, by reading the heads of all moved lists in the file. */
+/* tally_moved_in_file: count the same pages by reading the heads of all moved lists in the file. */
 static void
 tally_moved_in_file(Tally *tally, Relation index, const HybridLayout *layout)
 {
@@ -276,7 +276,7 @@ tally_moved_in_file(Tally *tally, Relation index, const HybridLayout *layout)
 	FreeAccessStrategy(strategy);
 }
 
-/* moved_list_pages: return the number of pages of a moved list, or 0 if they have been reused. */
+/* moved_list_pages: return the number of pages of a moved list, or 0 if its pages have been reused. */
 static int64
 moved_list_pages(Relation index, const HybridLayout *layout, const HybridLink *list)
 {
@@ -331,7 +331,7 @@ row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, co
 	values[i++] = Int32GetDatum(tree->height + 1);
 	values[i++] = Int64GetDatum(tally->leaves);
 	values[i++] = Int64GetDatum(tally->inner);
-	/* an index of one list has no size at which the list is split */
+	/* an index that is a single list has no size at which the list is split */
 	nulls[i] = !open->coded;
 	values[i++] = Int32GetDatum(open->list_size);
 	values[i++] = Int64GetDatum(tally->least);

@@ -12,10 +12,10 @@
 
 #include "index/page/buffers.h"
 
-#define REMEMBERED 65536 /* pages remembered, a power of two */
+#define REMEMBERED 65536 /* number of pages remembered, a power of two */
 #define LINE 64          /* bytes of a cache line */
 
-/* Remembered: the buffer that a page was in; only a hint. */
+/* Remembered: the buffer that last held a page; only a hint. */
 typedef struct Remembered
 {
 	Oid file;
@@ -34,7 +34,7 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 	Remembered *at;
 	Buffer buffer;
 
-	/* ReadBuffer would extend the file: InvalidBlockNumber is P_NEW */
+	/* InvalidBlockNumber is P_NEW, for which ReadBuffer would extend the file */
 	if (!BlockNumberIsValid(block))
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" refers to a page that does not exist",
@@ -48,9 +48,7 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 	if (at->block == block && at->file == index->rd_node.relNode && BufferIsValid(at->buffer) &&
 	    ReadRecentBuffer(index->rd_node, MAIN_FORKNUM, block, at->buffer))
 	{
-		/*
-		 * ReadRecentBuffer counts the hit for EXPLAIN, but not for the relation, which it is not given
-		 */
+		/* ReadRecentBuffer counts the hit for EXPLAIN, but it is not given the relation to count it for */
 		pgstat_count_buffer_read(index);
 		pgstat_count_buffer_hit(index);
 		return at->buffer;
@@ -92,7 +90,7 @@ hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item)
 	     (ItemPointerGetOffsetNumber(tid) - 1) % MaxHeapTuplesPerPage * sizeof(ItemIdData);
 	if (item)
 	{
-		/* another page may be in the buffer by now: then the prefetch is useless, but harmless */
+		/* the buffer may hold another page by now, so that the prefetch is useless but harmless */
 		__builtin_prefetch(page + ((const volatile ItemIdData *) id)->lp_off % BLCKSZ);
 		return;
 	}
@@ -109,7 +107,7 @@ hybrid_buffer_guess(Relation index, BlockNumber block)
 	return at == NULL ? NULL : (const char *) BufferGetPage(at->buffer);
 }
 
-/* guess: return the buffer that a page was in, or NULL if it is not known. */
+/* guess: return the record of the buffer that last held a page, or NULL if there is no record. */
 static const Remembered *
 guess(Relation index, BlockNumber block)
 {

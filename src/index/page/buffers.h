@@ -2,11 +2,11 @@
  * buffers.h
  *		Find frequently read pages without the buffer table, and prefetch them.
  *
- * A search reads thousands of pages in an order that no hardware prefetcher can predict. Most of its
- * time would go into waiting for memory: the buffer table, the buffer header, the page. A backend
- * therefore remembers in which buffer it found each page. If the page is still there, which
- * ReadRecentBuffer checks, no lookup is needed. Pages that will be read soon can be prefetched while
- * something else is computed.
+ * A search reads thousands of pages in an order that no hardware prefetcher can predict. Most of its time
+ * would be spent waiting for memory: for the buffer table, the buffer header and the page. Each backend
+ * therefore remembers which buffer held each page. ReadRecentBuffer checks that the page is still there.
+ * If it is, no lookup is needed. Pages that will be read soon can be prefetched while something else is
+ * computed.
  */
 #ifndef HYBRID_INDEX_BUFFERS_H
 #define HYBRID_INDEX_BUFFERS_H
@@ -26,15 +26,16 @@ extern Buffer hybrid_buffer_read(Relation index, BlockNumber block, BufferAccess
 extern void hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes);
 
 /*
- * hybrid_buffer_guess: return the address that the page had when it was read last, for prefetching only.
- * Another page may be there by now. Returns NULL if the address is not known or there is no such block.
+ * hybrid_buffer_guess: return the address that the page had when this backend last read it. Use it only
+ * to prefetch, because another page may be there by now. Returns NULL if the address is not known or the
+ * block does not exist.
  */
 extern const char *hybrid_buffer_guess(Relation index, BlockNumber block);
 
 /*
- * hybrid_buffer_expect_row: prefetch a table row that will be read soon. Call it first without `item`,
- * to fetch the page header and the item pointer. Call it again with `item` when these have arrived, to
- * fetch the row.
+ * hybrid_buffer_expect_row: prefetch a table row that will be read soon. Call it first with item = false,
+ * to fetch the page header and the item pointer. When these have arrived, call it again with item = true,
+ * to fetch the row.
  */
 extern void hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item);
 

@@ -1,23 +1,23 @@
 /*
  * distance_bound.c
- *		Bounds of the distance to a vector of which only the rounded copy was measured.
+ *		Bounds of the distance to a vector, computed from the distance to its rounded copy.
  *
  * With x the vector as given, s as stored, e >= |x - s| and q the query:
  *
  *		L2			|q - x| >= |q - s| - e						(triangle inequality)
  *		L1			|q - x|_1 >= |q - s|_1 - sqrt(dims) e
  *		ip			<q,x> <= <q,s> + |q| e						(Cauchy-Schwarz)
- *		cosine		the angle between q and x is at least the one between q and s less b, the angle between
+ *		cosine		the angle between q and x is at least the angle between q and s minus b, the angle between
  *					x and s: cos(q,x) <= cos(q,s) cos b + sin(q,s) sin b where cos(q,s) <= cos b;
  *					sin b <= r = e/|x|, |x| >= |s| - e, as long as r < 1
  *
  * Both distances are computed in floating point. The canonical reduction errs by at most 1e-6 of the sum
  * of the magnitudes of the terms. Each bound therefore allows for at least twice that, and for an
- * absolute error in sums that underflow. Where the computed distance is not finite, or the norms are too
- * small, the bound is the smallest possible distance. The same holds for an inner product that may leave
- * the range of fp32 when it is computed from the original vector. It would be minus infinity, whereas a
- * sum of squares or magnitudes that overflows is above every bound. The executor compares true distances
- * anyway. A loose bound costs time, but a bound that is too tight makes the result of the query wrong.
+ * absolute error in sums that underflow. If the computed distance is not finite, or the norms are too
+ * small, the bound is the smallest possible distance. The same holds if an inner product computed from
+ * the original vector may leave the range of fp32. Such a product would be minus infinity, whereas a sum
+ * of squares or magnitudes that overflows is above every bound. The executor compares true distances in
+ * any case. A loose bound costs time, but a bound that is too tight makes the result of the query wrong.
  */
 #include "postgres.h"
 
@@ -28,8 +28,8 @@
 #include "index/page/distance_bound.h"
 
 #define REL 2e-6   /* twice the relative error of a canonical sum */
-#define ABS 1e-17  /* above the square root of 16,000 underflown squares */
-#define TINY 1e-12 /* cosines of shorter vectors are meaningless in fp32 sums */
+#define ABS 1e-17  /* absolute error, above the square root of 16,000 underflowed squares */
+#define TINY 1e-12 /* minimum norm; the cosine of a shorter vector is meaningless in fp32 sums */
 
 static double turned(double distance, double sine, bool towards);
 static double lost_angle(float norm, float residual);
@@ -118,7 +118,7 @@ hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual)
 		return;
 	if (metric != HY_METRIC_COSINE)
 	{
-		/* every other bound is monotonic in both, so the maxima cover all rows */
+		/* every other bound is monotonic in both arguments, so the maxima cover all rows */
 		loss->norm = Max(loss->norm, norm);
 		loss->residual = Max(loss->residual, residual);
 	}
@@ -133,7 +133,7 @@ hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual)
 double
 hybrid_lost(HyMetric metric, float norm, float residual)
 {
-	/* nothing is known of such a row */
+	/* such a row may be at any distance */
 	if (!isfinite(norm) || !isfinite(residual))
 		return INFINITY;
 	return metric == HY_METRIC_COSINE ? lost_angle(norm, residual) : residual;
@@ -148,7 +148,7 @@ static double
 turned(double distance, double sine, bool towards)
 {
 	double error = 4 * REL, cosine = 1 - distance, turn = sqrt(1 - sine * sine);
-	/* sine of the angle to the query, not too small even where rounding made the distance too small */
+	/* sine of the angle to the query; not underestimated even if rounding made the distance too small */
 	double side = sqrt(Max((distance + error) * (2 - distance + error), 0));
 
 	if (towards)
@@ -157,8 +157,8 @@ turned(double distance, double sine, bool towards)
 }
 
 /*
- * lost_angle: return an upper bound of the sine of the angle between a vector and its copy; 1: not
- * known.
+ * lost_angle: return an upper bound of the sine of the angle between a vector and its copy, or 1 if none
+ * is known.
  */
 static double
 lost_angle(float norm, float residual)

@@ -1,6 +1,6 @@
 /*
  * distance_bound.h
- *		Bounds of the distance to a vector of which only the rounded copy was measured.
+ *		Bounds of the distance to a vector, computed from the distance to its rounded copy.
  */
 #ifndef HYBRID_INDEX_DISTANCE_BOUND_H
 #define HYBRID_INDEX_DISTANCE_BOUND_H
@@ -8,7 +8,7 @@
 #include "core/batch.h"
 #include "server/store.h"
 
-/* hybrid_probe_init: prepare a query for the bounds. x stays the caller's. */
+/* hybrid_probe_init: prepare a query for the bounds. The caller keeps x valid while the probe is used. */
 extern void hybrid_probe_init(HybridProbe *probe, HyMetric metric, const float *x, int dims);
 
 /*
@@ -19,13 +19,14 @@ extern void hybrid_probe_init(HybridProbe *probe, HyMetric metric, const float *
 extern double
 hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float residual);
 
-/* hybrid_upper_bound: the same for an upper bound. */
+/* hybrid_upper_bound: return an upper bound of that distance, from the same arguments. */
 extern double
 hybrid_upper_bound(const HybridProbe *query, double distance, float norm, float residual);
 
 /*
- * hybrid_loss_cover: extend *loss so that, for any query and distance, the lower bound computed from it
- * is at most the one computed from this norm and residual.
+ * hybrid_loss_cover: extend *loss to cover one more row, given its norm and residual. For any query and
+ * distance, the lower bound computed from *loss is then at most the lower bound computed from this norm
+ * and residual.
  */
 extern void hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual);
 

@@ -16,7 +16,7 @@
 
 #include "index/page/frame.h"
 
-/* CachedRotation: a rotation depends on dims and seed only, so a backend needs few of them. */
+/* CachedRotation: a rotation of this backend. It depends only on dims and seed, so a backend needs few. */
 typedef struct CachedRotation
 {
 	uint64 seed;
@@ -127,7 +127,7 @@ hybrid_frame_encode(HybridFrame *frame, const float *place, const float *rotated
 	return hy_norm_sq(HY_F32, from, padded);
 }
 
-/* read_center: read the center, which begins at that block and continues in the following blocks. */
+/* read_center: read the center, which is stored at this block and in the blocks that follow. */
 static void
 read_center(Relation index, int dims, BlockNumber block, float *center)
 {

@@ -2,9 +2,9 @@
  * frame.h
  *		Coordinates in which codes are made: the frame of an index.
  *
- * The place of a vector is the vector (under cosine, its direction) minus the center of the index. Codes
- * are made of rotated places. Inner lists store centroids as places. The centroid of the root is the
- * center, whose place is 0.
+ * The place of a vector is the vector minus the center of the index. Under cosine, the direction of the
+ * vector is used in its stead. Codes are made of rotated places. Inner lists store centroids as places.
+ * The centroid of the root is the center, whose place is 0.
  */
 #ifndef HYBRID_INDEX_FRAME_H
 #define HYBRID_INDEX_FRAME_H
@@ -19,9 +19,9 @@ typedef struct HybridFrame
 	HyMetric metric;
 	const HybridLayout *layout;
 	const HyRotation *rotation;
-	const float *center; /* dims; NULL: the origin */
-	float *residual;     /* padded: scratch space */
-	float *zeros;        /* padded: the place of the center */
+	const float *center; /* dims numbers; NULL if the center is the origin */
+	float *residual;     /* scratch space for a residual; `padded` numbers */
+	float *zeros;        /* place of the center, all zeros; `padded` numbers */
 	uint8 *bits;         /* scratch space for the bits of one row */
 } HybridFrame;
 
@@ -31,25 +31,25 @@ typedef struct HybridFrame
 extern const HyRotation *hybrid_rotation(int dims, uint64 seed);
 
 /*
- * hybrid_frame_init: initialize a frame in the current memory context. center (dims, or NULL) and index
- * stay the caller's.
+ * hybrid_frame_init: initialize a frame in the current memory context. The caller keeps center (dims
+ * numbers, or NULL) and index valid.
  */
 extern void hybrid_frame_init(HybridFrame *frame, const HybridIndex *index, const float *center);
 
-/* hybrid_frame_open: initialize a frame with the center at this block, which is read from the index. */
+/* hybrid_frame_open: initialize a frame. The center is read from the index, from this block. */
 extern void
 hybrid_frame_open(HybridFrame *frame, Relation index, const HybridIndex *open, BlockNumber center);
 
 /*
- * hybrid_frame_place: compute place[0 .. dims - 1] of a vector with this canonical squared norm. The
- * norm is used under cosine only.
+ * hybrid_frame_place: compute place[0 .. dims - 1], the place of vector x. `norm` is the canonical
+ * squared norm of x and is used under cosine only.
  */
 extern void hybrid_frame_place(const HybridFrame *frame, const float *x, float norm, float *place);
 
 /*
  * hybrid_frame_encode: compute the code of an entry: its bits, into frame->bits, and its factors. The
- * entry and the list's centroid are given as places, plain and rotated. rotated_centroid NULL means that
- * the centroid is the center. Returns the squared length of the residual that the code is made of.
+ * entry and the list's centroid are given as places, plain and rotated. If rotated_centroid is NULL, the
+ * centroid is the center. Returns the squared length of the residual that is encoded.
  */
 extern float
 hybrid_frame_encode(HybridFrame *frame, const float *place, const float *rotated,

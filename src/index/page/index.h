@@ -17,11 +17,12 @@
 #include "index/page/type.h"
 #include "server/store.h"
 
-#define HYBRID_DISTANCE_STRATEGY 1 /* the ordering operator */
-/* the operator "within a sphere around a vector", by the same distance */
+#define HYBRID_DISTANCE_STRATEGY 1 /* strategy number of the ordering operator */
+/* strategy number of the operator "within a sphere around a vector", which uses the same distance */
 #define HYBRID_SPHERE_STRATEGY 2
 #define HYBRID_STRATEGIES 2
-#define HYBRID_METRIC_PROC 1 /* (internal) returns internal: const HybridOpclass * */
+/* support function that takes internal and returns internal, a const HybridOpclass * */
+#define HYBRID_METRIC_PROC 1
 
 /*
  * HYBRID_GATE: a lock (lock.h) that belongs to no page. Backends hold it in share mode while they add an
@@ -41,7 +42,7 @@ typedef struct HybridIndex
 	const HybridOpclass *opclass;
 	HyMetric metric; /* metric of the operator class */
 	bool lossless;   /* values are stored exactly as given */
-	bool coded;      /* the index has codes and a tree of lists; else one list, searched exactly */
+	bool coded;      /* true: codes and a tree of lists; false: one list, searched exactly */
 	int list_size;
 	uint64 seed;
 	HybridLayout layout;
@@ -57,14 +58,14 @@ typedef struct HybridTree
 	int curve_size;
 	uint32 curve_leaves;   /* number of leaves when the curve was measured */
 	bool curve_by_queries; /* the curve was measured on a user's queries, not on rows */
-	uint32 regroup_leaves; /* number of leaves from which on VACUUM makes another tree */
-	bool logging;          /* VACUUM is making another tree: see copy_log.h */
+	uint32 regroup_leaves; /* number of leaves at or above which VACUUM builds another tree */
+	bool logging;          /* VACUUM is building another tree: see copy_log.h */
 	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
 } HybridTree;
 
 /*
- * hybrid_regroup_next: return the number of leaves at which the next tree will be made, after one with
- * `leaves` leaves.
+ * hybrid_regroup_next: return the number of leaves at which VACUUM builds the next tree, after it built
+ * one with `leaves` leaves.
  */
 static inline uint32
 hybrid_regroup_next(uint32 leaves)
@@ -72,7 +73,8 @@ hybrid_regroup_next(uint32 leaves)
 	return (uint32) Min((uint64) leaves * 2, PG_UINT32_MAX);
 }
 
-#define HYBRID_STORAGE_UNSET (-1) /* float16 for a dense type, else the only storage of the type */
+/* option not set: float16 for a dense type, else the only storage of the type */
+#define HYBRID_STORAGE_UNSET (-1)
 
 /* HybridOptions: the options of WITH (...). */
 typedef struct HybridOptions
@@ -87,15 +89,15 @@ typedef struct HybridEntry
 {
 	ItemPointerData tid;
 	HybridStored stored;
-	void *vector; /* layout.stride bytes at most */
+	void *vector; /* the stored value; at most layout.stride bytes */
 } HybridEntry;
 
 /* meta.c */
 
 /*
  * hybrid_index_open: read and check the meta page, once for each relcache entry. Raises an error on
- * damage. Returns a copy, because the relcache's own data goes away with any invalidation, and
- * detoasting may receive one.
+ * damage. Returns a copy, because any invalidation frees the relcache's own data. Detoasting may process
+ * such an invalidation.
  */
 extern HybridIndex hybrid_index_open(Relation index);
 
@@ -125,8 +127,8 @@ typedef struct HybridMetaChange
 } HybridMetaChange;
 
 /*
- * hybrid_meta_begin, hybrid_meta_end: begin and end such a change. The meta page's buffer is exclusively
- * locked in between. The caller locks no other page after it.
+ * hybrid_meta_begin, hybrid_meta_end: begin and end such a change. Between the two calls, the meta page's
+ * buffer is exclusively locked. After hybrid_meta_begin the caller locks no other page.
  */
 extern HybridMeta *hybrid_meta_begin(Relation index, HybridMetaChange *change);
 extern void hybrid_meta_end(HybridMetaChange *change);
@@ -150,8 +152,8 @@ extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 
 /*
  * hybrid_entry_form: make the entry of a value of the indexed type. The caller allocates entry->vector
- * with layout.stride bytes. Returns false if the value is not indexed, because the metric is cosine and
- * the value has no direction. Raises an error if its dimensions differ from the index's.
+ * with layout.stride bytes. Returns false if the metric is cosine and the value has no direction; such a
+ * value is not indexed. Raises an error if the value's dimensions differ from the index's.
  */
 extern bool hybrid_entry_form(const HybridIndex *index, Datum datum, const ItemPointerData *tid,
                               HybridEntry *entry);

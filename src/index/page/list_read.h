@@ -8,23 +8,23 @@
 #include "index/page/index.h"
 
 /*
- * hybrid_list_read: read LIST page `block` of a list and check it. Returns it share-locked; the caller
- * unlocks it. If the page does not belong to this list, raises index_corrupted. On a standby it raises a
- * serialization failure instead, because there the list may be replaced while a scan reads it.
+ * hybrid_list_read: read LIST page `block` of a list and check it. Returns the page share-locked; the
+ * caller unlocks it. Raises index_corrupted if the page does not belong to this list. On a standby it
+ * raises a serialization failure instead, because replay may replace the list while a scan reads it.
  */
 extern Buffer hybrid_list_read(Relation index, const HybridLayout *layout, const HybridLink *list,
                                int level, BlockNumber block, BufferAccessStrategy strategy);
 
 /*
- * hybrid_part_read: read a page of this kind that belongs to a list. Checks, locks and raises like
- * hybrid_list_read.
+ * hybrid_part_read: read a page of the given kind that belongs to a list. Checks, locks and raises errors
+ * like hybrid_list_read.
  */
 extern Buffer hybrid_part_read(Relation index, const HybridLink *list, HybridPageKind kind,
                                BlockNumber block, BufferAccessStrategy strategy);
 
 /*
  * hybrid_vector_read: copy the stored vector of a slot to `vector` (layout.stride bytes at most). The
- * caller has list_page locked.
+ * caller holds a lock on list_page.
  */
 extern void
 hybrid_vector_read(Relation index, const HybridLayout *layout, Page list_page, int level, int slot,

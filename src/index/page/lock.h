@@ -2,11 +2,11 @@
  * lock.h
  *		Heavyweight locks: of lists, of the meta page, and the gate. src/index/README.md has their order.
  *
- * Each lock is a tuple lock of the index, which nothing else takes. Page locks would not do. PostgreSQL
- * assumes that the holder of a page lock waits for nothing but the extension of the file. Its deadlock
- * detector therefore ignores page locks, and builds with assertions abort at a second one. Unlike page
- * locks, tuple locks do not conflict between processes of one parallel operation. That does no harm
- * here, because only one of these processes takes any.
+ * Each lock is a tuple lock of the index, a kind of lock that nothing else takes on an index. Page locks
+ * are not suitable. PostgreSQL assumes that the holder of a page lock waits for nothing but the extension
+ * of the file. Its deadlock detector therefore ignores page locks, and builds with assertions abort when
+ * a process takes a second one. Unlike page locks, tuple locks do not conflict between processes of one
+ * parallel operation. That does no harm here, because only one process of such an operation takes any.
  */
 #ifndef HYBRID_INDEX_LOCK_H
 #define HYBRID_INDEX_LOCK_H
@@ -47,7 +47,7 @@ hybrid_lock_now(Relation index, BlockNumber block, LOCKMODE mode)
 	return ConditionalLockTuple(index, &name, mode);
 }
 
-/* hybrid_lock_awaited: test whether anybody waits for a lock that this process holds in this mode. */
+/* hybrid_lock_awaited: test whether any process waits for a lock that this process holds in this mode. */
 static inline bool
 hybrid_lock_awaited(Relation index, BlockNumber block, LOCKMODE mode)
 {

@@ -2,8 +2,8 @@
  * meta.c
  *		An open index: its operator class and the meta page.
  *
- * Properties that the build fixes are kept in the relcache entry, which every build invalidates. The
- * tree changes, so each caller reads it anew.
+ * Properties that the build fixes are kept in the relcache entry, which every build invalidates. The tree
+ * changes, so each caller reads the tree from the meta page again.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 
 #include "index/page/index.h"
 
-/* the same for all indexes, so that codes depend on the vectors only */
+/* seed of the rotation; the same for all indexes, so that codes depend only on the vectors */
 #define ROTATION_SEED UINT64CONST(0x68796272696431)
 
 static ambuild_function our_build = NULL;
@@ -209,7 +209,10 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 		                errmsg("\"%s\" is an index of a partitioned table",
 		                       RelationGetRelationName(relation)),
 		                errhint("Use the indexes of the partitions.")));
-	/* the relcache entry has the handler's routine, so the name of the access method does not matter */
+	/*
+	 * the relcache entry points to the handler's routine, so the name of the access method does not
+	 * matter
+	 */
 	if (relation->rd_rel->relkind != RELKIND_INDEX || !hybrid_is_our_index(relation))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 		                errmsg("\"%s\" is not an index of access method hybrid",
@@ -217,7 +220,10 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 	if (RELATION_IS_OTHER_TEMP(relation))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("cannot access temporary indexes of other sessions")));
-	/* the content that CREATE INDEX CONCURRENTLY has begun, or has left behind, is undefined */
+	/*
+	 * CREATE INDEX CONCURRENTLY may still be building this index, or may have failed; the content is
+	 * undefined
+	 */
 	if (!relation->rd_index->indisvalid)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 		                errmsg("index \"%s\" is not valid", RelationGetRelationName(relation))));

@@ -14,11 +14,11 @@
 #include "index/page/packed.h"
 
 /*
- * A row that is more than twice as far from the centroid as the median row does not count for the
- * radius. A query is rarely near such outliers, and with them the radius would not fit the other rows.
- * (bench/recall.sh, `heavy_tails` with LIMIT 100, one seed of four: with them a recall of .90 at a
- * target of .95.) For inner products all rows count, because the outliers are the rows that a query
- * finds.
+ * Factor of the median squared distance. A row that is more than twice as far from the centroid as the
+ * median row is not included in the radius. A query is rarely near such outliers, and a radius that
+ * included them would not fit the other rows. (bench/recall.sh, `heavy_tails` with LIMIT 100, one seed of
+ * four: with the outliers included, a recall of .90 at a target of .95.) For inner products all rows are
+ * included, because the outliers are the rows that a query finds.
  */
 #define OUTSIDE 4 /* 2 squared, since squared distances are compared */
 
@@ -30,17 +30,22 @@ typedef struct Composition
 	const HybridListLayout *shape;
 	int level;
 	HybridLink list;
-	HybridLink at; /* the list page being made */
+	HybridLink at; /* link of the list page being made */
 	const float *centroid;
-	float *rotated_centroid; /* NULL: the centroid is the center */
+	/* rotated place of the centroid; NULL if the centroid is the center */
+	float *rotated_centroid;
 	float *rotated;
-	/* sum of the squared distances from the centroid and of the squared radii of the lists below */
+	/*
+	 * sum of the squared distances of the entries from the centroid, plus the squared radii of the lists
+	 * below
+	 */
 	double spread;
-	float *squared; /* squared distances of a leaf's rows from the centroid, or NULL */
+	/* squared distances of a leaf's rows from the centroid; NULL if they are not needed */
+	float *squared;
 	int64 rows;
-	uint8 *codes; /* codes of the only block, if they have pages of their own */
+	uint8 *codes; /* codes of the page's only block, if codes have pages of their own */
 	PGAlignedBlock *images;
-	BlockNumber *blocks; /* blocks of the images */
+	BlockNumber *blocks; /* block number of each image */
 	PGAlignedBlock head; /* first page of the list; its tail is filled in at the end */
 } Composition;
 
@@ -155,7 +160,8 @@ kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i)
 
 /*
  * compose_group: make and write the list page at block `at` with `rows` rows, and the pages that it
- * names. `left` more rows will follow. Returns the block of the next list page.
+ * names. `left` is the number of rows that remain for later list pages. Returns the block of the next
+ * list page.
  */
 static BlockNumber
 compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
@@ -267,9 +273,7 @@ put_entry(Composition *composition, int slot, const HybridNewEntry *entry)
 		hybrid_tail_put(layout, (Page) vectors[p].data, p, entry->vector);
 }
 
-/*
- * radius_of: return the root mean square distance of the entries from the centroid, outliers excluded.
- */
+/* radius_of: return the root mean square distance of the entries from the centroid, without outliers. */
 static double
 radius_of(const Composition *composition, int64 count)
 {

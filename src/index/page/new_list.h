@@ -14,8 +14,8 @@
 typedef struct HybridSink
 {
 	/*
-	 * reserves a page of this kind, which the caller is going to write; returns its block, and the
-	 * generation that the page would have as a head
+	 * reserves a page of this kind, which the caller will write; returns the block of the page, and the
+	 * generation that it would have as a head
 	 */
 	HybridLink (*reserve)(struct HybridSink *sink, HybridPageKind kind);
 
@@ -28,9 +28,9 @@ typedef struct HybridNewEntry
 {
 	ItemPointerData tid; /* TID of a row, or a link: hybrid_link_tid */
 	const HybridStored *stored;
-	const void *vector; /* layout.stride bytes at most */
-	const float *place; /* dims; not used in an index without codes */
-	float radius;       /* radius of an inner list's entry; 0 in a leaf */
+	const void *vector; /* the stored value; at most layout.stride bytes */
+	const float *place; /* place of the entry, dims numbers; not used in an index without codes */
+	float radius;       /* radius of the list below, in an inner list; 0 in a leaf */
 } HybridNewEntry;
 
 /*
@@ -41,16 +41,16 @@ typedef void (*HybridEntrySource)(void *arg, HybridNewEntry *entry);
 
 /*
  * hybrid_new_list: make a list of `count` entries at this level. centroid is the place of its centroid;
- * NULL means the center. Sets *radius to the root mean square distance from the centroid of the rows
- * below, encoded by hybrid_radius. Returns the link of the list.
+ * NULL means the center. *radius is set to the root mean square distance of the rows below from the
+ * centroid, encoded by hybrid_radius. Returns the link of the list.
  */
 extern HybridLink
 hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid, int64 count,
                 HybridEntrySource next, void *arg, float *radius);
 
 /*
- * hybrid_new_list_reserve: reserve the pages that such a list needs, in the same order, without writing
- * any.
+ * hybrid_new_list_reserve: reserve the pages that such a list needs, in the same order as
+ * hybrid_new_list, without writing any page.
  */
 extern void
 hybrid_new_list_reserve(const HybridLayout *layout, HybridSink *sink, int level, int64 count);

@@ -2,10 +2,10 @@
  * packed.c
  *		Values of varying length.
  *
- * The VALUES pages that a list page names form one stream of bytes. Values lie in it one after another,
- * across page boundaries. The end of the stream follows from the pieces of the list page. Bytes that
- * were written for an entry that never became live lie behind the end and are overwritten. A dead entry
- * leaves a gap as long as its room, which the next value that fits takes.
+ * The VALUES pages that a list page names form one stream of bytes. The values are stored in the stream
+ * one after another, across page boundaries. The pieces of the list page determine where the stream ends.
+ * If bytes were written for an entry that never became live, they are past this end and are overwritten.
+ * A dead entry leaves a gap of the size that its piece reserved. The next value that fits takes this gap.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@ typedef struct Composition
 	const HybridLayout *layout;
 	HybridSink *sink;
 	HybridLink list;
-	HybridLink at; /* the list page being made */
+	HybridLink at; /* link of the list page being made */
 	PGAlignedBlock page;
 	PGAlignedBlock head;
 	PGAlignedBlock *values;
@@ -53,7 +53,7 @@ hybrid_packed_place(const HybridListLayout *shape, Page page, Size length, Hybri
 		if ((live & (1U << slot % HY_CODE_ROWS)) != 0)
 			continue;
 		dead = slot;
-		/* the smallest room that is large enough */
+		/* choose the smallest gap that is large enough */
 		if (there->room >= length &&
 		    (fits < 0 || there->room < hybrid_piece(shape, page, fits)->room))
 			fits = slot;
@@ -250,7 +250,7 @@ put_entry(Composition *composition, const HybridNewEntry *entry)
 	return true;
 }
 
-/* write_group: write the list page and its VALUES pages. `more` says that another list page follows. */
+/* write_group: write the list page and its VALUES pages. `more` is true if another list page follows. */
 static void
 write_group(Composition *composition, bool more)
 {

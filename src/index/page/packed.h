@@ -1,6 +1,6 @@
 /*
  * packed.h
- *		Values of varying length: their places in the stream of a list page, and how they are read.
+ *		Values of varying length: where they are in the stream of a list page, and how to read them.
  */
 #ifndef HYBRID_INDEX_PACKED_H
 #define HYBRID_INDEX_PACKED_H
@@ -9,8 +9,8 @@
 
 /*
  * hybrid_packed_place: find a slot and a piece for a value of this many bytes on a list page. The piece
- * is in the room of a dead slot, if one is large enough, or at the end of the stream. Returns the slot,
- * or -1 if the page is full.
+ * takes the space of a dead slot, if that is large enough, or else begins at the end of the stream.
+ * Returns the slot, or -1 if the page is full.
  */
 extern int
 hybrid_packed_place(const HybridListLayout *shape, Page page, Size length, HybridPiece *piece);
@@ -20,21 +20,21 @@ extern void hybrid_packed_read(Relation index, const HybridLayout *layout, Page 
                                HybridStored *stored, void *value, BufferAccessStrategy strategy);
 
 /*
- * hybrid_packed_put: write the part of the value at `piece` that belongs on page number `number` of the
- * stream.
+ * hybrid_packed_put: write to one page of the stream, page number `number`, the part of the value at
+ * `piece` that belongs there.
  */
 extern void hybrid_packed_put(Page page, int number, const HybridPiece *piece, const void *value);
 
-/* hybrid_packed_pages: find the first and the last page of the stream that a piece lies on. */
+/* hybrid_packed_pages: find the first and the last page of the stream that a piece extends over. */
 extern void hybrid_packed_pages(const HybridPiece *piece, int *first, int *last);
 
 /*
- * hybrid_packed_fault: check the pieces of a list page. Returns the fault, or NULL. Sets needed[i] to
- * the number of bytes that page number i of the stream must have.
+ * hybrid_packed_fault: check the pieces of a list page. Returns a description of the fault, or NULL. Sets
+ * needed[i] to the number of bytes that page number i of the stream must hold.
  */
 extern const char *hybrid_packed_fault(const HybridLayout *layout, Page page, Size *needed);
 
-/* hybrid_packed_compose: make a list like hybrid_new_list; always a leaf. */
+/* hybrid_packed_compose: make a list like hybrid_new_list. The list is always a leaf. */
 extern HybridLink hybrid_packed_compose(const HybridLayout *layout, HybridSink *sink, int64 count,
                                         HybridEntrySource next, void *arg);
 

@@ -14,7 +14,7 @@
 #include "index/page/page.h"
 
 #define USABLE HYBRID_STREAM_PAGE
-#define PACKED_BLOCKS 7 /* blocks of a list page: 224 entries, whose values share 2.7 MB */
+#define PACKED_BLOCKS 7 /* blocks of a list page: 224 entries, whose values together have 2.7 MB */
 
 static void packed_layout_init(HybridListLayout *list);
 static void list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius);
@@ -150,7 +150,7 @@ hybrid_list_page_check(Relation index, const HybridLayout *layout, Page page, Bl
 
 	hybrid_page_check(index, page, block, HYBRID_PAGE_LIST);
 	content = hybrid_list_page(page);
-	/* only the head has the level, and the level decides where the entries are */
+	/* only the head stores the level, and the level determines where the entries are */
 	if (hybrid_special(page)->list == block && content->level != level)
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" has a list of an unexpected level at block %u",
@@ -303,7 +303,10 @@ hybrid_codes_put(const HybridLayout *layout, Page page, int i, const uint8 *code
 void
 hybrid_codes_range(const HybridLayout *layout, int i, Size *begin, Size *length)
 {
-	/* whole steps of the kernels, so that the tables of each page can be summed separately */
+	/*
+	 * a page takes whole steps of the kernels, so that the lookup tables of each page can be summed
+	 * separately
+	 */
 	Size step = hy_code_block_size(HY_ROTATION_STEP);
 	Size most = USABLE / step * step;
 
@@ -313,7 +316,7 @@ hybrid_codes_range(const HybridLayout *layout, int i, Size *begin, Size *length)
 
 /*
  * packed_layout_init: compute the layout for values of varying length. The directory gets all space that
- * the blocks leave.
+ * the blocks do not use.
  */
 static void
 packed_layout_init(HybridListLayout *list)
@@ -330,8 +333,8 @@ packed_layout_init(HybridListLayout *list)
 }
 
 /*
- * list_layout_init: fit as many blocks as possible on a page. If not even one fits, codes get pages of
- * their own.
+ * list_layout_init: fit as many blocks as possible on a page. If not even one fits, the codes get pages
+ * of their own.
  */
 static void
 list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius)

@@ -4,9 +4,9 @@
  *
  * An index is a tree of lists. A leaf list holds rows. An inner list holds the lists below it, each with
  * its centroid. Both kinds have the same format. A list is a chain of list pages. Each list page has the
- * quantized codes of its entries in blocks of 32, and the block numbers of two other kinds of page:
- * those with the codes that do not fit on the list page, and those with the vectors of its entries. The
- * kinds of page are:
+ * quantized codes of its entries in blocks of 32, and the block numbers of two other kinds of page: those
+ * with the codes that do not fit on the list page, and those with the vectors of its entries. The kinds
+ * of page are:
  *
  *		META			block 0
  *		CENTER			the center of the index; codes are made of vectors relative to it
@@ -23,7 +23,7 @@
  *		TAKEN			reserved for a new list and not written yet
  *
  * The vector of entry e of a list page is in slot e % per_page of vector page e / per_page. In an index
- * with values of varying length, it is where the entry's piece says. The hole between pd_lower and
+ * with values of varying length, the entry's piece says where its value is. The hole between pd_lower and
  * pd_upper is always zero, because generic WAL does not log it. src/index/README.md describes the locks
  * and explains why readers miss nothing.
  */
@@ -48,7 +48,7 @@
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
 #define HYBRID_INDEX_FORMAT 7
-/* last two bytes of a page: identify the access method to dump tools */
+/* last two bytes of a page; dump tools identify the access method by them */
 #define HYBRID_PAGE_ID 0xFFA7
 
 typedef enum HybridPageKind
@@ -65,7 +65,7 @@ typedef enum HybridPageKind
 } HybridPageKind;
 
 /*
- * HybridLink: the name of a list. A block that becomes the head of a list for the n-th time gets
+ * HybridLink: the identity of a list. A block that becomes the head of a list for the n-th time gets
  * generation n, so that a reader detects a link to a list that no longer exists.
  */
 typedef struct HybridLink
@@ -80,7 +80,7 @@ typedef struct HybridPageSpecial
 	BlockNumber list;  /* head of the list that the page belongs to; on a head, the page itself */
 	uint16 generation; /* generation of that list */
 	uint16 count;      /* number of vectors, on a VECTORS page */
-	uint16 heads;      /* generation of the page when it last was a head; 0: never */
+	uint16 heads;      /* generation of the page when it was last a head; 0 if it never was */
 	uint16 unused;
 	uint16 kind; /* a HybridPageKind */
 	uint16 page_id;
@@ -88,31 +88,37 @@ typedef struct HybridPageSpecial
 
 StaticAssertDecl(sizeof(HybridPageSpecial) == 16, "the special space is 16 bytes on disk");
 
-/* Classes of queries: six from the most difficult to the easiest, and those nearer to centroids than rows are. */
+/*
+ * Number of classes of queries. Classes 0 to 5 range from the most difficult to the easiest queries.
+ * Class HYBRID_INSIDE has the queries that are nearer to centroids than rows are.
+ */
 #define HYBRID_DIFFICULTIES 7
 #define HYBRID_INSIDE 6
 
 /*
- * HybridCurvePoint: for one recall, the number of rows that searches may miss, by the difficulty of
- * their queries, and the number of rows that such searches score.
+ * HybridCurvePoint: a point of the calibration curve. For one recall, it has the number of rows that a
+ * search may miss, by the difficulty of its query, and the number of rows that such searches score.
  */
 typedef struct HybridCurvePoint
 {
 	float rows;   /* rows scored, on average */
 	float recall; /* 0 .. 1 */
-	/* as in HybridLookupLimits; negative: not known for this difficulty */
+	/*
+	 * rows that a search may expect to miss, as in HybridLookupLimits; negative if unknown for this
+	 * difficulty
+	 */
 	float missing[HYBRID_DIFFICULTIES];
 } HybridCurvePoint;
 
 #define HYBRID_CURVE_POINTS 9
 
 /*
- * HybridMovedList: a list that was copied elsewhere. Only readers that followed an old link still read
- * it.
+ * HybridMovedList: a list that was copied to other pages. Only readers that followed an old link still
+ * read the original.
  */
 typedef struct HybridMovedList
 {
-	FullTransactionId since; /* pages are reusable when no snapshot is older */
+	FullTransactionId since; /* the pages can be reused once no snapshot is older than this */
 	BlockNumber head;
 	uint16 generation;
 	uint16 unused;
@@ -132,22 +138,25 @@ typedef struct HybridMeta
 	uint64 seed;    /* seed of the rotation */
 	uint32 list_size;
 	/* changed later */
-	BlockNumber center; /* first page of the center; InvalidBlockNumber: it is the origin */
+	/* first page of the center; InvalidBlockNumber if the center is the origin */
+	BlockNumber center;
 	BlockNumber root;
 	uint16 root_generation;
 	uint16 height;     /* level of the root; 0: the root is a leaf */
 	uint32 leaves;     /* number of lists of level 0 */
-	uint32 curve_size; /* number of points of the curve; 0: not measured */
+	uint32 curve_size; /* number of points of the curve; 0 if not measured */
 	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
 	uint32 moved_first; /* oldest entry of the ring */
 	uint32 moved_count;
 	HybridMovedList moved[HYBRID_MOVED_LISTS];
 	uint32 curve_leaves; /* number of leaves when the curve was measured */
-	/* number of leaves from which on VACUUM makes another tree; 0: always */
+	/* number of leaves at or above which VACUUM builds another tree; 0: VACUUM always builds one */
 	uint32 regroup_leaves;
-	uint32 logging;          /* VACUUM is making another tree: inserts log the leaf they change */
-	uint32 curve_by_queries; /* 1: measured on a user's queries; 0: on rows, or not at all */
-	uint8 notes[HYBRID_COPY_LOG_BYTES]; /* the log of copy_log.h */
+	/* VACUUM is building another tree: inserts log the leaf that they change */
+	uint32 logging;
+	/* 1: curve measured on a user's queries; 0: on rows, or not measured */
+	uint32 curve_by_queries;
+	uint8 notes[HYBRID_COPY_LOG_BYTES]; /* log of changed leaves: see copy_log.h */
 } HybridMeta;
 
 StaticAssertDecl(sizeof(HybridMeta) == 400 + HYBRID_MOVED_LISTS * 16 + HYBRID_COPY_LOG_BYTES,
@@ -161,32 +170,35 @@ StaticAssertDecl(sizeof(HybridMeta) <= BLCKSZ - SizeOfPageHeaderData - sizeof(Hy
 /* HybridListPage: the beginning of a LIST page. */
 typedef struct HybridListPage
 {
-	BlockNumber next; /* next page of the chain, or InvalidBlockNumber */
-	uint16 used;      /* slots that were ever filled */
-	uint16 live;      /* live entries among them */
+	BlockNumber next; /* next page of the chain, or InvalidBlockNumber if there is none */
+	uint16 used;      /* number of slots that were ever filled */
+	uint16 live;      /* number of live entries in these slots */
 	/* the fields below describe the whole list; they are valid on its head only */
 	BlockNumber tail;      /* last page of the chain */
 	uint32 pages;          /* number of LIST pages */
 	uint32 total;          /* number of live entries */
-	uint16 level;          /* 0: leaf */
-	uint16 state;          /* HYBRID_LIST_... */
-	uint64 changes;        /* incremented by every change of the list */
-	HybridLink forward[2]; /* of a moved list: the lists that have its entries now */
+	uint16 level;          /* level of the list; 0: leaf */
+	uint16 state;          /* state of the list: a HYBRID_LIST_... constant */
+	uint64 changes;        /* counter that every change of the list increments */
+	HybridLink forward[2]; /* in a moved list, links to the lists that have its entries now */
 	FullTransactionId moved;
 } HybridListPage;
 
 StaticAssertDecl(sizeof(HybridListPage) == 56, "the header of a list page is 56 bytes on disk");
 
 /*
- * HybridBlock: the head of a block of 32 entries. In inner lists, the radii follow. Then come the codes,
- * unless they have pages of their own. In a packed layout, the pieces come there instead.
+ * HybridBlock: the head of a block of 32 entries. In inner lists, the radii follow. The codes come next,
+ * unless they have pages of their own. In a packed layout, pieces take the place of the codes.
  */
 typedef struct HybridBlock
 {
-	uint32 live; /* bit i: entry i is live */
+	uint32 live; /* bit i is set if entry i is live */
 	uint32 unused;
 	HyCodeFactors factors;
-	/* in a leaf, heap row (root of its HOT chain); in an inner list, HybridLink of a list below */
+	/*
+	 * in a leaf, TID of the heap row (the root of its HOT chain); in an inner list, HybridLink of the
+	 * list below
+	 */
 	ItemPointerData tid[HY_CODE_ROWS];
 } HybridBlock;
 
@@ -197,14 +209,14 @@ StaticAssertDecl(sizeof(HybridBlock) == 584, "the head of a block is 584 bytes o
 /*
  * HybridPiece: position of an entry's value in the stream of its list page. Byte b of the stream is byte
  * b % HYBRID_STREAM_PAGE of VALUES page number b / HYBRID_STREAM_PAGE. The pieces of a list page never
- * overlap, including those of dead entries. A new entry in a dead slot takes the room of the dead piece
+ * overlap, including those of dead entries. A new entry in a dead slot takes the space of the dead piece
  * if its value fits.
  */
 typedef struct HybridPiece
 {
 	uint32 start;
 	uint32 length; /* bytes of the value */
-	uint32 room;   /* bytes reserved from start on, at least length */
+	uint32 room;   /* bytes reserved from `start`, at least length */
 } HybridPiece;
 
 StaticAssertDecl(sizeof(HybridPiece) == 12, "a piece is 12 bytes on disk");
@@ -212,29 +224,29 @@ StaticAssertDecl(sizeof(HybridPiece) == 12, "a piece is 12 bytes on disk");
 #define HYBRID_PIECES_BYTES (HY_CODE_ROWS * sizeof(HybridPiece))
 #define HYBRID_STREAM_PAGE (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(HybridPageSpecial)))
 
-/* HybridListLayout: how the entries of a leaf, or of an inner list, lie on pages. */
+/* HybridListLayout: how the entries of a leaf, or of an inner list, are stored on pages. */
 typedef struct HybridListLayout
 {
 	bool radius;       /* blocks have the radii of the lists below */
 	int blocks;        /* blocks of a list page */
 	int rows;          /* entries of a list page: blocks * 32 */
-	int code_pages;    /* CODES pages of a list page; 0: the codes are in the blocks */
+	int code_pages;    /* CODES pages of a list page; 0 if the codes are in the blocks */
 	int vector_pages;  /* VECTORS and VECTOR_TAIL pages, or VALUES pages, of a list page */
 	Size codes_offset; /* offset of a block's codes, or of its pieces, in the block */
 	Size block_bytes;
 	Size first_block; /* offset of the first block from the start of the page */
 } HybridListLayout;
 
-/* HybridLayout: how values of one type, dimension and storage lie on pages. */
+/* HybridLayout: how values of one type, dimension and storage are stored on pages. */
 typedef struct HybridLayout
 {
 	int dims;
-	int floats; /* elements of a vector: dims; 0: the type is not dense */
-	int padded; /* dimensions of a code; 0: this index has no codes */
+	int floats; /* elements of a vector: dims; 0 if the type is not dense */
+	int padded; /* dimensions of a code; 0 if the index has no codes */
 	HybridStorage storage;
-	bool packed; /* values vary in length and lie on VALUES pages */
+	bool packed; /* values vary in length and are stored on VALUES pages */
 	Size stride; /* maximum bytes of a stored value */
-	/* for values of fixed length */
+	/* fields for values of fixed length */
 	int per_page;    /* vectors of a VECTORS page */
 	int span;        /* pages of a vector */
 	Size in_first;   /* bytes of a vector on its first page */
@@ -265,12 +277,12 @@ hybrid_list_layout(const HybridLayout *layout, int level)
 	return level == 0 ? &layout->leaf : &layout->inner;
 }
 
-/* hybrid_page_init: make an empty page of this kind that belongs to the given list, or to none. */
+/* hybrid_page_init: make an empty page of this kind. It belongs to the given list, or to no list. */
 extern void hybrid_page_init(Page page, HybridPageKind kind, BlockNumber list, uint16 generation);
 
 /*
- * hybrid_page_empty: turn a used or new page into an empty one of this kind. The page keeps the count of
- * its generations.
+ * hybrid_page_empty: turn a used or new page into an empty page of this kind. The page keeps its
+ * generation counter.
  */
 extern void hybrid_page_empty(Page page, HybridPageKind kind, const HybridLink *list);
 
@@ -286,19 +298,19 @@ extern void hybrid_list_page_begin(const HybridLayout *layout, Page page, int le
 
 /*
  * hybrid_page_check: raise ERRCODE_INDEX_CORRUPTED unless the page is of this kind and its bounds are
- * possible.
+ * valid.
  */
 extern void hybrid_page_check(Relation index, Page page, BlockNumber block, HybridPageKind kind);
 
 /*
  * hybrid_page_shape: return the layout of a LIST page, derived from its pd_lower, because only the head
- * of a list has its level.
+ * of a list stores the level.
  */
 extern const HybridListLayout *hybrid_page_shape(const HybridLayout *layout, Page page);
 
 /*
- * hybrid_list_page_check: do the check of hybrid_page_check for a LIST page of a list of this level, and
- * check its level and counts.
+ * hybrid_list_page_check: check a LIST page of a list of this level like hybrid_page_check, and check its
+ * level and counts, too.
  */
 extern void hybrid_list_page_check(Relation index, const HybridLayout *layout, Page page,
                                    BlockNumber block, int level);
@@ -311,30 +323,32 @@ extern bool hybrid_page_belongs(Page page, HybridPageKind kind, const HybridLink
 
 /*
  * hybrid_list_put: write entry number `slot` of a list page, live or dead: its factors, its TID, and its
- * code unless codes have pages of their own. slot is at most `used`; the page grows when it is equal.
+ * code unless codes have pages of their own. slot is at most `used`. If it equals `used`, the page grows
+ * by a slot.
  */
 extern void
 hybrid_list_put(const HybridLayout *layout, Page page, int level, int slot, const uint8 *bits,
                 const HyCode *code, const ItemPointerData *tid, float radius, bool live);
 
 /*
- * hybrid_vector_put: write slot i <= count of a VECTORS page. Of a longer vector, write the first part.
+ * hybrid_vector_put: write slot i <= count of a VECTORS page. If a vector is longer than the page, write
+ * only its first part.
  */
 extern void hybrid_vector_put(const HybridLayout *layout, Page page, int i,
                               const HybridStored *stored, const void *vector);
 
-/* hybrid_tail_range: find which bytes of a vector lie on page number `page_of_span` >= 1 of its span. */
+/* hybrid_tail_range: compute which bytes of a vector are on page number `page_of_span` >= 1 of its span. */
 extern void
 hybrid_tail_range(const HybridLayout *layout, int page_of_span, Size *begin, Size *length);
 
-/* hybrid_tail_put: write the part of a vector that belongs on page number `page_of_span` >= 1. */
+/* hybrid_tail_put: write to page number `page_of_span` >= 1 the part of a vector that belongs there. */
 extern void
 hybrid_tail_put(const HybridLayout *layout, Page page, int page_of_span, const void *vector);
 
 /* hybrid_codes_put: fill CODES page number i of a list page from the codes of its block. */
 extern void hybrid_codes_put(const HybridLayout *layout, Page page, int i, const uint8 *codes);
 
-/* hybrid_codes_range: find which bytes of a block's codes lie on CODES page number i of a list page. */
+/* hybrid_codes_range: compute which bytes of a block's codes are on CODES page number i of a list page. */
 extern void hybrid_codes_range(const HybridLayout *layout, int i, Size *begin, Size *length);
 
 static inline HybridPageSpecial *
@@ -383,9 +397,9 @@ hybrid_block(const HybridListLayout *list, Page page, int i)
 }
 
 /*
- * The radius in an inner list is that of the list below. Its last eight bits hold the number of rows
- * that the list had when it was written, on a logarithmic scale in sixteenths of an octave. As a radius,
- * the number is therefore off by less than 1 in 30,000.
+ * The radius in an inner list is the radius of the list below. Its last eight bits hold the number of
+ * rows that the list had when the entry was written, on a logarithmic scale in sixteenths of an octave.
+ * These bits change the radius by less than 1 part in 30,000.
  */
 #define HYBRID_ROWS_BITS 0xFF
 #define HYBRID_ROWS_STEPS 16
@@ -393,7 +407,7 @@ hybrid_block(const HybridListLayout *list, Page page, int i)
 /* hybrid_radius: encode a radius with this number of rows, at least 1. */
 extern float hybrid_radius(double radius, int64 rows);
 
-/* hybrid_radius_rows: return the approximate number of rows in an encoded radius. */
+/* hybrid_radius_rows: return the approximate number of rows that an encoded radius contains. */
 extern float hybrid_radius_rows(float radius);
 
 /* hybrid_block_radii: return the radii of a block of an inner list. */
@@ -403,21 +417,21 @@ hybrid_block_radii(HybridBlock *block)
 	return (float *) (block + 1);
 }
 
-/* hybrid_block_codes: return the codes of a block; only if list->code_pages == 0. */
+/* hybrid_block_codes: return the codes of a block. Valid only if list->code_pages == 0. */
 static inline uint8 *
 hybrid_block_codes(const HybridListLayout *list, HybridBlock *block)
 {
 	return (uint8 *) block + list->codes_offset;
 }
 
-/* hybrid_block_pieces: return the pieces of a block; only if layout->packed. */
+/* hybrid_block_pieces: return the pieces of a block. Valid only if layout->packed. */
 static inline HybridPiece *
 hybrid_block_pieces(const HybridListLayout *list, HybridBlock *block)
 {
 	return (HybridPiece *) ((char *) block + list->codes_offset);
 }
 
-/* hybrid_piece: return the piece of slot i of a list page; only if layout->packed. */
+/* hybrid_piece: return the piece of slot i of a list page. Valid only if layout->packed. */
 static inline HybridPiece *
 hybrid_piece(const HybridListLayout *list, Page page, int i)
 {

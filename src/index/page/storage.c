@@ -15,7 +15,7 @@
 
 #define LANES 8 /* number of independent sums */
 #define HALF_MAX 65504.0f
-/* if the greatest magnitude is smaller, values of its size lose bits as subnormal halves */
+/* magnitude below which values lose bits when they are stored as subnormal halves */
 #define HALF_SMALL 0.0078125f
 #define BYTE_MAX 127.0f
 #define WIDENED 16 /* bytes converted at a time */
@@ -95,7 +95,7 @@ hybrid_store_vector(HybridStorage storage, const float *x, int dims, void *out,
 	{
 		int8 *bytes = (int8 *) out;
 
-		/* not so small that dividing by it overflows */
+		/* keep the scale large enough that dividing by it does not overflow */
 		stored->scale = Max(largest / BYTE_MAX, FLT_MIN * 4);
 		for (i = 0; i < dims; i++)
 			bytes[i] = (int8) rintf(x[i] / stored->scale);
@@ -193,7 +193,7 @@ largest_magnitude(const float *x, int dims)
 	return largest[0];
 }
 
-/* half_scale: return 1 if binary16 holds values up to `largest` well, else a suitable power of two. */
+/* half_scale: return 1 if binary16 represents values up to `largest` well, else a suitable power of two. */
 static float
 half_scale(float largest)
 {
@@ -202,11 +202,11 @@ half_scale(float largest)
 	if (largest == 0 || (largest <= HALF_MAX && largest >= HALF_SMALL))
 		return 1;
 	(void) frexpf(largest, &exponent);
-	/* a normal number, whose inverse is normal too */
+	/* this is a normal number, and its inverse is normal, too */
 	return ldexpf(1, Min(Max(exponent, -120), 120));
 }
 
-/* residual_of: return the length of the difference, rounded up. */
+/* residual_of: return the length of the difference between a vector and its stored form, rounded up. */
 static float
 residual_of(const float *x, const float *stored, int dims)
 {
@@ -228,11 +228,11 @@ residual_of(const float *x, const float *stored, int dims)
 		sum += sums[l];
 	if (sum == 0)
 		return 0;
-	/* 1e-9 covers the rounding errors of the sum over 16,000 terms and of the root */
+	/* 1e-9 covers the rounding errors of the sum over 16,000 terms and of the square root */
 	return nextafterf((float) (sqrt(sum) * (1 + 1e-9)), INFINITY);
 }
 
-/* widen_bytes: convert in blocks that the compiler vectorizes. */
+/* widen_bytes: convert bytes to floats, in blocks that the compiler vectorizes. */
 static void
 widen_bytes(const int8 *restrict bytes, float scale, int dims, float *restrict out)
 {

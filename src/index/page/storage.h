@@ -2,11 +2,11 @@
  * storage.h
  *		Values as the index stores them: as given, or rounded to binary16 or to bytes.
  *
- * A vector or halfvec is stored as numbers that are multiplied by a scale. The numbers are fp32,
- * binary16 or signed bytes. With binary16 the scale is a power of two, so that widening is exact, and it
- * is 1 wherever binary16 holds the values well. With bytes the scale makes the greatest magnitude 127.
- * `residual` is the length of the rounding error, rounded up. A halfvec is stored as given in binary16,
- * too.
+ * A vector or halfvec is stored as numbers that are multiplied by a scale. The numbers are fp32, binary16
+ * or signed bytes. With binary16 the scale is a power of two, so that widening is exact. The scale is 1
+ * if binary16 represents the values well. With bytes the scale makes the greatest magnitude 127.
+ * `residual` is the length of the rounding error, rounded up. In binary16, a halfvec is stored exactly as
+ * given.
  *
  * A bit string is stored as its bytes. A sparse vector is stored as a HybridSparse, the only form whose
  * length varies.
@@ -29,11 +29,11 @@ typedef enum HybridStorage
 
 #define HYBRID_STORAGE_COUNT (HYBRID_SPARSE + 1)
 
-/* HybridStored: the record beside a stored vector. */
+/* HybridStored: the record that accompanies a stored vector. */
 typedef struct HybridStored
 {
 	float norm;     /* hy_norm_sq of the stored vector */
-	float residual; /* at least |given - stored|; 0 when stored as given */
+	float residual; /* at least |given - stored|; 0 if the vector is stored as given */
 	float scale;
 	float unused;
 } HybridStored;
@@ -60,7 +60,7 @@ hybrid_storage_is_dense(HybridStorage storage)
 /* hybrid_storage_name: return 'float32', 'float16', 'int8', 'bits' or 'sparse'. */
 extern const char *hybrid_storage_name(HybridStorage storage);
 
-/* hybrid_storage_stride: return the bytes of a stored value; for a sparse vector, the maximum. */
+/* hybrid_storage_stride: return the bytes of a stored value. For a sparse vector this is the maximum. */
 extern Size hybrid_storage_stride(HybridStorage storage, int dims);
 
 /* hybrid_sparse_bytes: return the bytes of a stored sparse vector with `count` elements. */
@@ -80,11 +80,17 @@ extern Size hybrid_stored_bytes(HybridStorage storage, int dims, const void *val
 extern void hybrid_store_vector(HybridStorage storage, const float *x, int dims, void *out,
                                 HybridStored *stored);
 
-/* hybrid_store_halves: do the same for binary16 elements. HYBRID_FLOAT16 stores them exactly. */
+/*
+ * hybrid_store_halves: store a vector of binary16 elements, like hybrid_store_vector. HYBRID_FLOAT16
+ * stores them exactly.
+ */
 extern void hybrid_store_halves(HybridStorage storage, const uint16 *x, int dims, void *out,
                                 HybridStored *stored);
 
-/* hybrid_store_as_given: fill the record of a value stored as given: scale 1, residual and norm 0. */
+/*
+ * hybrid_store_as_given: fill the record of a value that is stored as given: scale 1, residual and norm
+ * 0.
+ */
 extern void hybrid_store_as_given(HybridStored *stored);
 
 /* hybrid_widen_vector: convert a stored dense vector to fp32. */
@@ -92,8 +98,8 @@ extern void hybrid_widen_vector(HybridStorage storage, const HybridStored *store
                                 const void *vector, int dims, float *out);
 
 /*
- * hybrid_stored_view: return a stored dense vector in a form that the distance kernels take: the vector
- * itself if they can take it, else a copy widened into `room` (dims floats).
+ * hybrid_stored_view: return a stored dense vector in a form that the distance kernels accept. That is
+ * the vector itself if they accept it, else a copy widened into `room` (dims floats).
  */
 extern const void *hybrid_stored_view(HybridStorage storage, const HybridStored *stored,
                                       const void *vector, int dims, float *room, HyDtype *dtype);

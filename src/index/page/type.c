@@ -161,7 +161,7 @@ store_sparsevec(HyMetric metric, const HybridLayout *layout, const void *value, 
 	HybridSparse *sparse = (HybridSparse *) out;
 
 	(void) layout;
-	/* compute the squared length with the same bits as the cosine distance does */
+	/* compute the squared length bit for bit as the cosine distance does */
 	if (metric == HY_METRIC_COSINE &&
 	    !hy_has_cosine((float) -hy_sparse_distance(HY_METRIC_IP, &view, &view)))
 		return false;

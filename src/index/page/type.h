@@ -20,18 +20,18 @@
 typedef struct HybridType
 {
 	const char *name;      /* name in SQL */
-	const char *dimension; /* term for its size in error messages */
+	const char *dimension; /* word for the value's dimensions in error messages */
 	int max_dims;
 	bool dense;
 	HyDtype dtype;         /* element type of a dense type */
 	HybridStorage storage; /* storage of a type that is not dense */
 
-	/* returns the dimensions of a detoasted value */
+	/* returns the number of dimensions of a detoasted value */
 	int (*dims)(const void *value);
 
 	/*
-	 * converts a detoasted value to its stored form, layout->stride bytes at most; returns false if the
-	 * metric is cosine and the value has no direction, so that its distance is NaN for any query
+	 * Converts a detoasted value to its stored form, layout->stride bytes at most. Returns false if the
+	 * metric is cosine and the value has no direction, so that its distance is NaN for any query.
 	 */
 	bool (*store)(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
 	              HybridStored *stored);
@@ -39,17 +39,17 @@ typedef struct HybridType
 
 /*
  * HybridPairDistance: return the distance between a detoasted value and a stored one of the same dims,
- * with the same bits as the operator.
+ * bit for bit as the operator computes it.
  */
 typedef double (*HybridPairDistance)(HyMetric metric, int dims, const void *value,
                                      const void *stored);
 
-/* HybridOpclass: the result of an operator class's support function. */
+/* HybridOpclass: description of an operator class, returned by its support function. */
 typedef struct HybridOpclass
 {
 	const HybridType *type;
 	HyMetric metric;             /* metric of vectors, including sparse ones */
-	HybridPairDistance distance; /* set if the type is not dense */
+	HybridPairDistance distance; /* distance of a pair; set if the type is not dense */
 } HybridOpclass;
 
 extern const HybridType hybrid_type_vector;

@@ -59,7 +59,7 @@ hybrid_found_rows_return(HybridFoundRows *finds, const HyTopK *nearest, int *cou
 	return finds->items;
 }
 
-/* bring_forward: move the rows to be returned to the front. */
+/* bring_forward: move the rows that will be returned to the front. */
 static void
 bring_forward(HybridFoundRows *finds, const HyTopK *nearest)
 {

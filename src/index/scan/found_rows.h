@@ -14,17 +14,18 @@ typedef struct HybridFoundRow
 {
 	double distance; /* lower bound of the operator's distance */
 	float width;     /* the operator's distance is at most distance + width */
-	int64 position;  /* see server/position.h */
+	int64 position;  /* heap position of the row: server/position.h */
 } HybridFoundRow;
 
-/* HybridFoundRows: rows found so far. The first `returned` of them are in use by the caller. */
+/* HybridFoundRows: rows found so far. The caller still uses the first `returned` rows. */
 typedef struct HybridFoundRows
 {
 	HybridFoundRow *items;
 	int count;
 	int allocated;
 	int returned;
-	int64 returned_before; /* rows returned earlier, which are no longer in the array */
+	/* number of rows that were returned earlier and are no longer in the array */
+	int64 returned_before;
 } HybridFoundRows;
 
 /* hybrid_found_rows_clear: remove all rows, but keep the memory. */
@@ -38,8 +39,8 @@ hybrid_found_rows_add(HybridFoundRows *finds, MemoryContext context, const Hybri
 extern void hybrid_found_rows_leave(HybridFoundRows *finds);
 
 /*
- * hybrid_found_rows_return: return rows, sorted by distance and position: the k nearest, and those that
- * may be among them. Returns all rows if there are fewer than k, or if nearest is NULL.
+ * hybrid_found_rows_return: return the k nearest rows and all rows that may be among these, sorted by
+ * distance and position. Returns all rows if there are fewer than k, or if nearest is NULL.
  */
 extern const HybridFoundRow *
 hybrid_found_rows_return(HybridFoundRows *finds, const HyTopK *nearest, int *count);

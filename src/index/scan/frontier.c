@@ -3,23 +3,23 @@
  *		The leaf lists that a search may examine, in the order of examination.
  *
  * Let c be the centroid of a list, d = |q - c|, and R the root mean square distance of its rows from c,
- * without outliers (new_list.c). A row at distance r from c, whose direction from c has the cosine u
- * with the direction of the query, is at
+ * without outliers (new_list.c). A row at distance r from c, whose direction from c has the cosine u with
+ * the direction of the query, is at
  *
  *		|x - q|^2 = d^2 + r^2 - 2 d r u
  *
- * With m = d^2 + R^2, the rows of a list nearer than t are therefore those with u > (m - t^2) / (2 d R).
- * This u is not the cosine alone, because it also includes the difference between r and R. Its
- * distribution is nearly the same in all lists except those near the query. The rows that a search has
+ * With m = d^2 + R^2, a row of a list is therefore nearer than t if u > (m - t^2) / (2 d R). This u is
+ * not exactly the cosine, because it also includes the difference between r and R. Unless the query is
+ * near to a list, the distribution of u is nearly the same in every list. The rows that a search has
  * scored are a sample of it, and stopping.c fits its tail. (The difference between r and R does not
  * vanish with d, so the width is 2 R sqrt(d^2 + R^2 / 10).) For inner products, -<q,x> = -<q,c> - |q| r
  * u, so that m = -<q,c> and the width is |q| R.
  *
- * Lists that have not been taken are numbered in the order of the inner lists, 32 to a block. Most lists
- * are never taken. So the heap contains only the blocks, ordered by the least key in each. The distances
- * of the lists are estimated from codes. A centroid is read only when its list is about to be taken. The
- * key of a list that has not been taken is finite, or -INFINITY if the distance is out of the range of
- * single precision. Such a list is examined.
+ * Lists that were not taken are numbered in the order of the inner lists, 32 to a block. The blocks are
+ * in a heap, ordered by the smallest key of each, because most lists are never taken. The distances of
+ * lists are estimated from codes. A centroid is read only when its list is about to be taken. The key of
+ * a list that was not taken is finite or -INFINITY. If its distance is out of the range of single
+ * precision, the key is -INFINITY, so that the list is examined.
  */
 #include "postgres.h"
 
@@ -31,9 +31,10 @@
 
 #include "index/scan/frontier.h"
 
-#define LANES 8        /* keys of a block compared at a time */
-#define RADIAL 0.1f    /* share of the squared radius of a list in its width */
-#define STEEPEST 1e30f /* inverse width of a list of equal rows */
+#define LANES 8 /* number of keys of a block that are compared at a time */
+/* share of the squared radius of a list that is added to its squared distance to compute the width */
+#define RADIAL 0.1f
+#define STEEPEST 1e30f /* inverse width of a list whose rows are all equal */
 
 static void
 expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);
@@ -123,7 +124,7 @@ hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail, dou
 	{
 		int slot = slot_of(frontier);
 
-		/* this key is a lower bound from the code; the centroid gives the exact one */
+		/* this key is a lower bound from the code; the centroid gives the exact key */
 		if (frontier->which[slot] < 0)
 		{
 			CHECK_FOR_INTERRUPTS();
@@ -187,7 +188,7 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 	CHECK_FOR_INTERRUPTS();
 	if (level == 0)
 	{
-		/* the root is a leaf */
+		/* the root is the only leaf */
 		int which = add_list(frontier);
 		HybridLeafCandidate *root = &frontier->lists[which];
 
@@ -202,7 +203,7 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 		add_keys(frontier, hybrid_inner_set_add(&frontier->inner, scorer, list, level), reach);
 	else
 	{
-		/* go on to the lists below each list of lists */
+		/* this list names inner lists: go on to the lists below each of them */
 		inner = hybrid_inner_set_add(&frontier->upper, scorer, list, level);
 		for (i = 0; i < inner->count; i++)
 		{
@@ -241,7 +242,7 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 	frontier->keys_count = count;
 }
 
-/* put_in_order: fill in the blocks of all lists, and build the heap of blocks. */
+/* put_in_order: describe all lists, and arrange them in blocks. */
 static void
 put_in_order(HybridFrontier *frontier)
 {
@@ -262,7 +263,7 @@ put_in_order(HybridFrontier *frontier)
 	make_blocks(frontier);
 }
 
-/* make_blocks: build the heap of blocks, ordered by the least key in each. */
+/* make_blocks: make the heap of blocks, ordered by the smallest key of each block. */
 static void
 make_blocks(HybridFrontier *frontier)
 {
@@ -277,8 +278,8 @@ make_blocks(HybridFrontier *frontier)
 }
 
 /*
- * describe: fill in a block of lists. On entry, `middle` and `keys` have the estimates and lower bounds
- * of their bases.
+ * describe: fill in a block of lists. On entry, `middle` has the estimates of the lists' bases and `keys`
+ * has their lower bounds.
  */
 static void
 describe(const HybridFrontier *frontier, const HybridInner *inner, int block, int at)
@@ -299,7 +300,7 @@ describe(const HybridFrontier *frontier, const HybridInner *inner, int block, in
 	make_comparable(frontier->keys + at, count);
 }
 
-/* describe_lists: do the arithmetic for describe, for all 32 lists. */
+/* describe_lists: do the arithmetic of describe for all 32 lists of a block. */
 static void
 describe_lists(const HybridFrontier *frontier, const float *radii, int at)
 {
@@ -338,8 +339,8 @@ inverse_of(float reach_squared, float radius)
 }
 
 /*
- * make_comparable: make the first `count` keys of a block finite, or -INFINITY if NaN. The others become
- * INFINITY.
+ * make_comparable: make the first `count` keys of a block finite, or -INFINITY if they are NaN. The other
+ * keys become INFINITY.
  */
 static void
 make_comparable(float *keys, int count)
@@ -355,7 +356,7 @@ make_comparable(float *keys, int count)
 		keys[i] = INFINITY;
 }
 
-/* least_of: return the least key of a block. */
+/* least_of: return the smallest key of a block. */
 static float
 least_of(const float *keys)
 {
@@ -375,7 +376,7 @@ least_of(const float *keys)
 	return least[0];
 }
 
-/* slot_of: return the slot of the list with the least key. */
+/* slot_of: return the slot of the list with the smallest key. */
 static int
 slot_of(const HybridFrontier *frontier)
 {
@@ -386,8 +387,8 @@ slot_of(const HybridFrontier *frontier)
 }
 
 /*
- * know: read the centroid of the list with the least key, and replace the key from its code by the exact
- * one.
+ * know: read the centroid of the list with the smallest key, and replace the key from the code by the
+ * exact key.
  */
 static void
 know(HybridFrontier *frontier, int slot)
@@ -412,7 +413,7 @@ know(HybridFrontier *frontier, int slot)
 	settle(frontier, slot, isnan(key) ? -INFINITY : Min(key, FLT_MAX));
 }
 
-/* take_slot: take the list with the least key. Returns its number in frontier->lists. */
+/* take_slot: take the list with the smallest key. Returns its number in frontier->lists. */
 static int
 take_slot(HybridFrontier *frontier, int slot)
 {
@@ -423,7 +424,7 @@ take_slot(HybridFrontier *frontier, int slot)
 	return which;
 }
 
-/* settle: change the key of the list with the least key, and restore the heap. */
+/* settle: change the key of the list with the smallest key, and restore the heap. */
 static void
 settle(HybridFrontier *frontier, int slot, float key)
 {
@@ -434,7 +435,10 @@ settle(HybridFrontier *frontier, int slot, float key)
 	hy_heap_sink(frontier->blocks, frontier->blocks_count, 0);
 }
 
-/* place_of: return the position of the least key of a block, the first of several. */
+/*
+ * place_of: return the position of the smallest key in a block. If several keys are equal, returns the
+ * first.
+ */
 static int
 place_of(const float *keys, float least)
 {
@@ -449,7 +453,7 @@ place_of(const float *keys, float least)
 	return place;
 }
 
-/* add_list: make space for a list whose centroid is read. Returns its number. */
+/* add_list: allocate an entry for a list whose centroid is read. Returns its number. */
 static int
 add_list(HybridFrontier *frontier)
 {

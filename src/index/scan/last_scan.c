@@ -1,11 +1,11 @@
 /*
  * last_scan.c
- *		hybrid_last_scan(): what the session's last index scan did.
+ *		hybrid_last_scan(): reports the work of the session's last index scan.
  *
  * A scan counts its work in its own HybridScanDone. These counts replace those of the previous scan when
  * the scan ends, is started again for another query, or fails with an error. A plan with several scans
  * therefore leaves the counts of the scan that ended last. A scan in a parallel worker ends in the
- * worker, and the session does not see it.
+ * worker, and the session does not see its counts.
  */
 #include "postgres.h"
 

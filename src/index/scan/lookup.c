@@ -2,12 +2,12 @@
  * lookup.c
  *		Search for the nearest rows by codes, one batch after another.
  *
- * A search examines some lists at a time. The nearest come first, and then those in which most rows
- * nearer than the k-th best are expected. Rows wait in a heap, ordered by lower bounds of their
- * distances from their codes. When a row reaches the top, its stored vector gives its distance. (As in
- * distance browsing: G. Hjaltason and H. Samet, "Distance browsing in spatial databases", 1999.)
+ * A search examines some lists at a time. The nearest lists come first. Then come the lists in which most
+ * rows nearer than the k-th best are expected. Rows wait in a heap, ordered by the lower bounds that
+ * their codes give for their distances. When a row reaches the top, its stored vector gives its distance.
+ * (As in distance browsing: G. Hjaltason and H. Samet, "Distance browsing in spatial databases", 1999.)
  *
- * stopping.c decides when to stop, separately for each search, from the rows that it has seen.
+ * stopping.c decides when a search stops, from the rows that this search has scored.
  *
  * When k rows are known, only rows that may be nearer are taken from a list. The list then waits again,
  * at the distance up to which its rows have been seen. A search can therefore resume where it stopped.
@@ -34,23 +34,25 @@
 #include "index/tree/tree.h"
 #include "index/page/distance_bound.h"
 
-#define FIRST 4                /* lists examined at a time, at first */
-#define MORE 6                 /* minimum once expected rows are known */
-#define SHARE 2                /* one more for each of so many lists examined before */
-#define MOST HYBRID_LISTS_MOST /* maximum */
-/* number of lists from which on they are examined in the order of the file */
+#define FIRST 4 /* number of lists examined at a time, at first */
+#define MORE 6  /* minimum of that number once expected rows are known */
+/* one list is examined at a time per SHARE lists examined before */
+#define SHARE 2
+#define MOST HYBRID_LISTS_MOST /* maximum of that number */
+/* number of lists at or above which they are examined in file order */
 #define SORTED 16
-#define AHEAD 16          /* lists whose first pages are prefetched together */
-#define HEADER 128        /* bytes of a page that are needed before its codes */
-#define FEW_ROWS 4        /* rows rescored between two checks of the k-th best, at first */
-#define MOST_ROWS 32      /* and later */
-#define FILTERED_FIRST 8  /* rows passed to the filter at a time, at first */
-#define FILTERED 64       /* and later */
+#define AHEAD 16   /* number of lists whose first pages are prefetched together */
+#define HEADER 128 /* bytes of a page before its codes that are needed */
+/* number of rows rescored between two checks of the k-th best distance, at first */
+#define FEW_ROWS 4
+#define MOST_ROWS 32      /* maximum number of rows rescored between two such checks */
+#define FILTERED_FIRST 8  /* number of rows passed to the filter at a time, at first */
+#define FILTERED 64       /* maximum number of rows passed to the filter at a time */
 #define EXPECTED 4096     /* bytes of vectors to prefetch */
-#define SPARE_LISTS 65536 /* maximum lists of a search whose memory is kept */
+#define SPARE_LISTS 65536 /* maximum number of lists of a search whose memory is kept */
 #define SPARE_ROWS 65536
 
-/* Row: a row whose bound was low enough when it was scored, so that its vector may have to be read. */
+/* Row: a row whose vector may have to be read, because its bound was low enough when it was scored. */
 typedef struct Row
 {
 	HybridVectorPosition at;
@@ -65,7 +67,7 @@ struct HybridLookup
 	HybridFrontier frontier;
 	HybridLookupWork work;
 	Row *rows;
-	HyLazyHeap rows_order; /* the rows that wait */
+	HyLazyHeap rows_order; /* heap of the rows that wait */
 	int rows_count;
 	int rows_allocated;
 	HybridFoundRows finds;
@@ -78,7 +80,10 @@ struct HybridLookup
 	int finds_before; /* number of rows found before the last lists were examined */
 };
 
-/* spare: memory of the last search that ended, for the next one, which is mostly of the same size. */
+/*
+ * spare: memory of the last search that ended, kept for the next search, which usually needs about as
+ * much.
+ */
 static HybridLookup *spare = NULL;
 
 static void begin_nearest(HybridLookup *search, int k);
@@ -108,7 +113,7 @@ hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
 	    memcmp(&search->scorer.open.layout, &open->layout, sizeof(open->layout)) == 0)
 	{
 		spare = NULL;
-		/* an error frees it, too */
+		/* an error frees the memory, too */
 		MemoryContextSetParent(search->context, CurrentMemoryContext);
 		search->scorer.index = index;
 		search->scorer.open = *open;
@@ -138,7 +143,7 @@ hybrid_lookup_end(HybridLookup *search)
 		MemoryContextDelete(search->context);
 		return;
 	}
-	/* it may belong to another index that was searched before */
+	/* the spare memory may come from a search in another index */
 	if (spare != NULL)
 		MemoryContextDelete(spare->context);
 	search->scorer.probe = NULL;
@@ -215,7 +220,8 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 		return NAN;
 	share = hybrid_stopping_missing(&search->stopping, &search->work) / search->nearest.k;
 	/*
-	 * where the allowance is larger than the target's, calibration has shown that the target is reached
+	 * if the allowance is larger than 1 - recall, calibration has shown that the search reaches the
+	 * target
 	 */
 	if (search->stopping.ended)
 		share = Min(share, search->frontier.limits.target);
@@ -270,8 +276,8 @@ begin_nearest(HybridLookup *search, int k)
 }
 
 /*
- * look_again: with a fixed number of lists, take rows for the next batch from the lists examined so far,
- * too.
+ * look_again: with a fixed number of lists, also take rows for the next batch from the lists examined so
+ * far.
  */
 static void
 look_again(HybridLookup *search)
@@ -289,8 +295,8 @@ look_again(HybridLookup *search)
 }
 
 /*
- * worst: return the k-th best distance, in the unit of the estimates; infinite if there are fewer than k
- * rows.
+ * worst: return the k-th best distance, in the unit of the estimates. It is infinite if there are fewer
+ * than k rows.
  */
 static float
 worst(const HybridLookup *search)
@@ -300,7 +306,7 @@ worst(const HybridLookup *search)
 	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance);
 }
 
-/* go_on: search until no more rows are expected to be missing than are allowed. */
+/* go_on: search until the expected number of missing rows is at most the allowed number. */
 static void
 go_on(HybridLookup *search, double after)
 {
@@ -313,8 +319,8 @@ go_on(HybridLookup *search, double after)
 }
 
 /*
- * look_at_rows: read the vectors of rows that may be among the k nearest, or of any rows while there are
- * fewer.
+ * look_at_rows: read the vectors of rows that may be among the k nearest. While fewer than k rows are
+ * known, that is any row.
  */
 static void
 look_at_rows(HybridLookup *search, double after)
@@ -339,7 +345,7 @@ look_at_rows(HybridLookup *search, double after)
 
 			if (i + ahead < count)
 				hybrid_scorer_expect(&search->scorer, search->rows[chosen[i + ahead].which].at);
-			/* vectors read before it may have lowered the limit */
+			/* vectors read before this one may have lowered the limit */
 			if (isinf(limit) || chosen[i].key < limit)
 				look_at(search, &search->rows[chosen[i].which], after);
 			else
@@ -350,7 +356,10 @@ look_at_rows(HybridLookup *search, double after)
 	}
 }
 
-/* look_at_wanted: do the same with a filter, which gets some rows at a time first. */
+/*
+ * look_at_wanted: do the work of look_at_rows with a filter. Rows are passed to the filter some at a
+ * time, before their vectors are read.
+ */
 static void
 look_at_wanted(HybridLookup *search, double after)
 {
@@ -433,10 +442,10 @@ look_at(HybridLookup *search, const Row *row, double after)
 }
 
 /*
- * upper_distance: return the upper bound of a row's distance if its stored copy is rounded. With the middle of
- * the bounds, the k-th best distance would be too small where many rows are equal after rounding, and nearer
- * rows would be left unread. For vectors that differ by less than the precision of float16, at a target of .95,
- * recall was .80 with the middle and is .98 with the upper bound.
+ * upper_distance: return the upper bound of a row's distance, if the row's copy is rounded. If the middle
+ * of the bounds were used, the k-th best of many rows that rounding cannot separate would appear nearer
+ * than it is, and nearer rows would not be read. With copies that differ by less than float16 resolves,
+ * recall was .80 at a target of .95, and is now .98.
  */
 static double
 upper_distance(const HybridFoundRow *find)
@@ -445,7 +454,8 @@ upper_distance(const HybridFoundRow *find)
 }
 
 /*
- * look_into_lists: examine some of the lists that may have nearer rows. Returns false if there are none.
+ * look_into_lists: examine some of the lists that may have nearer rows. Returns false if there are no
+ * such lists.
  */
 static bool
 look_into_lists(HybridLookup *search)
@@ -472,7 +482,7 @@ look_into_lists(HybridLookup *search)
 	heads[count] = InvalidBlockNumber;
 	for (i = 0; i < count; i++)
 	{
-		/* the memory of several pages is fetched in the time that one takes */
+		/* several pages can be fetched from memory in the time of one */
 		for (j = i; i % AHEAD == 0 && j < Min(i + AHEAD, count); j++)
 			hybrid_buffer_expect(search->scorer.index, heads[j], 0, HEADER);
 		look_into(search, chosen[i], heads[i + 1]);
@@ -482,7 +492,7 @@ look_into_lists(HybridLookup *search)
 
 /*
  * choose_lists: choose the lists to examine next, at most MOST. While fewer than k rows are known, any
- * list may have some, and the nearest come first.
+ * list may have some of them, and the nearest lists come first.
  */
 static int
 choose_lists(HybridLookup *search, int *chosen)
@@ -515,7 +525,7 @@ choose_lists(HybridLookup *search, int *chosen)
 	return count;
 }
 
-/* compare: compare the number of rows found in the last lists with the number expected there. */
+/* compare: compare the number of rows found in the last lists with the number that was expected there. */
 static void
 compare(HybridLookup *search, float limit)
 {
@@ -529,8 +539,8 @@ compare(HybridLookup *search, float limit)
 
 /*
  * look_into: take the rows of a leaf list that may be nearer than the k-th best and were not taken
- * before. While the codes of a page are scored, those of the next page are prefetched. After the last
- * page this is the first page of the following list.
+ * before. While the codes of a page are scored, the codes of the next page are prefetched. After the
+ * list's last page, the next page is the first page of the following list.
  */
 static void
 look_into(HybridLookup *search, int which, BlockNumber following)
@@ -562,7 +572,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
 		if (!again && list->sampled > 0 && !BlockNumberIsValid(content->next))
 			list->last = at + blocks - 1;
-		/* score as before, to find which rows were taken then */
+		/* score as the first time, to determine which rows were taken then */
 		aim.whole = before.whole = Max(Min(list->sampled - at, blocks), 0);
 		aim.also = before.also =
 			list->last - at >= aim.whole && list->last - at < blocks ? list->last - at : -1;
@@ -606,7 +616,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		search->work.lists++;
 		search->work.rows += rows;
 	}
-	/* with a fixed number of lists, the limit may be lower than when this list was examined last */
+	/* with a fixed number of lists, the limit may be lower than at the previous examination of this list */
 	list->seen = Max(list->seen, limit);
 	if (search->frontier.limits.probes == 0 && !isinf(limit))
 		hybrid_frontier_put(&search->frontier, which, limit);

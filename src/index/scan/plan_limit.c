@@ -2,10 +2,10 @@
  * plan_limit.c
  *		Find how many rows a scan will be asked for, and by which plan node.
  *
- * When a plan starts, the scans of hybrid indexes in it are found, and for each the Limit node above it,
- * if no node in between changes the number of rows. They are kept in the memory of the query. A scan
- * finds its own record by its scan descriptor. The Limit node has evaluated its expression before it
- * asks for the first row.
+ * When a plan starts, this file finds its scans of hybrid indexes. For each scan it finds the Limit node
+ * above it, provided that no node in between changes the number of rows. The scans and Limit nodes are
+ * recorded in the memory of the query. A scan finds its own record by its scan descriptor. The Limit node
+ * has evaluated its expression before it asks for the first row.
  */
 #include "postgres.h"
 
@@ -19,16 +19,16 @@
 #include "index/page/index.h"
 #include "index/scan/plan_limit.h"
 
-/* PlannedScan: a scan and the Limit node above it, or NULL. */
+/* PlannedScan: a scan, and the Limit node above it or NULL. */
 typedef struct PlannedScan
 {
 	IndexScanState *scan;
 	const LimitState *limit;
-	bool all; /* there is no Limit node at any level above */
+	bool all; /* no Limit node is above the scan, at any distance */
 	struct PlannedScan *next;
 } PlannedScan;
 
-/* PlannedQuery: the scans of one query. Allocated in es_query_cxt of the query. */
+/* PlannedQuery: the scans of one query, recorded in the query's memory. */
 typedef struct PlannedQuery
 {
 	PlannedScan *scans;
@@ -41,7 +41,7 @@ typedef struct Walk
 {
 	PlannedQuery *query;
 	MemoryContext context;
-	int limits; /* Limit nodes above the current node */
+	int limits; /* number of Limit nodes above the current node */
 } Walk;
 
 static ExecutorStart_hook_type next_start = NULL;
@@ -79,7 +79,7 @@ hybrid_plan_limit_of(IndexScanDesc scan)
 			asked.all = planned->all;
 			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
 			{
-				/* a higher limit has no effect */
+				/* cap the limit; a higher one makes no difference */
 				if (pg_add_s64_overflow(limit->offset, limit->count, &asked.limit) ||
 				    asked.limit > PG_INT32_MAX)
 					asked.limit = PG_INT32_MAX;
@@ -125,7 +125,7 @@ walk(PlanState *state, void *arg)
 	return false;
 }
 
-/* note_scans: record the scans below a Limit node, through nodes that pass on every row. */
+/* note_scans: record the scans below a Limit node. Only nodes that pass on every row may be in between. */
 static void
 note_scans(Walk *found, const LimitState *limit, PlanState *below)
 {
@@ -154,7 +154,7 @@ note_scans(Walk *found, const LimitState *limit, PlanState *below)
 	}
 }
 
-/* note_scan: record a scan, unless it was recorded already, below its Limit node. */
+/* note_scan: record a scan and its Limit node, unless the scan was recorded already. */
 static void
 note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
 {
@@ -184,7 +184,7 @@ note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
 	found->query->scans = planned;
 }
 
-/* forget_query: remove a query whose memory is freed, for whatever reason. */
+/* forget_query: remove the record of a query whose memory is being freed, whatever the reason. */
 static void
 forget_query(void *arg)
 {

@@ -2,9 +2,9 @@
  * plan_limit.h
  *		Find how many rows a scan will be asked for, and by which plan node.
  *
- * An access method is not told of the LIMIT above its scan. The LIMIT matters, because a search for the
- * 10 nearest rows differs from one for 1,000. Nor is the access method told of conditions that it does
- * not support. Plans are therefore examined when they start.
+ * PostgreSQL does not pass the LIMIT above a scan to the access method. The LIMIT matters, because a
+ * search for the 10 nearest rows differs from a search for 1,000. Nor does PostgreSQL pass conditions
+ * that the access method does not support. Plans are therefore examined when they start.
  */
 #ifndef HYBRID_INDEX_PLAN_LIMIT_H
 #define HYBRID_INDEX_PLAN_LIMIT_H
@@ -17,15 +17,18 @@
 /* hybrid_plan_limit_init: install the executor hook. Called from _PG_init. */
 extern void hybrid_plan_limit_init(void);
 
-/* HybridPlanLimit: what the plan around a scan needs from it. */
+/* HybridPlanLimit: the rows and the plan node that a scan serves. */
 typedef struct HybridPlanLimit
 {
-	IndexScanState *node; /* plan node of the scan; NULL: not known */
-	int64 limit;          /* number of rows wanted; -1: not known */
-	bool all; /* the plan reads all rows, as far as can be seen: no Limit node is above */
+	IndexScanState *node; /* plan node of the scan; NULL if unknown */
+	int64 limit;          /* number of rows wanted; -1 if unknown */
+	bool all; /* no Limit node is above the scan, so the plan presumably reads all rows */
 } HybridPlanLimit;
 
-/* hybrid_plan_limit_of: return the record of a scan that is asked for its first row. */
+/*
+ * hybrid_plan_limit_of: return the record of a scan. Called when the executor asks the scan for its first
+ * row.
+ */
 extern HybridPlanLimit hybrid_plan_limit_of(IndexScanDesc scan);
 
 #endif

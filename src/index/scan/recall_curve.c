@@ -9,18 +9,20 @@
 #include "index/scan/lookup.h"
 
 /*
- * Where the curve lets a search miss more than 1 - recall, only this fraction of it is used, but at least
- * 1 - recall. The curve often does so for rows that are easy to find. Queries of the same difficulty that
- * are unlike the rows would miss their recall with the full value. (bench/recall.sh, rows of `packages`
- * as queries at a target of .9: searches score 4% of the rows with a fraction of 1/24, and 24% if the
- * larger value is never used. `heavy_tails` missed its target with 1/24.)
+ * Divisor of the number of rows that the curve lets a search miss, if that number per row wanted is more
+ * than 1 - recall. The quotient is raised to at least 1 - recall. The curve often allows so many missing
+ * rows if rows of the index are easy to find. With the full number, queries of the same difficulty that
+ * are unlike the rows would miss their recall. (bench/recall.sh, rows of `packages` as queries at a
+ * target of .9: searches score 4% of the rows with a fraction of 1/24, and 24% if the larger value is
+ * never used. `heavy_tails` missed its target with 1/24.)
  */
 #define CAUTION 50
 
 /*
- * Even where the index's own rows are easy to find, no more rows per wanted row may be expected to be missing than
- * MOST_MISSING, nor than MOST_TIMES 1 - recall. (Rows around 300 centers, one in 200 half-way to the origin; queries near
- * the origin at a target of .95: without this, 19% of them found half or less, and with it .7%.)
+ * Maximum number of missing rows per row wanted, even if the index's own rows are easy to find:
+ * MOST_MISSING, and also MOST_TIMES * (1 - recall). (Rows around 300 centers, one in 200 half-way to the
+ * origin; queries near the origin at a target of .95: without this maximum, 19% of them found half or
+ * less, and with it .7%.)
  */
 #define MOST_MISSING 0.5f
 #define MOST_TIMES 10
@@ -34,8 +36,8 @@
 static HybridCurvePoint between(const HybridCurvePoint *points, int count, double recall);
 
 /*
- * hybrid_lookup_eps: see lookup.h. With a margin of 1.9 standard deviations 1 row in 100 is lost,
- * with 3 one in thousands. A larger margin means that more vectors are read in vain.
+ * hybrid_lookup_eps: see lookup.h. With 1.9 standard deviations 1 row in 100 is lost, with 3 one in
+ * thousands. Each additional deviation makes the search read more vectors that are not among the nearest.
  */
 float
 hybrid_lookup_eps(double recall)
@@ -60,13 +62,16 @@ hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLo
 	if (tree->curve_size > 0)
 	{
 		point = between(tree->curve, tree->curve_size, recall);
-		/* a curve that was measured on a user's own queries holds for them as it is */
+		/* a curve that was measured on a user's own queries is used unchanged */
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 		{
 			limits->missing[i] = point.missing[i];
 			if (tree->curve_by_queries || point.missing[i] <= limits->other)
 				continue;
-			/* rows say nothing about queries that are nearer to centroids than rows are */
+			/*
+			 * a curve measured on rows does not apply to queries that are nearer to centroids than rows
+			 * are
+			 */
 			limits->missing[i] = i == HYBRID_INSIDE
 			                         ? limits->other
 			                         : Max(Min(point.missing[i] / CAUTION,
@@ -86,8 +91,9 @@ hybrid_curve_rows(const HybridTree *tree, double recall)
 }
 
 /*
- * between: return the point of the curve at a recall. Below the first point, it is the first one. Beyond
- * the last point, fewer rows may be missing, in proportion to 1 - recall.
+ * between: return the point of the curve at a recall, interpolated. Below the first point, the result is
+ * the first point. Beyond the last point, the number of missing rows decreases in proportion to 1 -
+ * recall.
  */
 static HybridCurvePoint
 between(const HybridCurvePoint *points, int count, double recall)

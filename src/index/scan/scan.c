@@ -5,22 +5,22 @@
  * With codes, lookup.c finds the rows, one batch after another (scan_batches.c), and continues when the
  * executor wants more.
  *
- * An exact scan has bounded memory. A pass reads the whole store once. It copies the store in batches,
- * has the dispatcher compute the distances, and keeps the nearest M candidates that lie beyond the last
- * one returned, in the total order (distance, heap position). When the executor has taken them all and
- * wants more, another pass follows with four times as many, as far as work_mem allows. A LIMIT therefore
- * costs one pass, and a scan to the end costs as many as work_mem makes necessary.
+ * An exact scan has bounded memory. A pass reads the whole store once. It copies the store in batches and
+ * has the dispatcher compute the distances. It keeps the nearest M candidates after the last one
+ * returned, in the total order (distance, heap position). When the executor has taken them all and wants
+ * more, another pass follows. It keeps four times as many candidates, as far as work_mem allows. A LIMIT
+ * therefore costs one pass. A scan to the end costs as many passes as work_mem makes necessary.
  *
  * Spheres are conditions. Without ORDER BY, the center of the first sphere serves as the query. A sphere
- * around the query sets the radius. Rows beyond it are not wanted, and a scan by codes ends when a lower
- * bound exceeds it. The executor checks the other spheres. Without ORDER BY every stored vector is read
- * once, in the order of the store. The result of a condition is therefore complete for any target
- * recall.
+ * around the query sets the radius. Rows beyond the radius are not wanted, and a scan by codes ends when
+ * a lower bound exceeds the radius. The executor checks the other spheres. Without ORDER BY every stored
+ * vector is read once, in the order of the store. The result of a condition is therefore complete for any
+ * target recall.
  *
- * Reported distances have the bits of the operator's result when vectors are stored as given. Otherwise
+ * Reported distances equal the operator's result bit for bit when vectors are stored as given. Otherwise
  * they are lower bounds, and the executor orders by the true distance (xs_recheckorderby). Further ORDER
- * BY expressions use the same mechanism. They are reported as minus infinity, and the executor sorts
- * rows that tie on the first expression.
+ * BY expressions use the same mechanism. They are reported as minus infinity, and the executor sorts rows
+ * that tie on the first expression.
  *
  * No lock is held between calls, nor while distances are computed. src/index/README.md explains why that
  * is enough under an MVCC snapshot.
@@ -52,9 +52,9 @@
 #define MAX_BATCH_BYTES (4 * 1024 * 1024)
 
 /*
- * The row of a candidate is its heap position, so that the order of HyTopK is the one wanted here.
- * HyTopK keeps no NaN, and ORDER BY puts NaN after infinity. A row whose distance is NaN is therefore an
- * infinity with this bit set.
+ * A candidate's row number is its heap position, so that HyTopK orders ties by heap position. HyTopK
+ * keeps no NaN, and ORDER BY puts NaN after infinity. A row whose distance is NaN is therefore stored
+ * with an infinite distance and with this bit set.
  */
 #define ROW_IS_NAN (INT64CONST(1) << 62)
 
@@ -214,7 +214,7 @@ begin_query(IndexScanDesc scan)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("index \"%s\" can only be scanned in the order of a distance",
 		                       RelationGetRelationName(scan->indexRelation))));
-	/* A candidate waits without a pin, while its row may be removed and its TID reused. */
+	/* While a candidate waits without a pin, its row may be removed and its TID reused. */
 	if (!IsMVCCSnapshot(scan->xs_snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 
@@ -245,7 +245,7 @@ begin_query(IndexScanDesc scan)
 		return;
 	}
 	state->asked = hybrid_plan_limit_of(scan);
-	/* allocate once for a scan: it may be started again for every row of another table */
+	/* allocate once for a scan, because it may be started again for every row of another table */
 	MemoryContextSwitchTo(state->scan_context);
 	if (state->exact && state->batch.store.vectors == NULL)
 	{
@@ -270,7 +270,7 @@ begin_query(IndexScanDesc scan)
 	}
 }
 
-/* take_query: set the query from a detoasted value of the type. */
+/* take_query: set the query from a detoasted value of the indexed type. */
 static void
 take_query(HybridScan *state, const HybridType *type, const void *value)
 {
@@ -288,7 +288,8 @@ take_query(HybridScan *state, const HybridType *type, const void *value)
 }
 
 /*
- * take_conditions: read the conditions: which rows are wanted, and whether the executor must check them.
+ * take_conditions: read the conditions. Sets which rows are wanted, and whether the executor must check
+ * the conditions.
  */
 static void
 take_conditions(IndexScanDesc scan)
@@ -312,7 +313,7 @@ take_conditions(IndexScanDesc scan)
 	}
 }
 
-/* take_sphere: apply one sphere. Returns false if no row can be in it. */
+/* take_sphere: apply one sphere to the conditions. Returns false if no row can be in the sphere. */
 static bool
 take_sphere(HybridScan *state, const HybridSphere *sphere)
 {
@@ -334,7 +335,7 @@ take_sphere(HybridScan *state, const HybridSphere *sphere)
 	return true;
 }
 
-/* run_pass: find the next candidates after state->last, sorted. */
+/* run_pass: find the next candidates after state->last, and sort them. */
 static void
 run_pass(IndexScanDesc scan)
 {
@@ -343,7 +344,7 @@ run_pass(IndexScanDesc scan)
 
 	if (!state->ordered)
 	{
-		/* all calls belong to one round */
+		/* all calls count as one round */
 		state->done.rounds = 1;
 		run_stream(scan);
 		return;
@@ -368,7 +369,7 @@ run_pass(IndexScanDesc scan)
 	state->exhausted = state->candidates.count < k;
 }
 
-/* run_stream: find the rows of the next batch of the store that are wanted. */
+/* run_stream: find the wanted rows of the next batch of the store. */
 static void
 run_stream(IndexScanDesc scan)
 {
@@ -388,7 +389,7 @@ run_stream(IndexScanDesc scan)
 	score_batch(scan);
 }
 
-/* score_batch: offer the rows of the batch as candidates, and empty it. */
+/* score_batch: push the rows of the batch as candidates, and empty the batch. */
 static void
 score_batch(IndexScanDesc scan)
 {
@@ -495,8 +496,8 @@ report(IndexScanDesc scan, const HyNeighbor *candidate)
 }
 
 /*
- * in_place: test whether the bounds of the distances show that the row comes after all rows before it
- * and before all rows after it, so that the executor need not compute its distance.
+ * in_place: test whether the bounds of the distances prove that a row comes after all rows before it and
+ * before all rows after it. If so, the executor need not compute the row's distance.
  */
 static bool
 in_place(HybridScan *state, const HyNeighbor *candidate)
@@ -511,7 +512,7 @@ in_place(HybridScan *state, const HyNeighbor *candidate)
 	       upper <= state->candidates.items[state->next].distance;
 }
 
-/* allocate_batch: allocate enough rows to make a dispatch worthwhile, within work_mem. */
+/* allocate_batch: allocate a batch, within work_mem, with enough rows to make a dispatch worthwhile. */
 static HybridScanBatch
 allocate_batch(const HybridStore *store)
 {

@@ -1,6 +1,7 @@
 /*
  * scan.h
- *		An index scan: scan.c has the callbacks for the executor, scan_batches.c the search by codes.
+ *		An index scan. scan.c has the callbacks for the executor, and scan_batches.c has the search by
+ *		codes.
  */
 #ifndef HYBRID_INDEX_SCAN_H
 #define HYBRID_INDEX_SCAN_H
@@ -32,20 +33,20 @@ typedef struct HybridScan
 {
 	HybridIndex index;
 	MemoryContext scan_context;
-	/* callback of scan_context: records the work done, even after an error */
+	/* callback of scan_context that records the work done, also after an error */
 	MemoryContextCallback end;
 	HybridScanDone done;
-	MemoryContext context; /* memory of the query: reset by a rescan; a child of scan_context */
+	MemoryContext context; /* memory of the query, a child of scan_context; a rescan resets it */
 	MemoryContext scratch; /* memory of one dispatch */
 	bool first;
-	bool null_query; /* ORDER BY distance to NULL: return every row, in heap order */
+	bool null_query; /* the query is NULL: return every row, in heap order */
 	bool ordered;    /* there is an ORDER BY */
 	HybridProbe query;
-	const void *value; /* the query itself, if its type is not dense */
-	/* from the conditions */
-	double radius; /* maximum distance of the rows wanted; infinite: all rows */
-	bool within;   /* there are conditions: a row whose distance is NaN meets none */
-	bool nothing;  /* no row meets the conditions */
+	const void *value; /* the query as a value, if its type is not dense */
+	/* fields set from the conditions */
+	double radius; /* maximum distance of the rows wanted; infinite if all rows are wanted */
+	bool within;   /* there are conditions; a row whose distance is NaN satisfies none */
+	bool nothing;  /* no row can satisfy the conditions */
 	bool recheck;  /* the executor must check the conditions */
 	bool exact;    /* read every stored vector instead of the codes */
 	HybridScanBatch batch;
@@ -56,19 +57,19 @@ typedef struct HybridScan
 	int filtered; /* number of passes that have used the filter */
 	HyScanLimit limit_reached;
 	int pass;
-	int first_candidates; /* candidates of the first pass */
+	int first_candidates; /* number of candidates of the first pass */
 	HyTopK candidates;
-	int next;                    /* number of candidates handed out of this pass */
-	bool exhausted;              /* there are no rows beyond this pass */
-	bool bounded;                /* last is set */
-	HyNeighbor last;             /* last candidate handed out */
-	const HybridFoundRow *finds; /* with codes, the candidates of this pass */
-	double farthest;             /* upper bound of the distances of all rows handed out */
+	int next;                    /* number of candidates of this pass that were returned */
+	bool exhausted;              /* no rows follow this pass */
+	bool bounded;                /* `last` is set */
+	HyNeighbor last;             /* last candidate that was returned */
+	const HybridFoundRow *finds; /* candidates of this pass, in a scan by codes */
+	double farthest;             /* upper bound of the distances of all rows returned */
 	Oid *orderby_types;
 	IndexOrderByDistance *distances;
 } HybridScan;
 
-/* hybrid_scan_first_batch: return the number of candidates for the first pass. */
+/* hybrid_scan_first_batch: return the number of candidates of the first pass. */
 extern int hybrid_scan_first_batch(const HybridScan *state);
 
 /*

@@ -2,12 +2,12 @@
  * scan_batches.c
  *		Index scans by codes: how many rows a scan asks a search for at a time, and when the scan ends.
  *
- * The first batch has as many candidates as are wanted, if that number is known, and some more. Where
- * few rows meet the conditions, each row is expensive, and the rows are far apart. One more row is then
- * enough to know that the last one is the last.
+ * If the number of wanted rows is known, the first batch has that number of candidates and a few more. If
+ * few rows satisfy the conditions, each row is expensive, and the rows are far apart. One additional row
+ * is then enough to prove that the last wanted row is in its place.
  *
- * Where conditions remove no rows, the first batch has all rows that are wanted. Later batches are then
- * small, because only a few rows are missing to make their order certain.
+ * If conditions remove no rows, the first batch has all rows that are wanted. Later batches are then
+ * small, because only a few more rows are needed to make the order certain.
  */
 #include "postgres.h"
 
@@ -21,10 +21,10 @@
 
 #define CANDIDATES_GROWTH 4
 #define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
-#define CROWDED 64 /* one more row is requested for each of so many wanted */
-/* part of the first batch that is requested when its rows were not enough */
+#define CROWDED 64 /* number of wanted rows for which one additional row is requested */
+/* 1/FURTHER of the first batch is requested next if the first batch was not enough */
 #define FURTHER 16
-#define FURTHER_LEAST 4 /* minimum of it */
+#define FURTHER_LEAST 4 /* minimum size of such a later batch */
 
 static int next_batch_rows(const HybridScan *state);
 static bool filters(const HybridScan *state);
@@ -110,7 +110,7 @@ hybrid_scan_next_batch(HybridScan *state)
 		const HybridFoundRow *find = &state->finds[i];
 		bool unknown = isinf(find->distance) && isinf(find->width);
 
-		/* later rows are farther still; a row without a distance meets no condition */
+		/* later rows are even farther away; a row without a distance satisfies no condition */
 		if (!(find->distance <= state->radius) || (unknown && state->within))
 		{
 			state->exhausted = true;
@@ -123,7 +123,7 @@ hybrid_scan_next_batch(HybridScan *state)
 	state->candidates.count = i;
 }
 
-/* next_batch_rows: return how many candidates the next pass is to have. */
+/* next_batch_rows: return the number of candidates of the next pass. */
 static int
 next_batch_rows(const HybridScan *state)
 {
@@ -140,9 +140,9 @@ next_batch_rows(const HybridScan *state)
 }
 
 /*
- * filters: test whether the search checks conditions before it counts rows. Where most rows meet them,
- * that is a waste, unless the first batch was not enough. Without iterative scans, the filter tests only
- * whether rows are visible, so that dead rows do not count.
+ * filters: test whether the search checks conditions before it counts rows. If most rows satisfy the
+ * conditions, checking them first is a waste, unless the first batch was not enough. Without iterative
+ * scans, a filter that runs tests only whether rows are visible, so that dead rows do not count.
  */
 static bool
 filters(const HybridScan *state)
@@ -157,13 +157,13 @@ filters(const HybridScan *state)
 	return state->pass > 1 ? share < 1 : share < HYBRID_FEW;
 }
 
-/* filter_rows: a HybridRowFilter. */
+/* filter_rows: test whether rows are wanted; a HybridRowFilter. */
 static int
 filter_rows(void *arg, const int64 *positions, int count, bool *wanted)
 {
 	HybridScan *state = arg;
 
-	/* without conditions, only the rest of what a scan may look for is limited */
+	/* without conditions, the limits of a scan apply only after the first pass */
 	if ((state->pass > 1 || hybrid_scan_quals_share(state->filter) < 1) && reached_limit(state))
 		return 0;
 	hybrid_scan_quals_passes(state->filter, positions, count, wanted);

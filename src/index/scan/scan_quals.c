@@ -2,9 +2,9 @@
  * scan_quals.c
  *		Check the conditions of a plan on rows that a scan has found and not returned yet.
  *
- * Some conditions are not checked early. Those with subqueries or slow functions cost more than is
- * saved. For conditions on the indexed vector, the order of the rows says more than the condition.
- * Volatile conditions must not be evaluated twice.
+ * Some conditions are not checked early. Checking a condition with subqueries or slow functions costs
+ * more than it saves. For a condition on the indexed vector, the order of the rows is a better guide than
+ * the condition. Volatile conditions must not be evaluated twice.
  */
 #include "postgres.h"
 
@@ -25,17 +25,18 @@
 #include "index/page/buffers.h"
 #include "index/scan/scan_quals.h"
 
-#define MOST_OPERATORS 50 /* maximum cost of conditions, in units of cpu_operator_cost */
+/* maximum cost of conditions that are checked early, in units of cpu_operator_cost */
+#define MOST_OPERATORS 50
 
 struct HybridScanQuals
 {
 	IndexScanDesc scan;
-	IndexScanState *node; /* plan node with the conditions */
+	IndexScanState *node; /* plan node that has the conditions */
 	ExprState *conditions;
 	ExprContext *context;
 	double share;
 	bool heap; /* the table uses the heap access method */
-	/* allocated in this memory context when the filter is used first */
+	/* fields allocated in this memory context when the filter is first used */
 	MemoryContext memory;
 	IndexFetchTableData *fetch;
 	TupleTableSlot *slot;
@@ -131,8 +132,8 @@ may_be_asked(const IndexScanState *node, Relation index)
 }
 
 /*
- * has_subplan: test whether an expression has a subplan, whose own expression is not part of it. Also
- * the callback of expression_tree_walker.
+ * has_subplan: test whether an expression has a subplan. The subplan's own expression is not examined.
+ * Also serves as the callback of expression_tree_walker.
  */
 static bool
 has_subplan(Node *node, void *context)
@@ -144,7 +145,8 @@ has_subplan(Node *node, void *context)
 }
 
 /*
- * share_of: divide the planner's estimate of the rows by the number of rows when the table was analyzed.
+ * share_of: return the planner's estimate of the rows divided by the number of rows when the table was
+ * analyzed.
  */
 static double
 share_of(const IndexScanState *node)
@@ -156,7 +158,10 @@ share_of(const IndexScanState *node)
 	return Min(node->ss.ps.plan->plan_rows / rows, 1);
 }
 
-/* begin: allocate what fetching rows needs. Most filters are never used. */
+/*
+ * begin: allocate the resources for fetching rows. They are not allocated earlier, because most filters
+ * are never used.
+ */
 static void
 begin(HybridScanQuals *filter)
 {
@@ -187,7 +192,7 @@ expect_rows(const HybridScanQuals *filter, const int64 *positions, int count)
 }
 
 /*
- * fetch: fetch the version of a row that the scan's snapshot sees into the slot. Returns false if there
+ * fetch: fetch into the slot the version of a row that the scan's snapshot sees. Returns false if there
  * is none.
  */
 static bool
@@ -202,8 +207,8 @@ fetch(HybridScanQuals *filter, ItemPointerData *tid)
 }
 
 /*
- * fetch_from_heap: do the same as the table access method, but find the page without the buffer table,
- * and do not prune it.
+ * fetch_from_heap: fetch a row as the table access method does, but find the page without the buffer
+ * table, and do not prune it.
  */
 static bool
 fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid)
@@ -226,7 +231,7 @@ fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid)
 	return found;
 }
 
-/* meets_conditions: test whether the row in the slot meets the conditions. */
+/* meets_conditions: test whether the row in the slot satisfies the conditions. */
 static bool
 meets_conditions(HybridScanQuals *filter)
 {

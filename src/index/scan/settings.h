@@ -7,21 +7,22 @@
 
 #include "postgres.h"
 
-extern double hybrid_target_recall; /* 0.5 .. 1 */
-extern int hybrid_probes;           /* number of leaf lists; 0: determined by the target recall */
+extern double hybrid_target_recall; /* target recall, from 0.5 to 1 */
+/* number of leaf lists to examine; 0: the target recall determines it */
+extern int hybrid_probes;
 
 typedef enum HybridIterative
 {
 	HYBRID_ITERATIVE_OFF = 0, /* return only the rows that the first search finds */
-	HYBRID_ITERATIVE_STRICT,  /* search further; rows that should have come earlier are left out */
-	HYBRID_ITERATIVE_RELAXED  /* search further; such rows come late */
+	HYBRID_ITERATIVE_STRICT,  /* search further; omit rows that should have come earlier */
+	HYBRID_ITERATIVE_RELAXED  /* search further; return such rows late */
 } HybridIterative;
 
-extern int hybrid_iterative_scan; /* a HybridIterative */
+extern int hybrid_iterative_scan; /* a HybridIterative value */
 extern int hybrid_max_scan_tuples;
 extern double hybrid_scan_mem_multiplier; /* maximum memory of a scan, in multiples of work_mem */
 
-/* hybrid_define_index_settings: define the settings. To be called before the prefix is reserved. */
+/* hybrid_define_index_settings: define the settings. Call it before the prefix is reserved. */
 extern void hybrid_define_index_settings(void);
 
 #endif

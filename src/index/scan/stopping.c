@@ -1,14 +1,14 @@
 /*
  * stopping.c
- *		When a search has found enough, from an estimate of the rows that it misses.
+ *		Decide when a search has found enough rows, from an estimate of the number that it misses.
  *
  * The codes of the rows that a search has scored give a sample of u (frontier.c). The tail of the sample
- * (core/tail.h) says how many rows nearer than the k-th best each of the other lists has. The ratio of
- * rows found to rows expected, in the lists examined, corrects this estimate. The search ends when the
- * expected number of missing rows is at most the allowed one. A query that is unlike the rows is
- * therefore not treated like one of them. (A recall estimated for each query while it is searched for:
- * J. Mohoney et al., "Quake: adaptive indexing for vector search", 2025; M. Chatzakis et al., "DARTH:
- * declarative recall through early termination", 2025.)
+ * (core/tail.h) gives an estimate of how many rows nearer than the k-th best each of the other lists has.
+ * The ratio of rows found to rows expected, in the lists examined, corrects this estimate. The search
+ * ends when the expected number of missing rows is at most the allowed number. A query that is unlike the
+ * rows is therefore not treated as if it were a row. (Other methods that estimate the recall of each
+ * query during its search: J. Mohoney et al., "Quake: adaptive indexing for vector search", 2025; M.
+ * Chatzakis et al., "DARTH: declarative recall through early termination", 2025.)
  *
  * EVIDENCE, FEW, INSIDE and CLEAR were chosen with bench/recall.sh. With other random numbers, and for
  * LIMIT 1, 10 and 100, recall stays within the tolerance of the target on the data shapes in that
@@ -22,19 +22,19 @@
 
 #include "index/scan/stopping.h"
 
-#define SAMPLED 64  /* rows of a list that are sampled */
-#define SAMPLE 4096 /* rows of all lists that are sampled */
-#define EVIDENCE 5  /* rows added to both the expected and the found ones, as prior evidence */
-#define FEW 10.0    /* the estimate is multiplied by 1 + FEW / lists examined */
-#define CLEAR 16.0  /* in fewer dimensions than this, exactness is nearly free */
-#define NEARLY 0.01 /* minimum share of the rows wanted that may be missing then */
-#define NEAR 8 /* the difficulty of a query is determined from this many lists, the first ones */
+#define SAMPLED 64  /* maximum number of rows of a list that are sampled */
+#define SAMPLE 4096 /* maximum number of rows of all lists that are sampled */
+#define EVIDENCE 5  /* prior evidence: rows added to both the expected and the found rows */
+#define FEW 10.0    /* the estimate is multiplied by 1 + FEW / (number of lists examined) */
+#define CLEAR 16.0  /* number of dimensions below which an exact result is nearly free */
+#define NEARLY 0.01 /* minimum allowed share of missing rows in so few dimensions */
+#define NEAR 8      /* number of first lists that determine the difficulty of a query */
 /*
- * INSIDE: ratio of the squared distance of the first centroids to the squared radius of their lists. A
- * query with a smaller ratio is nearer to the centroids than any row of the lists is.
+ * INSIDE: ratio of the squared distance of the first centroids to the squared radius of their lists. If
+ * the ratio of a query is smaller, the query is nearer to the centroids than any row of the lists is.
  */
 #define INSIDE 0.75
-/* ratio of a list's radius to its distance, below which its rows are not sampled */
+/* ratio of a list's radius to its distance from the query, below which its rows are not sampled */
 #define NARROW 1e-3f
 
 static void note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which);
@@ -132,7 +132,10 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 {
 	const HybridLookupLimits *limits = &frontier->limits;
 	int difficulty = hybrid_stopping_difficulty(stopping, frontier, limit);
-	/* the larger the share of lists examined, the less a guess at the rest can save */
+	/*
+	 * The larger the share of lists examined, the less the search can save by relying on an estimate for
+	 * the rest.
+	 */
 	double left = Max(1 - (double) work->lists / frontier->scorer->tree.leaves, 0);
 	double missing;
 
@@ -140,7 +143,7 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	stopping->estimated = true;
 	missing = difficulty < 0 ? -1 : limits->missing[difficulty];
 	missing = missing < 0 ? limits->other : missing;
-	/* in few dimensions it is clear which lists have near rows */
+	/* in few dimensions, the lists that have near rows are known with more certainty */
 	missing = Min(missing, Max(missing * frontier->scorer->open.layout.dims / CLEAR, NEARLY));
 	*beyond = missing * k * left * left / scale(stopping, work);
 	stopping->ended = stopping->rest <= *beyond;
@@ -157,7 +160,10 @@ int
 hybrid_stopping_difficulty(const HybridStopping *stopping, const HybridFrontier *frontier,
                            float limit)
 {
-	/* class boundaries of the cosine that the k-th row has in a list as near as the first ones */
+	/*
+	 * boundaries between the classes: the cosine of the k-th best row, if it were in a list as near as
+	 * the first lists
+	 */
 	static const float edges[HYBRID_INSIDE - 1] = {0.15f, 0.3f, 0.45f, 0.6f, 0.8f};
 	float cosine;
 	int difficulty = 0;
@@ -173,7 +179,7 @@ hybrid_stopping_difficulty(const HybridStopping *stopping, const HybridFrontier 
 	return difficulty;
 }
 
-/* note_near: add one of the first lists to the sums. */
+/* note_near: add one of the first lists to the sums that determine the difficulty. */
 static void
 note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 {
@@ -191,8 +197,8 @@ note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 }
 
 /*
- * scale: return how many rows are found for each that is expected: the ratio in the lists examined,
- * times the share of rows that the filter accepts.
+ * scale: return the number of rows found per row expected. This is the ratio in the lists examined,
+ * multiplied by the share of rows that the filter accepts.
  */
 static double
 scale(const HybridStopping *stopping, const HybridLookupWork *work)

@@ -1,6 +1,6 @@
 /*
  * stopping.h
- *		When a search has found enough, from an estimate of the rows that it misses.
+ *		Decide when a search has found enough rows, from an estimate of the number that it misses.
  */
 #ifndef HYBRID_INDEX_STOPPING_H
 #define HYBRID_INDEX_STOPPING_H
@@ -13,24 +13,27 @@
 #define HYBRID_LISTS_MOST 256 /* maximum number of lists examined between two checks */
 
 /*
- * HybridStopping: state for one search. Distances are in the unit of the estimates. u and cosines are
- * those of frontier.c.
+ * HybridStopping: state for one search. Distances are in the unit of the estimates. For u and cosines,
+ * see frontier.c.
  */
 typedef struct HybridStopping
 {
-	float *sample; /* u of rows that were scored */
+	float *sample; /* u of the rows in the sample */
 	int sampled;
 	double noise; /* sum of the variances that the codes add to the values of u */
-	HyTail tail;  /* tail of the sample, as of the last check */
-	/* rows nearer than the k-th best of the time that were expected in the lists examined */
+	HyTail tail;  /* tail of the sample at the last check */
+	/* rows nearer than the k-th best of that time that were expected in the lists examined */
 	double expected;
-	double found;                 /* number of such rows found there */
+	double found;                 /* number of such rows found in these lists */
 	int taken[HYBRID_LISTS_MOST]; /* lists that were examined last */
 	int taken_count;
-	double rest;    /* rows expected in all other lists */
+	double rest;    /* number of rows expected in all other lists */
 	bool estimated; /* `rest` is set */
-	bool ended;     /* `rest` is small enough that the search ended */
-	/* sums over the first lists: middle * inverse, inverse, squared distance, squared radius */
+	bool ended;     /* `rest` is so small that the search ended */
+	/*
+	 * number of the first lists, and sums over them: middle * inverse, inverse, squared distance, squared
+	 * radius
+	 */
 	int near;
 	double near_middle;
 	double near_inverse;
@@ -45,20 +48,20 @@ extern void hybrid_stopping_init(HybridStopping *stopping);
 extern void hybrid_stopping_clear(HybridStopping *stopping);
 
 /*
- * hybrid_stopping_list: announce that a list will be examined for the first time. Returns how many of
- * its blocks must be scored in full and passed to hybrid_stopping_rows.
+ * hybrid_stopping_list: prepare for the first examination of a list. Returns the number of its blocks
+ * that must be scored in full and passed to hybrid_stopping_rows.
  */
 extern int
 hybrid_stopping_list(HybridStopping *stopping, const HybridFrontier *frontier, int which);
 
 /*
- * hybrid_stopping_rows: add the live rows of a block of that list to the sample, with the distances
- * estimated from their codes.
+ * hybrid_stopping_rows: add the live rows of a block of that list to the sample. `estimates` has the
+ * distances estimated from their codes.
  */
 extern void hybrid_stopping_rows(HybridStopping *stopping, const HybridFrontier *frontier,
                                  int which, const HybridBlock *block, const float *estimates);
 
-/* hybrid_stopping_took: record the lists that are examined now. */
+/* hybrid_stopping_took: record the lists that are about to be examined. */
 extern void hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count);
 
 /*
@@ -69,14 +72,17 @@ extern void hybrid_stopping_compare(HybridStopping *stopping, const HybridFronti
                                     float limit, int k, int found);
 
 /*
- * hybrid_stopping_enough: test whether the search may end. *beyond becomes the number of rows that may
- * remain expected in lists that are not examined. Afterwards, the frontier's lists are in the order of
- * the rows expected in them.
+ * hybrid_stopping_enough: test whether the search may end. *beyond is set to the number of rows that may
+ * remain expected in lists that are not examined. Afterwards, the frontier's lists are ordered by the
+ * number of rows expected in each.
  */
 extern bool hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float limit,
                                    int k, const HybridLookupWork *work, double *beyond);
 
-/* hybrid_stopping_missing: return how many rows the search misses, as of the last check. */
+/*
+ * hybrid_stopping_missing: return the estimated number of rows that the search misses, as of the last
+ * check.
+ */
 extern double hybrid_stopping_missing(const HybridStopping *stopping, const HybridLookupWork *work);
 
 /* hybrid_stopping_difficulty: see hybrid_lookup_difficulty; limit is the k-th best distance. */

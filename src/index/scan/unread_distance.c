@@ -1,13 +1,14 @@
 /*
  * unread_distance.c
- *		Remove the distance column of ORDER BY from plans in which nobody reads it.
+ *		Remove the distance column of ORDER BY from plans in which no node reads it.
  *
- * An ORDER BY expression is a column of the plan, though the client never sees it. A sort needs that
- * column. A scan of a hybrid index returns rows in order without it. Computing the column again for each
- * row takes the vector out of the table, which is as much work as an easy search. The column is
- * therefore removed when the plan is ready. This is done where the plan, or the plan of a subquery,
- * consists of the scan and perhaps a Limit node above it. The subquery may be joined with others. Other
- * nodes in between are left alone, because they may pass on all columns that they get.
+ * An ORDER BY expression is a column of the plan, although the client never sees it. A sort needs that
+ * column. A scan of a hybrid index returns rows in order without it. To compute the column for each row,
+ * the executor would read the vector from the table, which takes as much work as an easy search. The
+ * column is therefore removed when the plan is ready. It is removed if the plan, or the plan of a
+ * subquery, consists only of the scan and perhaps a Limit node above it. The subquery may be joined with
+ * others. Plans with other nodes in between are not changed, because such nodes may pass on all columns
+ * that they get.
  *
  * The order of the rows is checked as before, because the scan has its own copy of the expression.
  */
@@ -43,7 +44,7 @@ hybrid_unread_init(void)
 	next_planner = planner_hook;
 	planner_hook = plan_query;
 	/*
-	 * the library may have been loaded while a statement was planned, and its plan be cached for the
+	 * a statement may have loaded the library while it was planned, and its plan may be cached for the
 	 * session
 	 */
 	if (!process_shared_preload_libraries_in_progress)
@@ -63,7 +64,7 @@ plan_query(Query *query, const char *text, int options, ParamListInfo parameters
 	visit(planned->planTree);
 	foreach (each, planned->subplans)
 	{
-		/* an unneeded subplan leaves NULL in the list */
+		/* the list has NULL for a subplan that is not needed */
 		if (lfirst(each) != NULL)
 			leave_out((Plan *) lfirst(each), 1);
 		visit((Plan *) lfirst(each));
@@ -107,15 +108,15 @@ visit_all(List *plans)
 }
 
 /*
- * leave_out: remove the last columns, as long as they only serve the order of our index. The first
- * `kept` ones stay.
+ * leave_out: remove the last columns that serve only the order of our index. The first `kept` columns
+ * stay.
  */
 static void
 leave_out(Plan *top, int kept)
 {
 	Plan *below = IsA(top, Limit) ? outerPlan(top) : top;
 
-	/* WITH TIES compares that column to find rows as far away as the last one */
+	/* WITH TIES compares that column to find rows at the same distance as the last row */
 	if (below == NULL || !IsA(below, IndexScan) || !is_ours((IndexScan *) below) ||
 	    (top != below && ((Limit *) top)->limitOption != LIMIT_OPTION_COUNT) ||
 	    list_length(top->targetlist) != list_length(below->targetlist))
@@ -132,8 +133,8 @@ leave_out(Plan *top, int kept)
 }
 
 /*
- * columns_read: return the number of the last column read. A scan that passes on all columns reads
- * hidden ones, too.
+ * columns_read: return the number of the last column that is read. A scan that passes on all columns also
+ * reads hidden ones.
  */
 static int
 columns_read(const SubqueryScan *scan)
@@ -157,14 +158,14 @@ is_ours(const IndexScan *scan)
 
 	if (scan->indexorderby == NIL)
 		return false;
-	/* the planner holds a lock on it */
+	/* the planner holds a lock on this index */
 	index = index_open(scan->indexid, NoLock);
 	ours = hybrid_is_our_index(index);
 	index_close(index, NoLock);
 	return ours;
 }
 
-/* is_order: test whether a column serves only the order. */
+/* is_order: test whether a column serves only the order of the rows. */
 static bool
 is_order(const IndexScan *scan, const TargetEntry *entry)
 {
@@ -172,8 +173,8 @@ is_order(const IndexScan *scan, const TargetEntry *entry)
 }
 
 /*
- * is_passed_on: test whether a column of the Limit node is this one of the scan, and nothing above reads
- * it.
+ * is_passed_on: test whether a column of the Limit node is this column of the scan, and no node above
+ * reads it.
  */
 static bool
 is_passed_on(const TargetEntry *entry, const TargetEntry *below)

@@ -4,8 +4,8 @@
  *
  * VACUUM takes the log from the meta page before it reads leaves. Inserts write to the log after they
  * have added the entry. An entry that arrives in a leaf after VACUUM has read it is therefore logged
- * later and found in the next round. If an insert fails between the two steps, its entry belongs to a
- * row that nobody will ever see.
+ * later and found in the next round. If an insert fails between the two steps, its entry belongs to a row
+ * that no transaction will ever see.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@ void
 hybrid_copy_log_begin(Relation index)
 {
 	set_noting(index, true);
-	/* wait for the current holders of the gate, which may not have seen the flag */
+	/* wait for processes that hold the gate now, because they may not have seen the flag */
 	hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
 	hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
 }
@@ -87,8 +87,8 @@ set_noting(Relation index, bool logging)
 }
 
 /*
- * bit_of: map a leaf to a bit. Heads usually lie at regular distances, so the number is hashed to spread
- * them.
+ * bit_of: map a leaf to a bit. Block numbers of heads are usually at regular distances, so they are
+ * hashed to spread them.
  */
 static uint32
 bit_of(BlockNumber leaf)

@@ -2,8 +2,8 @@
  * copy_log.h
  *		Log which leaves received rows while VACUUM copies all rows to other lists.
  *
- * The log tells VACUUM which leaves have changed since it copied their rows, so that it reads only these
- * again. While VACUUM holds the gate there is no time to read all of them. The log is a bitmap on the
+ * The log tells VACUUM which leaves have changed since it copied their rows. VACUUM then reads only these
+ * leaves again. While it holds the gate, there is no time to read all leaves. The log is a bitmap on the
  * meta page in which several leaves share a bit. An insert sets the bit after it has added the entry,
  * while it holds the gate in share mode.
  */
@@ -12,7 +12,7 @@
 
 #include "index/page/index.h"
 
-/* HybridCopyLog: log bits that VACUUM has taken from the meta page. */
+/* HybridCopyLog: bits of the log that VACUUM has taken from the meta page. */
 typedef struct HybridCopyLog
 {
 	uint8 bits[HYBRID_COPY_LOG_BYTES];
@@ -24,18 +24,19 @@ typedef struct HybridCopyLog
  */
 extern void hybrid_copy_log_begin(Relation index);
 
-/* hybrid_copy_log_end: stop logging, if it is on. */
+/* hybrid_copy_log_end: stop logging, if logging is on. */
 extern void hybrid_copy_log_end(Relation index);
 
-/* hybrid_copy_log_add: log that a leaf has received an entry. To be called if HybridTree.logging is set. */
+/* hybrid_copy_log_add: log that a leaf has received an entry. Call it if HybridTree.logging is set. */
 extern void hybrid_copy_log_add(Relation index, BlockNumber leaf);
 
-/*
- * hybrid_copy_log_take: move the bits that were set since the last call from the meta page to `notes`.
- */
+/* hybrid_copy_log_take: move the bits that were set since the last call from the meta page to *notes. */
 extern void hybrid_copy_log_take(Relation index, HybridCopyLog *notes);
 
-/* hybrid_copy_log_has: test whether a leaf may have received an entry; false: it has not. */
+/*
+ * hybrid_copy_log_has: test whether a leaf may have received an entry. If false, the leaf has certainly
+ * not received one.
+ */
 extern bool hybrid_copy_log_has(const HybridCopyLog *notes, BlockNumber leaf);
 
 #endif

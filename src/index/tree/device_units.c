@@ -1,15 +1,15 @@
 /*
  * device_units.c
- *		Runs of lists that may stay on a device, and their keys.
+ *		Units, which are runs of lists that may stay on a device, and their keys.
  *
  * A list whose change counter has not changed has the same live entries with the same vectors. The
  * version in a unit's key is therefore a hash of the names and counters of all lists of the unit. The
- * place in the key is the name of the unit's first list. It stays the same when lists of the unit gain
- * or lose rows.
+ * place in the key is the name of the unit's first list. It stays the same when lists of the unit gain or
+ * lose rows.
  *
- * A unit that is at least half full ends before a list whose hashed name meets a condition. When a list
- * comes or goes, for example by a split, only the ends of a few units around it move. If there is no
- * such list, the unit ends when it is full.
+ * A unit that is at least half full ends before a list whose hashed name satisfies a condition. When a
+ * list is added or removed, for example by a split, only the ends of a few nearby units move. If no list
+ * satisfies the condition, the unit ends when it is full.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@
 #include "index/tree/read.h"
 #include "index/tree/tree.h"
 
-static uint32 builds; /* builds done by this process */
+static uint32 builds; /* number of builds done by this process */
 
 static void stand_before(HybridStore *store, int list);
 static bool begins_unit(const HybridLink *list, int lists);
@@ -115,9 +115,10 @@ stand_before(HybridStore *store, int list)
 }
 
 /*
- * begins_unit: test whether a list begins the next unit, when the current one is half full with `lists`
- * lists. About one list in n does, where n lists fill about another quarter of a unit. n is a power of
- * two, so that a list that begins a unit for a larger n does so for a smaller one, too.
+ * begins_unit: test whether a list begins the next unit, given that the current unit is at least half
+ * full and has `lists` lists. About one list in n does, where n lists fill about another quarter of a
+ * unit. n is a power of two, so that a list that begins a unit for a larger n also does so for a smaller
+ * n.
  */
 static bool
 begins_unit(const HybridLink *list, int lists)
@@ -135,7 +136,7 @@ read_head(HybridStore *store, int list, uint64 *changes, int64 *rows)
 		hybrid_list_read(store->index, &store->open.layout, link, 0, link->head, store->strategy);
 	const HybridListPage *head = hybrid_list_page(BufferGetPage(buffer));
 
-	/* a caller that reads only the head must not miss entries that were removed from the list */
+	/* the caller may read only this head, and must not miss entries that were removed from the list */
 	TestForOldSnapshot(store->snapshot, store->index, BufferGetPage(buffer));
 	*changes = head->changes;
 	*rows = head->total;
@@ -143,8 +144,8 @@ read_head(HybridStore *store, int list, uint64 *changes, int64 *rows)
 }
 
 /*
- * name_list: add a list to the version, which is two hashes of 64 bits. With all other words fixed,
- * different values of a word give different hashes.
+ * name_list: add a list to the version in a key, which is two hashes of 64 bits. If all other words are
+ * equal, different values of a word give different hashes.
  */
 static void
 name_list(HyUnitKey *key, const HybridLink *list, uint64 changes, int64 rows)

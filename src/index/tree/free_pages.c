@@ -5,10 +5,10 @@
  * The free space map is only a hint. A page that it offers is taken only under its lock, and only if the
  * page itself says that it is free or was never written. A moved list can be freed when no snapshot is
  * older than the move, because only a transaction that followed a link from before the move still reads
- * it. The transaction that moved the list is as old as the move while it runs, so a long one would keep
- * all lists that it moves. The list can therefore also be freed when nobody else has a snapshot and
- * nothing else in this process has the index open, whatever is running. (The snapshot of VACUUM does not
- * count. VACUUM holds the meta page's lock while it reads lists.)
+ * it. The transaction that moved the list is itself as old as the move. While a long transaction runs, no
+ * list that it moved could be freed by this rule. A list can therefore also be freed when no other
+ * session has a snapshot and nothing else in this process has the index open, whatever is running. (The
+ * snapshot of VACUUM does not count, because VACUUM holds the meta page's lock while it reads lists.)
  */
 #include "postgres.h"
 
@@ -171,8 +171,8 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 		return;
 	}
 	/*
-	 * Make room. VACUUM finds moved lists that are not in the ring, but frees pages of a center only
-	 * through the ring.
+	 * Drop the newest entry of the ring to make space. VACUUM finds moved lists that are not in the ring,
+	 * but frees pages of a center only through the ring.
 	 */
 	if (meta->moved_count == HYBRID_MOVED_LISTS && list->generation == HYBRID_CENTER_GENERATION)
 		meta->moved_count--;
@@ -238,7 +238,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 	HybridLink list;
 	bool all;
 
-	/* VACUUM or another backend is doing it already */
+	/* VACUUM or another backend is already freeing pages */
 	if (!hybrid_lock_now(index, HYBRID_META_BLOCK, ExclusiveLock))
 		return;
 	all = hybrid_no_readers(index);
@@ -259,7 +259,7 @@ hybrid_no_readers(Relation index)
 	int count;
 
 	/*
-	 * anyone who opens the index later, or takes a snapshot later, does not follow links that were
+	 * a session that opens the index later, or takes a snapshot later, does not follow links that were
 	 * replaced
 	 */
 	if (index->rd_refcnt > 1)
@@ -288,7 +288,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 		int room;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		/* the pages of a list are freed from its end, so the rest was freed before */
+		/* the pages of a list are freed from its end, so the remaining pages were freed before */
 		if (!hybrid_page_belongs(page, HYBRID_PAGE_LIST, &list))
 		{
 			UnlockReleaseBuffer(buffer);
@@ -308,7 +308,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 			allocated = (int) content->pages * (named + 1);
 			blocks = palloc(allocated * sizeof(BlockNumber));
 		}
-		/* more pages than the head says: damaged; do not make it worse */
+		/* the list has more pages than its head says: it is damaged, so do not make the damage worse */
 		if (count == allocated)
 		{
 			UnlockReleaseBuffer(buffer);
@@ -324,7 +324,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 		block = content->next;
 		UnlockReleaseBuffer(buffer);
 	}
-	/* the head comes last, so that after a crash the list is found again */
+	/* free the head last, so that the list can be found again after a crash */
 	for (i = count; i > 0; i -= MAX_GENERIC_XLOG_PAGES)
 	{
 		int first = Max(i - MAX_GENERIC_XLOG_PAGES, 0);
@@ -337,7 +337,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 		first_freed = Min(first_freed, blocks[i]);
 		last_freed = Max(last_freed, blocks[i]);
 	}
-	/* so that searches of the map find these pages */
+	/* update the upper levels of the map, so that searches find these pages */
 	if (count > 0)
 		FreeSpaceMapVacuumRange(index, first_freed, last_freed + 1);
 	if (blocks != NULL)
@@ -367,7 +367,8 @@ logged_reserve(HybridSink *sink, HybridPageKind kind)
 
 	(void) kind;
 	/*
-	 * the map may offer the page to another backend, too; after a crash the page is free again, or lost
+	 * Mark the page, because the map may offer it to another backend, too. After a crash the page is free
+	 * again, or lost until VACUUM finds it.
 	 */
 	if (PageIsNew(page))
 		hybrid_page_init(page, HYBRID_PAGE_TAKEN, InvalidBlockNumber, 0);
@@ -387,9 +388,10 @@ logged_write(HybridSink *sink, BlockNumber block, Page image)
 }
 
 /*
- * standby_reads: test whether a standby reports that it has snapshots, or may have some soon
- * (hot_standby_feedback). The report is in the standby's slot. Without a slot, it is in its walsender,
- * which is in no transaction and which GetCurrentVirtualXIDs therefore does not find.
+ * standby_reads: test whether a standby reports that it has snapshots, or may soon have some
+ * (hot_standby_feedback). The report is in the standby's slot. Without a slot, the report is in the
+ * standby's walsender. GetCurrentVirtualXIDs does not find the walsender, because it is in no
+ * transaction.
  */
 static bool
 standby_reads(void)
@@ -416,7 +418,7 @@ standby_reads(void)
 	return false;
 }
 
-/* free_center: free a page of a center that was replaced. */
+/* free_center: free a page of a replaced center. */
 static void
 free_center(Relation index, BlockNumber block)
 {
@@ -443,8 +445,8 @@ free_center(Relation index, BlockNumber block)
 }
 
 /*
- * pop_moved: remove the oldest list from the ring if it can be freed; all: every list can. Returns
- * whether there was one.
+ * pop_moved: remove the oldest list from the ring if its pages can be freed. With `all`, every list can
+ * be freed. Returns whether a list was removed.
  */
 static bool
 pop_moved(Relation index, bool all, HybridLink *list)
@@ -474,8 +476,8 @@ pop_moved(Relation index, bool all, HybridLink *list)
 }
 
 /*
- * free_pages: free those of the pages that belong to the list, in one WAL record, and record them in the
- * free space map. Returns their number.
+ * free_pages: free the given pages that still belong to the list, in one WAL record, and record them in
+ * the free space map. Returns the number of pages freed.
  */
 static int
 free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, int count)

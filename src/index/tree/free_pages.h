@@ -15,8 +15,8 @@
 extern Buffer hybrid_page_allocate(Relation index, uint16 *generation);
 
 /*
- * hybrid_page_give_back: free a page that a HybridLoggedSink reserved and that was not written. Nobody
- * but the caller may know of the page.
+ * hybrid_page_give_back: free a page that a HybridLoggedSink reserved and that was not written. No other
+ * process may know of the page.
  */
 extern void hybrid_page_give_back(Relation index, BlockNumber block);
 
@@ -43,8 +43,9 @@ extern void hybrid_page_write(Relation index, BlockNumber block, Page image);
 #define HYBRID_CENTER_GENERATION 0
 
 /*
- * hybrid_moved_remember: add a moved list to the ring on the meta page. Its pages are freed, once nobody
- * reads them, when pages are needed. A list for which the ring has no room is found by VACUUM later.
+ * hybrid_moved_remember: add a moved list to the ring on the meta page. Its pages are freed when pages
+ * are needed and no session reads the list any more. If the ring is full, the list is not added, and
+ * VACUUM finds it later.
  */
 extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since);
 
@@ -52,8 +53,8 @@ extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTr
 extern void hybrid_tree_add_leaves(Relation index, int leaves);
 
 /*
- * hybrid_tree_set_leaves: set the leaf count of a newly built tree, and the count from which on the next one
- * is made. The caller holds the gate exclusively, so that nobody splits a list.
+ * hybrid_tree_set_leaves: set the leaf count of a newly built tree, and the count at or above which
+ * VACUUM builds the next tree. The caller holds the gate exclusively, so that no session splits a list.
  */
 extern void hybrid_tree_set_leaves(Relation index, int leaves);
 
@@ -61,28 +62,28 @@ extern void hybrid_tree_set_leaves(Relation index, int leaves);
 extern bool hybrid_moved_known(Relation index, const HybridLink *list);
 
 /*
- * hybrid_moved_reclaim: free the pages of the oldest lists in the ring, as far as nobody can be reading
- * them.
+ * hybrid_moved_reclaim: free the pages of the oldest lists in the ring, up to the first list that a
+ * session may still read.
  */
 extern void hybrid_moved_reclaim(Relation index, const HybridLayout *layout);
 
 /*
- * hybrid_no_readers: test whether nobody else has a snapshot and nothing else in this process has the
- * index open. If so, and if the caller holds the meta page's lock exclusively, nobody reads any list
- * moved so far.
+ * hybrid_no_readers: test whether no other session has a snapshot and nothing else in this process has
+ * the index open. If so, and if the caller holds the meta page's lock exclusively, no session reads any
+ * list moved so far.
  */
 extern bool hybrid_no_readers(Relation index);
 
 /*
- * hybrid_list_free: free the pages of a moved list if nobody can be reading it. unread: the caller knows
- * that nobody is. Returns the number of pages.
+ * hybrid_list_free: free the pages of a moved list if no session can be reading it. `unread` is true if
+ * the caller knows that none is. Returns the number of pages freed.
  */
 extern int
 hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bool unread);
 
 /*
- * hybrid_pages_free: free pages that no list page names, of a list that may be gone. Pages that do not
- * belong to the list are left alone. Returns the number of pages freed.
+ * hybrid_pages_free: free pages that belong to a list but that no list page names. The list may be gone.
+ * Pages that do not belong to the list are not changed. Returns the number of pages freed.
  */
 extern int
 hybrid_pages_free(Relation index, const HybridLink *list, const BlockNumber *blocks, int count);

@@ -1,6 +1,6 @@
 /*
  * gate.c
- *		How VACUUM shuts the gate, and how long it may keep others waiting.
+ *		How VACUUM shuts the gate, and how long it may make other sessions wait.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 #include "index/page/index.h"
 #include "index/page/lock.h"
 
-#define LOOKS 32 /* checks for waiters per deadlock_timeout */
+#define LOOKS 32 /* number of checks for waiters per deadlock_timeout */
 
 static double since_asked(const HybridGate *gate);
 
@@ -20,7 +20,7 @@ hybrid_gate_shut(HybridGate *gate, Relation index, bool to_the_end)
 	memset(gate, 0, sizeof(*gate));
 	gate->index = index;
 	gate->to_the_end = to_the_end;
-	/* from now on others wait behind this process, even while it waits itself */
+	/* from now on other sessions queue for the lock, even while this process itself waits for it */
 	INSTR_TIME_SET_CURRENT(gate->asked);
 	hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
 	gate->shut = since_asked(gate);

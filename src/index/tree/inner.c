@@ -17,15 +17,12 @@
 #include "index/tree/inner.h"
 #include "index/tree/tree.h"
 
-/* bytes of the cache above which unused lists are dropped */
+/* bytes of the cache above which lists that no search uses are dropped */
 #define MEMORY_MOST (32 * 1024 * 1024)
 /* bytes of the cache above which no more centroids are kept */
 #define CENTROIDS_MOST (16 * 1024 * 1024)
 
-/*
- * Key: names one list. The index OID is part of it because invalidations name the relation, not its
- * file.
- */
+/* Key: key of one list. It includes the index OID because invalidations name the relation, not its file. */
 typedef struct Key
 {
 	Oid index;
@@ -42,7 +39,7 @@ typedef struct Remembered
 	Key key;
 	uint64 changes;
 	int pins;
-	bool current; /* the list is in the table */
+	bool current; /* the list is in the hash table */
 } Remembered;
 
 /* Slot: an entry of the hash table. */
@@ -162,7 +159,7 @@ hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, in
 	return hybrid_scorer_reach(scorer, &inner->stored[entry], kept, copy);
 }
 
-/* find_list: return a list as it is now, from the cache or from the index. */
+/* find_list: return the current content of a list, from the cache or from the index. */
 static Remembered *
 find_list(const HybridScorer *scorer, const HybridLink *list, int level)
 {
@@ -185,7 +182,7 @@ find_list(const HybridScorer *scorer, const HybridLink *list, int level)
 		if (slot->list->changes ==
 		    hybrid_list_changes(index, &scorer->open.layout, list, level, scorer->snapshot))
 			return slot->list;
-		/* an invalidation may have dropped it meanwhile */
+		/* an invalidation may have dropped the entry while the list was read */
 		slot = hash_search(table, &key, HASH_FIND, NULL);
 		if (slot != NULL)
 			forget(slot);
@@ -222,7 +219,7 @@ make_table(void)
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 }
 
-/* read_list: read all pages of a list as of one moment, into a memory context below the current one. */
+/* read_list: read all pages of a list, as of one moment, into a memory context below the current one. */
 static Remembered *
 read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 {
@@ -270,10 +267,7 @@ read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 	return entries.list;
 }
 
-/*
- * keep_centroids: allocate space for centroids. The system provides memory for a page only when it is
- * used.
- */
+/* keep_centroids: allocate space for centroids. The system provides the memory only when it is used. */
 static void
 keep_centroids(HybridInner *inner, Size stride)
 {
@@ -371,7 +365,7 @@ grow(Entries *entries)
 	pfree(old.at);
 }
 
-/* forget: remove a list from the table. Its memory is freed when nobody uses it. */
+/* forget: remove a list from the table. Its memory is freed when no search uses it. */
 static void
 forget(Slot *slot)
 {
@@ -405,7 +399,10 @@ release(Remembered *list)
 		MemoryContextDelete(list->context);
 }
 
-/* relation_changed: drop the lists of an index. It may be gone, and its file number may be reused. */
+/*
+ * relation_changed: drop the cached lists of an index. The index may be gone, and its file number may be
+ * reused.
+ */
 static void
 relation_changed(Datum arg, Oid relation)
 {

@@ -2,10 +2,10 @@
  * inner.h
  *		Cache of inner lists in the memory of a backend.
  *
- * Every search goes through all inner lists, which seldom change. The data that it needs to order the
- * lists below is kept in the backend's memory, packed. It is used again as long as the list's change
- * counter stays the same. Centroids are read from the index on demand, and are kept, too, unless there
- * are too many.
+ * Every search reads all inner lists, which seldom change. For each inner list, the backend keeps in
+ * memory, packed, the data that a search needs to order the lists below. The data is used again as long
+ * as the list's change counter stays the same. Centroids are read from the index on demand. They are
+ * kept, too, unless there are too many.
  */
 #ifndef HYBRID_INDEX_INNER_H
 #define HYBRID_INDEX_INNER_H
@@ -17,14 +17,14 @@ typedef struct HybridInner
 {
 	HybridLink link;
 	int count;
-	int blocks; /* blocks of codes: count entries, packed */
+	int blocks; /* number of blocks of codes; the `count` entries are packed into these */
 	uint8 *codes;
 	HyCodeFactors *factors;
 	float *radii;
 	float *rows; /* approximate number of rows of each list below */
 	HybridLink *below;
 	HybridVectorPosition *at; /* positions of the centroids */
-	/* stored centroids of the entries for which `kept` is set; NULL: none is kept */
+	/* stored centroids of the entries for which `kept` is set; NULL if none is kept */
 	char *centroids;
 	HybridStored *stored;
 	bool *kept;
@@ -53,17 +53,17 @@ extern const HybridInner *hybrid_inner_set_add(HybridInnerSet *set, const Hybrid
 extern void hybrid_inner_set_clear(HybridInnerSet *set);
 
 /*
- * hybrid_inner_score: compute estimates and lower bounds, by codes, of HybridReach.base of the lists
- * below an inner list. `reach` is that of the inner list's own centroid. Each array has room for blocks
- * * HY_CODE_ROWS numbers. estimates may be NULL.
+ * hybrid_inner_score: compute, from the codes of the lists below an inner list, estimates and lower
+ * bounds of their HybridReach.base. `reach` is the distance to the inner list's own centroid. Each array
+ * has space for blocks * HY_CODE_ROWS numbers. estimates may be NULL.
  */
 extern void
 hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridReach *reach,
                    float eps, float *estimates, float *lowers);
 
 /*
- * hybrid_inner_reach: return the distance to the centroid of an entry of an inner list of this level.
- * copy, unless NULL, receives the centroid (dims floats).
+ * hybrid_inner_reach: return the distance to the centroid of an entry of an inner list of this level. If
+ * `copy` is not NULL, it receives the centroid (dims floats).
  */
 extern HybridReach hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level,
                                       int entry, float *copy);

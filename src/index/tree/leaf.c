@@ -2,8 +2,9 @@
  * leaf.c
  *		Find the leaf list that a row belongs in.
  *
- * The search goes down from the root and keeps the nearest few lists of each level. It compares the
- * centroids below them by their codes first, and exactly where the codes do not decide.
+ * The search descends from the root and keeps the few nearest lists of each level. It compares the
+ * centroids of the lists below them first by their codes. If the codes do not decide, it compares the
+ * centroids exactly.
  */
 #include "postgres.h"
 
@@ -15,8 +16,8 @@
 #include "index/tree/leaf.h"
 #include "index/page/distance_bound.h"
 
-#define BEAM 4 /* lists of a level below which the nearest leaf is searched for */
-#define SURE 4 /* standard deviations allowed to estimates, so that nothing is missed */
+#define BEAM 4 /* number of lists kept per level while the nearest leaf is searched for */
+#define SURE 4 /* standard deviations allowed for the estimates, so that no list is missed */
 
 /* Near: one of the nearest lists of a level. */
 typedef struct Near
@@ -82,7 +83,8 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf
 }
 
 /*
- * nearest_below: find the `wanted` nearest lists below these lists, nearest first. Returns their number.
+ * nearest_below: find the `wanted` nearest lists below the given lists, nearest first. Returns the number
+ * found.
  */
 static int
 nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level, Near *found,
@@ -99,7 +101,7 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 		int entry = next.which;
 		Near near;
 
-		/* bounds of inner products do not bound distances */
+		/* a bound of an inner product does not bound the distance */
 		if (scorer->open.metric != HY_METRIC_IP && kept == wanted &&
 		    next.key > found[kept - 1].reach.reach * found[kept - 1].reach.reach)
 			break;
@@ -124,7 +126,7 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 }
 
 /*
- * score_below: put the lists below these lists into search->order, not as a heap yet. Returns their
+ * score_below: put all lists below the given lists into search->order, not yet as a heap. Returns their
  * number.
  */
 static int

@@ -8,19 +8,22 @@
 #include "index/tree/inner.h"
 #include "core/min_heap.h"
 
-/* HybridLeafSearch: memory for such searches. */
+/* HybridLeafSearch: memory for searches for leaves. */
 typedef struct HybridLeafSearch
 {
 	HybridScorer scorer;
 	HybridInnerSet inner;
 	MemoryContext context;
-	float *lowers; /* lower bounds of all lists below those in inner, block by block */
+	float *lowers; /* lower bounds for all lists below the lists in `inner`, block by block */
 	HyHeapItem *order;
 	int allocated;
 	float *centroid;
 } HybridLeafSearch;
 
-/* HybridLeaf: the result. The arrays belong to the search and are valid until the next one. */
+/*
+ * HybridLeaf: the result of a search. The arrays belong to the search and are valid until the next
+ * search.
+ */
 typedef struct HybridLeaf
 {
 	HybridLink link;
@@ -28,7 +31,7 @@ typedef struct HybridLeaf
 	float radius;       /* radius of the leaf as recorded there; 0 if the leaf is the root */
 	bool central;       /* the centroid of the leaf is the center of the index */
 	float *centroid;    /* place of the leaf's centroid; NULL if the leaf is central */
-	const float *place; /* place of the vector, and the same rotated */
+	const float *place; /* place of the vector, and that place rotated */
 	const float *rotated;
 	HybridFrame *frame;
 } HybridLeaf;

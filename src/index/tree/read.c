@@ -2,10 +2,10 @@
  * read.c
  *		Read all live entries of an index, list by list.
  *
- * Exact scans read this way, and so do callers of server/store.h. The lists are taken from the tree at
- * the start. No lock is held between two calls. A read that stopped within a page continues at the next
- * slot. Entries do not move, and entries that were put into slots already passed belong to rows that the
- * snapshot does not see.
+ * Exact scans and callers of server/store.h read this way. The lists are taken from the tree at the
+ * start. No lock is held between two calls. A read that stopped within a page continues at the next slot.
+ * Entries do not move. If an entry was put into a slot that has already been read, it belongs to a row
+ * that the snapshot does not see.
  */
 #include "postgres.h"
 
@@ -107,8 +107,8 @@ hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most)
 }
 
 /*
- * read_page: read the live entries of the current page from store->slot on. `filled` entries are there
- * already. Returns the new number.
+ * read_page: read the live entries of the current page, starting at store->slot. `filled` is the number
+ * of entries already read. Returns the new number.
  */
 static int
 read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
@@ -170,7 +170,7 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 	return filled;
 }
 
-/* stride_of: return the bytes of a value as readers get it. */
+/* stride_of: return the bytes of a value in the form that readers get. */
 static Size
 stride_of(const HybridLayout *layout)
 {
@@ -207,7 +207,7 @@ yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *n
 		memcpy(out, store->widened, store->stride);
 		return;
 	}
-	/* binary16 without a scale: add the further rounding error to the row's residual */
+	/* converting to binary16 without a scale adds a rounding error to the row's residual */
 	for (i = 0; i < dims; i++)
 	{
 		uint16 half = hy_float_to_half(fmaxf(fminf(store->widened[i], 65504.0f), -65504.0f));
@@ -237,7 +237,7 @@ describe_store(Relation index, HybridStoreShape *shape)
 	shape->dims = open.layout.dims;
 	shape->stride = stride_of(&open.layout);
 	shape->lossless = open.lossless;
-	/* a list page comes with its pages of codes and vectors */
+	/* for each list page, the file also has its pages of codes and vectors */
 	shape->places = (int64) RelationGetNumberOfBlocks(index) * leaf->rows /
 	                (1 + leaf->code_pages + leaf->vector_pages);
 	return true;
@@ -249,7 +249,7 @@ begin_store(Relation index, Snapshot snapshot)
 	HybridIndex open = hybrid_index_open(index);
 	HybridStore *store = palloc(sizeof(HybridStore));
 
-	/* An entry is copied without a pin, while its row may be removed and its TID reused. */
+	/* An entry is copied without a pin, so its row may be removed and its TID reused meanwhile. */
 	if (!IsMVCCSnapshot(snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 	PredicateLockRelation(index, snapshot);

@@ -7,30 +7,33 @@
 
 #include "index/page/index.h"
 
-/* HybridStore: state of such a read; declared here for callers that embed it. */
+/* HybridStore: state of such a read. The struct is declared here for callers that embed it. */
 struct HybridStore
 {
 	Relation index;
 	Snapshot snapshot; /* an MVCC snapshot */
 	HybridIndex open;
 	HyDtype dtype;
-	Size stride;                   /* bytes of a value as readers get it */
-	BufferAccessStrategy strategy; /* or NULL */
+	Size stride;                   /* bytes of a value in the form that readers get */
+	BufferAccessStrategy strategy; /* strategy for reading pages, or NULL */
 	MemoryContext context;         /* memory context of the lists */
 	HybridLink *lists;
 	int count;
-	int stop;          /* number of the list before which reading ends */
+	int stop;          /* number of the first list that is not read */
 	int list;          /* number of the current list */
 	BlockNumber block; /* current page of the list */
 	int slot;          /* next slot of the page */
-	uint32 pages;      /* pages of the list read so far */
-	int64 least;       /* range of positions that are returned */
+	uint32 pages;      /* number of pages of the list read so far */
+	int64 least;       /* smallest and largest position of the rows that are returned */
 	int64 most;
 	void *vector; /* space for one vector */
 	float *widened;
 };
 
-/* hybrid_store_dtype: return the element type of the vectors that readers get, if they are dense. */
+/*
+ * hybrid_store_dtype: return the element type of the vectors that readers get. Valid for dense types
+ * only.
+ */
 extern HyDtype hybrid_store_dtype(const HybridLayout *layout);
 
 /*
@@ -40,13 +43,13 @@ extern HyDtype hybrid_store_dtype(const HybridLayout *layout);
 extern void
 hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const HybridIndex *open);
 
-/* hybrid_store_rewind: go back to the beginning of the index, as it is now. */
+/* hybrid_store_rewind: start again at the beginning of the index, with its current lists. */
 extern void hybrid_store_rewind(HybridStore *store);
 
-/* hybrid_store_read: see HybridStoreMethods. */
+/* hybrid_store_read: read rows; see HybridStoreMethods. */
 extern int hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most);
 
-/* device_units.c: see HybridStoreMethods. */
+/* device_units.c: functions of HybridStoreMethods */
 extern bool hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit);
 extern bool hybrid_store_unchanged(HybridStore *store, const HybridStoreUnit *unit);
 extern void
@@ -54,7 +57,7 @@ hybrid_store_again(HybridStore *store, const HybridStoreUnit *unit, int64 least,
 extern void hybrid_store_pass(HybridStore *store, const HybridStoreUnit *unit);
 
 /*
- * hybrid_units_forget: give all units new keys from now on. To be called by a build: it may reuse the
+ * hybrid_units_forget: give all units new keys from now on. A build calls it, because it may reuse the
  * file of an emptied index, and its lists may have the same names as before.
  */
 extern void hybrid_units_forget(void);

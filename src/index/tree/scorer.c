@@ -1,6 +1,6 @@
 /*
  * scorer.c
- *		Compute what codes, centroids and vectors say about the distance from a query.
+ *		Compute estimates, bounds and distances from a query, using codes, centroids and vectors.
  */
 #include "postgres.h"
 
@@ -16,9 +16,9 @@
 #include "index/tree/tree.h"
 #include "index/page/distance_bound.h"
 
-/* minimum standard deviations allowed when a third of a block's codes decides */
+/* minimum number of standard deviations allowed when a third of a block's codes decides */
 #define EARLY 3.0f
-#define TABLE_BYTES 16 /* bytes of codes of a block, for each table of four dimensions */
+#define TABLE_BYTES 16 /* bytes of a block's codes for each table of four dimensions */
 
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
 static Buffer
@@ -163,7 +163,7 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 	                                  scorer->estimates, scorer->lowers);
 }
 
-/* score_blocks: score `count` blocks of a page. With whole, there is no early exit. */
+/* score_blocks: score `count` blocks of a page. If `whole` is set, there is no early exit. */
 static void
 score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks, int from,
              int count, bool whole)
@@ -264,7 +264,10 @@ hybrid_scorer_reach_place(HybridScorer *scorer, const float *place)
 	return reach_of(scorer, place, HY_F32, NULL);
 }
 
-/* reach_of: return the distance to a centroid that is in a form the distance kernels take. */
+/*
+ * reach_of: return the distance to a centroid. The centroid is in a form that the distance kernels
+ * accept.
+ */
 static HybridReach
 reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy)
 {
@@ -319,9 +322,9 @@ hybrid_scorer_unit(const HybridScorer *scorer, double distance)
 }
 
 /*
- * read_vector: return a stored vector of a list in a form the distance kernels take. It is in place on a
- * locked page, which the caller unlocks, or in the scorer's own memory; then the result is
- * InvalidBuffer.
+ * read_vector: return a stored vector of a list in a form that the distance kernels accept. The vector is
+ * either on a locked page, which is the result and which the caller unlocks, or in the scorer's own
+ * memory. In the second case the result is InvalidBuffer.
  */
 static Buffer
 read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridVectorPosition at,

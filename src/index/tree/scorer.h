@@ -1,6 +1,6 @@
 /*
  * scorer.h
- *		Compute what codes, centroids and vectors say about the distance from a query.
+ *		Compute estimates, bounds and distances from a query, using codes, centroids and vectors.
  */
 #ifndef HYBRID_INDEX_SCORER_H
 #define HYBRID_INDEX_SCORER_H
@@ -8,8 +8,8 @@
 #include "index/page/frame.h"
 
 /*
- * HybridVectorPosition: the position of a vector: its page and its slot there. For a vector longer than a page,
- * the list page and the slot of the entry.
+ * HybridVectorPosition: position of a vector: its page and its slot on that page. If a vector is longer
+ * than a page, the position is the list page and the slot of the entry.
  */
 typedef struct HybridVectorPosition
 {
@@ -20,7 +20,7 @@ typedef struct HybridVectorPosition
 /* HybridReach: the distance of a list's centroid c from the query q. */
 typedef struct HybridReach
 {
-	float base;  /* in the unit of the estimates: |q - c|^2, or -<q,c> */
+	float base;  /* |q - c|^2, or -<q,c> for inner products, in the unit of the estimates */
 	float reach; /* |q - c| */
 } HybridReach;
 
@@ -30,8 +30,8 @@ typedef struct HybridAim
 	HyCodeLimits limits;
 	HyCodeScorer meeting;
 	/* blocks of a page that are scored in full, without an early exit */
-	int whole; /* number of them at the beginning of the page */
-	int also;  /* number of one more block; -1: none */
+	int whole; /* number of such blocks at the beginning of the page */
+	int also;  /* number of one more such block; -1: none */
 } HybridAim;
 
 /*
@@ -42,26 +42,26 @@ typedef struct HybridScorer
 {
 	Relation index;
 	HybridIndex open;
-	/* snapshot of a scan, which must not miss rows that the snapshot sees; or NULL */
+	/* snapshot of a scan, which must not miss rows that this snapshot sees; may be NULL */
 	Snapshot snapshot;
-	HybridTree tree; /* as of the query */
+	HybridTree tree; /* tree as read when the query began */
 	HybridFrame frame;
-	BlockNumber center; /* center of the frame */
+	BlockNumber center; /* first page of the frame's center */
 	bool framed;
 	MemoryContext frame_context;
 	const HybridProbe *probe;
-	float *place;    /* the query relative to the center (frame.h) */
-	float *absolute; /* the query relative to the origin; inner product only */
+	float *place;    /* place of the query */
+	float *absolute; /* the query relative to the origin; for inner products only */
 	float *rotated;
 	float along;  /* <q,center> */
 	float length; /* |q| */
 	uint8 *tables;
 	HyCodeQuery query;
-	/* results for the last page, by slot; masks by block */
+	/* results for the last page: numbers by slot, masks by block */
 	float *estimates;
 	float *lowers;
 	uint32 *masks;
-	uint32 *taken; /* space for the masks of an earlier scoring */
+	uint32 *taken; /* space for the masks of the previous scoring of a page */
 	/* space for one vector */
 	void *vector;
 	float *widened;
@@ -71,7 +71,8 @@ typedef struct HybridScorer
 extern void hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open);
 
 /*
- * hybrid_scorer_query: prepare for the query probe->x. Reads the current tree. probe remains the caller's.
+ * hybrid_scorer_query: prepare for the query probe->x. Reads the current tree. The caller keeps probe
+ * valid.
  */
 extern void hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe);
 
@@ -79,21 +80,23 @@ extern void hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe);
 extern HybridReach hybrid_scorer_root(const HybridScorer *scorer);
 
 /*
- * hybrid_scorer_aim: prepare to score a leaf list whose centroid is this far away, for rows whose lower
- * bound is at most threshold. Valid until the next query.
+ * hybrid_scorer_aim: prepare to score a leaf list whose centroid is at distance `reach`. Rows whose lower
+ * bound is at most threshold are wanted. Valid until the next query.
  */
 extern void hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, float eps,
                               float threshold, HybridAim *aim);
 
 /*
  * hybrid_scorer_page: compute estimates, lower bounds and masks of all slots, live or dead, of a locked
- * page of the aimed list. Meanwhile the codes of page `next`, of any leaf list, are prefetched;
- * InvalidBlockNumber: none.
+ * page of the aimed list. At the same time, the codes of page `next`, which may belong to any leaf list,
+ * are prefetched. InvalidBlockNumber means that there is no next page.
  */
 extern void hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list,
                                const HybridAim *aim, BlockNumber next);
 
-/* hybrid_scorer_position: return the position of the vector of a slot of a locked list page. */
+/*
+ * hybrid_scorer_position: return the position of the vector that belongs to a slot of a locked list page.
+ */
 extern HybridVectorPosition hybrid_scorer_position(const HybridScorer *scorer, Page page,
                                                    BlockNumber block, int level, int slot);
 
@@ -102,12 +105,12 @@ extern void hybrid_scorer_expect(const HybridScorer *scorer, HybridVectorPositio
 
 /*
  * hybrid_scorer_centroid: return the distance to the centroid that this inner list stores at this
- * position. copy, unless NULL, receives the centroid (dims floats).
+ * position. If `copy` is not NULL, it receives the centroid (dims floats).
  */
 extern HybridReach hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level,
                                           HybridVectorPosition at, float *copy);
 
-/* hybrid_scorer_read: copy that centroid to `vector` as it is stored, layout.stride bytes at most. */
+/* hybrid_scorer_read: copy that centroid in its stored form to `vector` (layout.stride bytes at most). */
 extern void hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level,
                                HybridVectorPosition at, HybridStored *stored, void *vector);
 
@@ -119,8 +122,8 @@ extern HybridReach hybrid_scorer_reach(HybridScorer *scorer, const HybridStored 
 extern HybridReach hybrid_scorer_reach_place(HybridScorer *scorer, const float *place);
 
 /*
- * hybrid_scorer_row: return a lower bound of a row's distance, from its stored vector. *width is set so
- * that the distance is at most the bound plus the width.
+ * hybrid_scorer_row: return a lower bound of a row's distance, from its stored vector. *width is set to a
+ * number such that the distance is at most the bound plus the width.
  */
 extern double hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list,
                                 HybridVectorPosition at, float *width);

@@ -2,9 +2,9 @@
  * tree.c
  *		Find and read the lists of an index.
  *
- * Each inner list is read page by page, and again if it changed meanwhile. The lists that it names are
- * read even if they have been moved since, because a moved list keeps all entries that an older snapshot
- * can see.
+ * Each inner list is read page by page. If the list changed meanwhile, it is read again. The lists that
+ * it names are read even if they have been moved since, because a moved list keeps all entries that an
+ * older snapshot can see.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 #include "index/page/packed.h"
 #include "index/tree/tree.h"
 
-#define CHAIN_PAGES 256 /* pages of a list between two checks of the file's length */
+#define CHAIN_PAGES 256 /* number of pages of a list between two checks of the file's length */
 
 /* Found: lists found so far. */
 typedef struct Found
@@ -87,7 +87,7 @@ hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tre
 
 /*
  * find_below: add the lists of level `wanted` below an inner list to *found. The entries of each inner
- * list are those of one moment: if it changed while its pages were read, it is read again.
+ * list are read as of one moment: if the list changed while its pages were read, it is read again.
  */
 static void
 find_below(Relation index, const HybridLayout *layout, HybridLink list, int level, int wanted,

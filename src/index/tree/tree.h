@@ -8,14 +8,15 @@
 #include "index/page/list_read.h"
 
 /*
- * hybrid_chain_step: count a page of a list, from 0. Raises index_corrupted if a list has more pages
- * than the file, since its chain is then circular.
+ * hybrid_chain_step: count one more page of a list, from 0. Raises index_corrupted if the list has more
+ * pages than the file, because its chain is then circular.
  */
 extern void hybrid_chain_step(Relation index, const HybridLink *list, uint32 *pages);
 
 /*
- * hybrid_list_changes: return the current change counter of a list. Raises snapshot_too_old if a scan
- * with this snapshot, which may be NULL, may miss entries that were removed from the list.
+ * hybrid_list_changes: return the current change counter of a list. snapshot belongs to a scan and may be
+ * NULL. If the scan may miss entries that were removed from the list, the function raises
+ * snapshot_too_old.
  */
 extern uint64 hybrid_list_changes(Relation index, const HybridLayout *layout,
                                   const HybridLink *list, int level, Snapshot snapshot);

@@ -2,8 +2,8 @@
  * walk.c
  *		Visit all lists of an index, level by level.
  *
- * A split adds two links to an inner list and removes one, perhaps on different pages. A reader that
- * goes from page to page might see all three. What was read therefore counts only if the list's change
+ * A split adds two links to an inner list and removes one, perhaps on different pages. A reader that goes
+ * from page to page might see all three links. The result is therefore used only if the list's change
  * counter did not change meanwhile.
  */
 #include "postgres.h"
@@ -64,7 +64,7 @@ hybrid_walk_ahead(HybridAhead *ahead, Relation index)
 void
 hybrid_walk_expect(HybridAhead *ahead, const HybridLink *list)
 {
-	/* an impossible block is reported when it is read */
+	/* do not prefetch an impossible block; reading it will raise the error */
 	if (list->head < ahead->blocks)
 		PrefetchBuffer(ahead->index, MAIN_FORKNUM, list->head);
 	ahead->next++;

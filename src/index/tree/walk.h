@@ -11,10 +11,13 @@
 typedef struct HybridWalked
 {
 	HybridLink link;
-	/* list with that entry; no valid head: this is the root, which the meta page names */
+	/*
+	 * list that has this entry; its head is invalid if the walked list is the root, which the meta page
+	 * names
+	 */
 	HybridLink above;
-	BlockNumber block; /* page of that entry */
-	int slot;          /* slot on that page */
+	BlockNumber block; /* page with this entry */
+	int slot;          /* slot of the entry on that page */
 	float radius;
 } HybridWalked;
 
@@ -26,7 +29,7 @@ typedef struct HybridLevel
 	HybridWalked *lists;
 } HybridLevel;
 
-/* hybrid_walk_root: make a level that has only the root. */
+/* hybrid_walk_root: make a level that contains only the root. */
 extern void hybrid_walk_root(const HybridTree *tree, HybridLevel *level);
 
 /*
@@ -40,14 +43,14 @@ extern void hybrid_walk_below(Relation index, const HybridLayout *layout, const 
 typedef struct HybridAhead
 {
 	Relation index;
-	BlockNumber blocks; /* blocks of the file */
+	BlockNumber blocks; /* number of blocks of the file */
 	int64 next;         /* number of the next list to prefetch */
 	int64 distance;
 } HybridAhead;
 
 /*
- * hybrid_walk_ahead: begin to prefetch lists that are read one after another, as many ahead as
- * maintenance_io_concurrency says.
+ * hybrid_walk_ahead: begin to prefetch lists that are read one after another. maintenance_io_concurrency
+ * sets the number of lists to prefetch ahead.
  */
 extern void hybrid_walk_ahead(HybridAhead *ahead, Relation index);
 
@@ -61,7 +64,7 @@ hybrid_walk_more_ahead(const HybridAhead *ahead, int64 at, int64 count)
 	return ahead->next < Min(at + ahead->distance, count);
 }
 
-/* hybrid_walk_expect: prefetch this list, which is list ahead->next. */
+/* hybrid_walk_expect: prefetch this list, which is number ahead->next. */
 extern void hybrid_walk_expect(HybridAhead *ahead, const HybridLink *list);
 
 /* hybrid_walk_free: free a level. */

@@ -2,14 +2,14 @@
  * merge.c
  *		VACUUM: merges two lists that have lost many of their entries into one.
  *
- * This is done below every inner list, level by level from the leaves up. A list that lost a
- * quarter of its entries is merged with its nearest neighbor if both together leave room to grow.
- * Otherwise it is written again without its dead entries. An empty list is removed, unless it is
- * the last. Inner lists are merged when they are nearly empty. If the root names only one list,
- * that list becomes the root.
+ * The lists below every inner list are processed, level by level from the leaves up. A list that lost a
+ * quarter of its entries is merged with its nearest neighbor if the merged list has room to grow.
+ * Otherwise it is written again without its dead entries. An empty list is removed, unless it is the
+ * last. Inner lists are merged when they are nearly empty. If the root names only one list, that list
+ * becomes the root.
  *
- * All of this is done by copying, as in a split. The merged list is written on pages that no reader
- * can reach yet. Then one record names it in the parent list and marks the old entries there dead
+ * Lists are merged and rewritten by copying, as in a split. The merged list is written on pages that no
+ * reader can reach yet. Then one record names it in the parent list and marks the old entries there dead
  * (link.c).
  */
 #include "postgres.h"
@@ -32,15 +32,16 @@
 #include "index/tree/walk.h"
 
 #define COPIES_AT_A_TIME 16
-#define ROUNDS 8 /* passes over the tree: removing a level may bring neighbors together */
+/* maximum number of passes over the tree; removing a level may bring neighbors together */
+#define ROUNDS 8
 
 /* Child: a list below the inner list that is processed. */
 typedef struct Child
 {
 	HybridLink link;
 	uint32 total;
-	bool due;  /* to be merged, rewritten or removed */
-	bool gone; /* that is done, or not possible */
+	bool due;  /* the list is to be merged, rewritten or removed */
+	bool gone; /* the list has been processed, or cannot be */
 	float *place;
 } Child;
 
@@ -52,7 +53,7 @@ typedef struct Family
 	HybridLink above;
 	int level;
 	int count;
-	int left; /* lists that the inner list names now */
+	int left; /* number of lists that the inner list names now */
 	Child *children;
 } Family;
 
@@ -119,7 +120,7 @@ hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse)
 		{
 			for (i = 0; list_of_level(index, open, level + 1, i, &list); i++)
 			{
-				/* merged inner lists bring new neighbors together below */
+				/* when inner lists are merged, the lists below them get new neighbors */
 				if (merge_below(index, open, sparse, list, level) && level > 0)
 					again = true;
 				reuse_pages(index, open);
@@ -147,8 +148,8 @@ reuse_pages(Relation index, const HybridIndex *open)
 }
 
 /*
- * list_of_level: get list number `which` of a level of the current tree. Returns false if there are
- * fewer.
+ * list_of_level: get list number `which` of a level of the current tree. Returns false if the level has
+ * fewer lists.
  */
 static bool
 list_of_level(Relation index, const HybridIndex *open, int level, int which, HybridLink *list)
@@ -178,8 +179,8 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 	MemoryContext old = MemoryContextSwitchTo(context);
 	uint32 limit = hybrid_list_limit(open, level);
 	/*
-	 * An inner list is due by its size alone: a split leaves more entries than this. A merged list
-	 * has room to grow.
+	 * A list of fewer than `few` entries is merged. An inner list that small is always due, because a
+	 * split leaves more entries. A merged list has at most `most` entries, so it has room to grow.
 	 */
 	uint32 few = level == 0 ? limit / 2 : limit / 8, most = limit / 4 * 3;
 	bool merged = false;
@@ -209,7 +210,7 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 		else if (child->total > 0)
 			(void) copy_alone(&family, which);
 		child->gone = true;
-		/* lists that are freed meanwhile are detected later */
+		/* if lists are freed while the lock is released, that is detected later */
 		if (++copied % COPIES_AT_A_TIME == 0)
 			reuse_pages(index, open);
 	}
@@ -219,7 +220,8 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 }
 
 /*
- * read_family: read the lists and which of them are due. Places are read only if any list is due.
+ * read_family: read the lists, and determine which of them are due. Places are read only if a list is
+ * due.
  */
 static void
 read_family(Family *family, const HybridLinks *sparse, const HybridLevel *below)
@@ -243,8 +245,8 @@ read_family(Family *family, const HybridLinks *sparse, const HybridLevel *below)
 }
 
 /*
- * read_head: read a child's size and whether it is due. Returns false if the list was moved or no
- * longer exists.
+ * read_head: read a child's size and determine whether it is due. Returns false if the list was moved or
+ * no longer exists.
  */
 static bool
 read_head(const Family *family, Child *child, const HybridLinks *sparse)
@@ -292,8 +294,8 @@ read_places(Family *family, const HybridLevel *below)
 }
 
 /*
- * smallest_due: return the smallest list that is due, or -1. Taking the smallest first copies rows
- * as seldom as possible.
+ * smallest_due: return the smallest list that is due, or -1. Merging the smallest list first copies the
+ * fewest rows.
  */
 static int
 smallest_due(const Family *family)
@@ -311,7 +313,7 @@ smallest_due(const Family *family)
 	return smallest;
 }
 
-/* nearest: return the nearest other list with at most `room` entries, or -1. */
+/* nearest: return the nearest other list with at most `room` entries, or -1 if there is none. */
 static int
 nearest(const Family *family, int which, uint32 room)
 {
@@ -335,7 +337,7 @@ nearest(const Family *family, int which, uint32 room)
 	return found;
 }
 
-/* merge_pair: merge two lists into one. That list is due again if it has few entries. */
+/* merge_pair: merge two lists into one. The merged list is due again if it has few entries. */
 static bool
 merge_pair(Family *family, int which, int with)
 {
@@ -344,7 +346,10 @@ merge_pair(Family *family, int which, int with)
 	int dims = family->open->layout.dims, i;
 	bool merged, due;
 
-	/* no other session waits for a list while it holds another of the same level */
+	/*
+	 * two locks of one level cannot deadlock: no other session waits for a list while it holds another of
+	 * the same level
+	 */
 	hybrid_lock(family->index, a->link.head, ExclusiveLock);
 	hybrid_lock(family->index, b->link.head, ExclusiveLock);
 	merged = hybrid_copy_lists(family->index, family->open, lists, 2, family->level, 1, &above,

@@ -15,22 +15,17 @@ typedef struct HybridLinks
 	int allocated;
 } HybridLinks;
 
-/*
- * hybrid_links_add: append a link. The first call allocates the array in the current memory
- * context.
- */
+/* hybrid_links_add: append a link. The first call allocates the array, in the current memory context. */
 extern void hybrid_links_add(HybridLinks *links, HybridLink link);
 
-/*
- * hybrid_links_sort: sort the links. hybrid_links_has: return whether a link is among sorted links.
- */
+/* hybrid_links_sort: sort the links. hybrid_links_has: test whether sorted links contain a link. */
 extern void hybrid_links_sort(HybridLinks *links);
 extern bool hybrid_links_has(const HybridLinks *links, const HybridLink *link);
 
 /*
- * hybrid_merge: merge, rewrite or remove the leaf lists that are in `sparse` (sorted) or empty.
- * Then do the same with the lists above, and make the tree lower where possible. The caller holds
- * the meta page's lock in share mode; it is released and taken again now and then.
+ * hybrid_merge: merge, rewrite or remove the leaf lists that are in `sparse` (sorted) or empty. Then
+ * process the lists above in the same way, and remove levels from the tree where possible. The caller
+ * holds the meta page's lock in share mode. The lock is released and taken again from time to time.
  */
 extern void hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse);
 

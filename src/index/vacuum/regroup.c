@@ -2,19 +2,19 @@
  * regroup.c
  *		VACUUM: rebuilds all leaves of an index that has grown.
  *
- * A split looks at only one list. Rows that came earlier stay where they were, even if a list made
- * later is nearer. A quarter of the rows of an index that grew from nothing lie in a list that is
- * not the nearest, and a search looks into ten times as many lists. So when the index has twice as
- * many leaves as when they were last made together, all of them are replaced. The new leaves relate
- * to the rows of the index as those of CREATE INDEX relate to the rows of the table. (Replacing a
- * few dozen neighboring leaves at a time would take less space. It gains next to nothing: in
- * hundreds of dimensions, a row's nearest list is one of very many.)
+ * A split processes only one list. Earlier rows stay where they were, even if a newer list is nearer. In
+ * an index that grew from nothing, a quarter of the rows are in a list that is not the nearest, and a
+ * search examines ten times as many lists. When the number of leaves has doubled since all leaves were
+ * last built together, all of them are therefore replaced. The new leaves are computed from the rows of
+ * the index as CREATE INDEX computes leaves from the rows of the table. (Replacing a few dozen
+ * neighboring leaves at a time would take less space. It gains next to nothing: in hundreds of
+ * dimensions, a row's nearest list is one of very many.)
  *
- * Rows are copied while other sessions insert, and the new rows are then copied in turn. Only the
- * last few are copied behind the gate, while no session can add an entry or split a list. The new
- * tree is written on pages that no reader can reach yet. One record then makes its root the root of
- * the index and marks the old root as moved. A reader that has read the old root goes on with the
- * lists below it, which never change again.
+ * Rows are copied while other sessions insert, and the new rows are then copied in turn. Only the last
+ * few rows are copied while the gate is shut, when no session can add an entry or split a list. The new
+ * tree is written on pages that no reader can reach yet. One record then makes its root the root of the
+ * index and marks the old root as moved. A reader that has read the old root continues with the lists
+ * below it, which never change again.
  */
 #include "postgres.h"
 
@@ -39,22 +39,28 @@
 #include "index/write/split.h"
 #include "index/tree/tree.h"
 
-#define RECLAIM 128 /* lists entered into the ring of moved lists before the ring is worked off */
+/* number of lists entered into the ring of moved lists before the ring's lists are freed */
+#define RECLAIM 128
 #define SHARE                                                                                      \
 	0.4 /* minimum share of the leaves of a split group that either of the two halves receives */
 #define SEED 1
 #define NOTE (16 / 3.0) /* maximum number of bytes that an IntegerSet takes per position */
-#define ROW_OF_SORT 128 /* bytes of temporary files per row, besides its vector */
+#define ROW_OF_SORT 128 /* bytes of temporary files per row, in addition to its vector */
 #define PLACING                                                                                    \
 	0.8125 /* share of the memory for the centroids and the sample while lists are placed */
 #define SAMPLE_LEAST 64 /* minimum number of rows of a sample */
-#define GROWN 1.25      /* factor by which there may be more lists than expected, with spare room */
-#define OLD_LEAF 96     /* bytes per old leaf: its link, and its SeenLeaf */
-#define AGAIN 4         /* after a failure, the next attempt waits for 1/AGAIN more leaves */
-/* regroup_leaves is twice the last number of leaves; below 1/SHRUNK of it, a third is gone */
+/* allowance of memory for more lists than expected, as a factor of their number */
+#define GROWN 1.25
+#define OLD_LEAF 96 /* bytes of memory per old leaf: its link and its SeenLeaf */
+/* after a failure, the next attempt is made when the number of leaves has grown by 1/AGAIN */
+#define AGAIN 4
+/*
+ * Divisor of regroup_leaves, which is twice the last number of leaves. If there are fewer leaves than the
+ * quotient, a third of them is gone.
+ */
 #define SHRUNK 3
-#define AT_ONCE 1 /* value of regroup_leaves: as soon as memory suffices */
-/* more levels than a tree can have: a list usually has at least two entries */
+#define AT_ONCE 1 /* value of regroup_leaves: rebuild as soon as memory suffices */
+/* more levels than any tree has, because a list usually has at least two entries */
 #define LEVELS 32
 
 static bool fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
@@ -115,8 +121,8 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 	else if (tree.height > 0)
 	{
 		/*
-		 * Set the next attempt first. A failed attempt leaves pages that can be reused only when no
-		 * session reads them.
+		 * Set the next attempt before this one starts. If this attempt fails, it leaves pages that can be
+		 * reused only when no session reads them.
 		 */
 		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
 		init_regroup(&leaves, index, open, &tree, rows);
@@ -151,8 +157,8 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 }
 
 /*
- * fits: return whether memory and temp_file_limit suffice. While leaves are placed, memory holds
- * the centroid of each new leaf and one sample row for it. Afterwards it holds what is kept of the
+ * fits: test whether memory and temp_file_limit suffice. While leaves are placed, memory holds the
+ * centroid of each new leaf and one sample row for it. Afterwards memory holds the records of the copied
  * rows and of each leaf, and once more each leaf's place. Temporary files hold all rows.
  */
 static bool
@@ -162,7 +168,7 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 	double places = hybrid_regroup_lists(open, rows) * open->layout.dims * sizeof(float);
 	double memory = Max(2 * places / PLACING, kept_bytes(open, tree, rows) + places) / 1024;
 	double file = rows * (open->layout.stride + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
-	/* warn once, not at each VACUUM */
+	/* warn only once, not at each VACUUM */
 	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
 
 	if (memory > hybrid_maintenance_memory())
@@ -186,7 +192,7 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 	return false;
 }
 
-/* set_next: set the number of leaves from which this is tried again. */
+/* set_next: set the number of leaves at or above which the leaves are rebuilt next. */
 static void
 set_next(Relation index, uint32 leaves)
 {
@@ -229,8 +235,8 @@ kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
 }
 
 /*
- * copy_rows: copy the rows that came into the current tree since the last call. Returns their
- * number, and the lists of the tree in `levels`. gate: see hybrid_regroup_rows.
+ * copy_rows: copy the rows that were added to the current tree since the last call. Returns the number of
+ * rows copied. `levels` receives the lists of the tree. For gate, see hybrid_regroup_rows.
  */
 static int64
 copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate)
@@ -243,8 +249,8 @@ copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGa
 }
 
 /*
- * behind_gate: copy the last rows behind the gate and replace the tree. If other sessions wait too
- * long, open the gate and repeat the work that can be done with the gate open.
+ * behind_gate: shut the gate, copy the last rows and replace the tree. If other sessions wait too long,
+ * open the gate and repeat the work that can be done while it is open.
  */
 static bool
 behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
@@ -259,7 +265,7 @@ behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybri
 	{
 		catch_up(leaves, tree, levels);
 		/*
-		 * Write as many inner lists as possible before the gate is shut, because that takes time.
+		 * Write as many inner lists as possible before the gate is shut, because writing them takes time.
 		 */
 		if (leaves->made.count > HYBRID_INNER_SIZE)
 		{
@@ -279,8 +285,8 @@ behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybri
 }
 
 /*
- * catch_up: copy new rows, round by round, until one has few enough rows, and is short enough, for
- * the gate.
+ * catch_up: copy new rows in rounds, until a round has so few rows, and takes so little time, that the
+ * next can run while the gate is shut. The number of rounds is limited.
  */
 static void
 catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
@@ -302,9 +308,9 @@ catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
 }
 
 /*
- * replace_tree: put a new root in the place of the old one, behind the gate. `levels` has the lists
- * of the old tree. Interrupts are held: a session that waits at the gate to split an old list must
- * find the lists above it marked as moved.
+ * replace_tree: replace the old root by a new one, while the gate is shut. `levels` has the lists of the
+ * old tree. Interrupts are held: a session that waits at the gate to split an old list must find the
+ * lists above it marked as moved.
  */
 static bool
 replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
@@ -317,7 +323,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	int level = 1, into, made, i;
 	bool due, replaced;
 
-	/* the index has lost all its rows, and there is no list below a leaf */
+	/* the index has lost all its rows, so that the root is a leaf */
 	if (tree->height == 0)
 		return false;
 	made = inner->leaves + leaves->made.count;
@@ -338,7 +344,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	HOLD_INTERRUPTS();
 	replaced = hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1,
 	                                 level, copies, into, NULL, &above, &due);
-	/* the old root is marked already */
+	/* the old root has already been marked */
 	for (i = tree->height - 1; replaced && i > 0; i--)
 		mark_lists(leaves, &levels[i]);
 	if (replaced)
@@ -350,7 +356,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 }
 
 /*
- * read_levels: read all lists of the tree, level by level; levels[0] has the leaves. Returns false
+ * read_levels: read all lists of the tree, level by level. levels[0] receives the leaves. Returns false
  * if other sessions have waited too long at the gate.
  */
 static bool
@@ -387,7 +393,9 @@ read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *l
 	return true;
 }
 
-/* write_inner: put the leaves into new inner lists, neighbors together, and empty `leaves`. */
+/*
+ * write_inner: put the leaves into new inner lists, with neighboring leaves together, and empty `leaves`.
+ */
 static void
 write_inner(HybridRegroup *inner, HybridContents *leaves)
 {
@@ -402,7 +410,7 @@ write_inner(HybridRegroup *inner, HybridContents *leaves)
 }
 
 /*
- * write_group: write the leaves with these numbers as inner lists. Too large a group is halved
+ * write_group: write the leaves with these numbers as inner lists. A group that is too large is halved
  * until each part fits. `order` is overwritten.
  */
 static void
@@ -439,8 +447,8 @@ write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int 
 }
 
 /*
- * gather: copy the new lists with these numbers into `group`, with their places. order NULL: all
- * lists.
+ * gather: copy the new lists with these numbers into `group`, and compute their places. If `order` is
+ * NULL, all lists are copied.
  */
 static void
 gather(const HybridRegroup *regroup, const HybridContents *made, const int *order, int count,
@@ -469,7 +477,7 @@ gather(const HybridRegroup *regroup, const HybridContents *made, const int *orde
 	}
 }
 
-/* place_of: compute the place of a new list, from its centroid as it is stored. */
+/* place_of: compute the place of a new list from its stored centroid. */
 static void
 place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place)
 {
@@ -478,8 +486,8 @@ place_of(const HybridLayout *layout, const HybridContents *made, Size which, flo
 }
 
 /*
- * halve: reorder `order` so that one half of the leaves comes after the other. Returns the size of
- * the first.
+ * halve: reorder `order` so that the leaves of one half precede those of the other half. Returns the size
+ * of the first half.
  */
 static int
 halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count)
@@ -514,9 +522,9 @@ halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int 
 }
 
 /*
- * mark_lists: mark the old lists as moved to nowhere. After an error or a crash here, some lists
- * are marked live but no list names them. VACUUM finds them. A session that knows their names sees
- * that the root has changed.
+ * mark_lists: mark the old lists as moved without a successor. After an error or a crash here, some lists
+ * are marked live but no list names them. VACUUM finds these lists. A session that still knows their
+ * names sees that the root has changed.
  */
 static void
 mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
@@ -531,7 +539,7 @@ mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 
 		CHECK_FOR_INTERRUPTS();
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		/* a split may have moved it already */
+		/* a split may already have moved this list */
 		if (hybrid_list_page(BufferGetPage(buffer))->state == HYBRID_LIST_LIVE)
 		{
 			GenericXLogState *record = GenericXLogStart(regroup->index);
@@ -544,7 +552,7 @@ mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 	}
 }
 
-/* remember_lists: enter the lists into the ring of moved lists, so that their pages are reused. */
+/* remember_lists: enter the lists into the ring of moved lists, so that their pages can be reused. */
 static void
 remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 {
@@ -554,7 +562,7 @@ remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 	for (i = 0; i < lists->count; i++)
 	{
 		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now);
-		/* the ring has no room for all of them */
+		/* the ring is too small for all lists, so free pages from time to time */
 		if (i % RECLAIM == RECLAIM - 1)
 			reuse_pages(regroup->index, regroup->open);
 	}

@@ -19,14 +19,15 @@
 #include "index/tree/copy_log.h"
 #include "index/tree/walk.h"
 
-#define HYBRID_REGROUP_TRIES 3 /* attempts behind the gate */
+#define HYBRID_REGROUP_TRIES 3 /* maximum number of attempts that shut the gate */
 /* maximum number of rounds of copying new rows before each attempt */
 #define HYBRID_REGROUP_ROUNDS 8
-#define HYBRID_REGROUP_FEW 256 /* maximum number of new rows that are copied behind the gate */
+/* maximum number of new rows that are copied while the gate is shut */
+#define HYBRID_REGROUP_FEW 256
 #define HYBRID_REGROUP_COPIED (1 + 2 * HYBRID_REGROUP_ROUNDS * HYBRID_REGROUP_TRIES)
 #define HYBRID_REGROUP_GIVEN_UP (-1)
 
-/* HybridRegroup: the new lists of one level, and what was copied into them. */
+/* HybridRegroup: the new lists of one level, and a record of the rows copied into them. */
 typedef struct HybridRegroup
 {
 	Relation index;
@@ -34,35 +35,35 @@ typedef struct HybridRegroup
 	HybridFrame frame;
 	HybridExtentSink sink;
 	MemoryContext context; /* context of the following fields */
-	HybridContents made;   /* new lists, as entries for the parent list; without places */
+	HybridContents made;   /* new lists as entries for the parent list, without places */
 	int made_allocated;
-	int leaves; /* leaves below the new inner lists */
-	/* positions of the rows that were copied, one set per round */
+	int leaves; /* number of leaves below the new inner lists */
+	/* heap positions of the rows that were copied, one set per round */
 	IntegerSet *copied[HYBRID_REGROUP_COPIED];
 	int rounds;
 	int64 copied_count;
 	int64 sample_most;   /* maximum number of rows of a sample */
-	Size memory;         /* bytes for the work in progress, beside the new lists */
-	HTAB *seen;          /* copied leaves, with their change counters at that time */
-	HybridCopyLog notes; /* log of leaves that may have changed since */
-	/* sample rows that are not used to place the leaves; NULL: none are needed */
+	Size memory;         /* bytes for the work in progress, in addition to the new lists */
+	HTAB *seen;          /* leaves that were copied, with their change counters at that time */
+	HybridCopyLog notes; /* log of leaves that may have changed since they were copied */
+	/* sample rows that are not used to place the leaves; NULL if no queries are needed */
 	HybridQueries *queries;
 } HybridRegroup;
 
 /* regroup_rows.c */
 
 /*
- * hybrid_regroup_rows: copy the rows of these leaves that were not copied yet to new leaves, which
- * no list names. Returns their number. Rows that are inserted meanwhile may be among them. The
- * caller took regroup->notes before it read the names of the leaves; they are cleared here. gate is
- * NULL while the gate is open. With the gate shut, the round runs without vacuum delay, and it is
- * the last one unless it gives up. It then returns HYBRID_REGROUP_GIVEN_UP, with nothing copied,
- * because other sessions wait too long or too many rows have come.
+ * hybrid_regroup_rows: copy the rows of these leaves that were not copied yet to new leaves, which no
+ * list names. Returns the number of rows copied. These may include rows that are inserted during the
+ * call. The caller took regroup->notes before it read the names of the leaves. This function clears
+ * regroup->notes. gate is NULL while the gate is open. With the gate shut, the round runs without vacuum
+ * delay, and it is the last round unless it gives up. It gives up if other sessions wait too long or if
+ * too many rows were added. It then returns HYBRID_REGROUP_GIVEN_UP, with nothing copied.
  */
 extern int64
 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGate *gate);
 
-/* hybrid_regroup_lists: return the expected number of lists for this number of rows. */
+/* hybrid_regroup_lists: return the number of lists expected for this number of rows. */
 static inline double
 hybrid_regroup_lists(const HybridIndex *open, double rows)
 {
@@ -75,8 +76,8 @@ extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 /* regroup_seen.c */
 
 /*
- * hybrid_regroup_may_differ: return whether a leaf may have new rows since it was copied, by the
- * log alone, without reading a page. hybrid_regroup_differs: read the leaf's head to find out.
+ * hybrid_regroup_may_differ: test whether a leaf may have new rows since it was copied. The test uses
+ * only the log and reads no page. hybrid_regroup_differs: read the leaf's head to find out.
  */
 extern bool hybrid_regroup_may_differ(const HybridRegroup *regroup, const HybridLink *list);
 extern bool hybrid_regroup_differs(const HybridRegroup *regroup, const HybridLink *list);
@@ -88,30 +89,30 @@ extern bool hybrid_regroup_differs(const HybridRegroup *regroup, const HybridLin
 extern void
 hybrid_regroup_record_leaf(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
 
-/* hybrid_regroup_was_copied: return whether a row was copied in an earlier round. */
+/* hybrid_regroup_was_copied: test whether a row was copied in an earlier round. */
 extern bool hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 position);
 
 /*
- * hybrid_regroup_record_rows: record that the rows at these positions were copied. Sorts the
- * positions and ends the sort; in order, they take one or two bytes each.
+ * hybrid_regroup_record_rows: record that the rows at these positions were copied. Sorts the positions
+ * and ends the sort. In sorted order, each position takes one or two bytes.
  */
 extern void hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *positions);
 
 /* regroup.c */
 
 /*
- * hybrid_regroup_due: return whether the index has twice as many leaves as when all were last made
- * together, or has lost a third of them. After an attempt that failed, as by a cancel or on a full
- * disk, it is due again with a quarter more leaves.
+ * hybrid_regroup_due: test whether the index has twice as many leaves as when all were last built
+ * together, or has lost a third of them. After an attempt that failed, for example because of a cancel or
+ * a full disk, the index is due again with a quarter more leaves.
  */
 extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
 
 /*
- * hybrid_regroup: rebuild all leaves of an index with `rows` rows, and the lists above them.
- * Returns whether that was done. It is not done, and a message says so, if memory or
- * temp_file_limit is too small. On success, `queries`, which is empty on input, has rows to measure
- * the new recall curve with, in the current memory context. The caller holds the meta page's lock
- * in share mode; it is released and taken again now and then.
+ * hybrid_regroup: rebuild all leaves of an index with `rows` rows, and the lists above them. Returns
+ * whether the leaves were rebuilt. If memory or temp_file_limit is too small, they are not rebuilt, and a
+ * message says so. `queries` is empty on input. On success it has rows to measure the new recall curve
+ * with, in the current memory context. The caller holds the meta page's lock in share mode. The lock is
+ * released and taken again from time to time.
  */
 extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level,
                            HybridQueries *queries);

@@ -3,9 +3,9 @@
  *		Copies the rows of some leaves to new leaves, which are placed as CREATE INDEX would place
  *		them.
  *
- * A sample determines where the new leaves are, each row goes to the nearest leaf, and the rows,
- * sorted by leaf, are written leaf by leaf. Other sessions may add to the old leaves meanwhile:
- * regroup_seen.c records what was copied.
+ * A sample determines where the new leaves are, each row goes to the nearest leaf, and the rows, sorted
+ * by leaf, are written leaf by leaf. Other sessions may add to the old leaves meanwhile. regroup_seen.c
+ * records which rows were copied.
  */
 #include "postgres.h"
 
@@ -26,34 +26,35 @@
 #include "index/vacuum/regroup.h"
 #include "index/tree/tree.h"
 
-#define BATCH_ROWS 4096 /* rows that are assigned at a time */
+#define BATCH_ROWS 4096 /* number of rows that are assigned at a time */
 #define BATCH_LEAST 64
 #define SEED 1
 
-/* Generation: the rows of one call. */
+/* Generation: state of one call of hybrid_regroup_rows. */
 typedef struct Generation
 {
 	HybridRegroup *regroup;
-	HybridGate *gate; /* NULL: the gate is open */
-	HybridLinks due;  /* leaves that may have rows that were not copied */
-	int64 rows;       /* rows of these leaves, so far */
-	/* used before rows are assigned */
+	HybridGate *gate; /* state of the shut gate; NULL while the gate is open */
+	HybridLinks due;  /* leaves that may have rows not copied yet */
+	int64 rows;       /* number of rows of these leaves so far */
+	/* fields used before rows are assigned */
 	HybridSample sample;
 	int64 sample_allocated;
 	int64 most; /* maximum number of rows of the sample */
 	pg_prng_state random;
-	/* used while rows are assigned */
+	/* fields used while rows are assigned */
 	bool assigning;
-	HybridCentroids centroids; /* none: a single leaf */
+	/* centroids of the new leaves; if there are none, all rows go into one leaf */
+	HybridCentroids centroids;
 	int64 *leaf_rows;
 	HybridRowSort sort;
-	Tuplesortstate *positions; /* positions of the rows; NULL: not needed */
+	Tuplesortstate *positions; /* heap positions of the rows; NULL if they are not needed */
 	HybridEntry *batch;
 	float *batch_places;
 	int *batch_leaves;
 	int batch_rows;
 	int batch_size;
-	/* room for one vector */
+	/* space for one vector */
 	char *vector;
 	float *widened;
 } Generation;
@@ -149,7 +150,10 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 	made->count++;
 }
 
-/* find_due: collect the leaves that were not copied yet, or that may have new rows by the log. */
+/*
+ * find_due: collect the leaves that were not copied yet, and the leaves that may have new rows according
+ * to the log.
+ */
 static void
 find_due(Generation *generation, const HybridLevel *leaves)
 {
@@ -164,9 +168,9 @@ find_due(Generation *generation, const HybridLevel *leaves)
 }
 
 /*
- * walk: read the rows of the leaves that are due, first to sample and then to assign them. Leaves
- * without new rows are removed from `due`. Returns false if other sessions wait too long at the
- * gate, or if there are too many rows for it.
+ * walk: read the rows of the leaves that are due, first to sample and then to assign them. Leaves without
+ * new rows are removed from `due`. Returns false if other sessions wait too long at the gate, or if there
+ * are too many rows to copy while the gate is shut.
  */
 static bool
 walk(Generation *generation)
@@ -198,8 +202,8 @@ walk(Generation *generation)
 }
 
 /*
- * walk_list: read one list. A list that was moved meanwhile still has its entries. Returns whether
- * it has rows that were not copied.
+ * walk_list: read one list. If the list was moved meanwhile, it still has its entries. Returns whether it
+ * has rows that were not copied yet.
  */
 static bool
 walk_list(Generation *generation, const HybridLink *list)
@@ -245,7 +249,7 @@ walk_list(Generation *generation, const HybridLink *list)
 	return generation->rows > before;
 }
 
-/* sample_row: reservoir sampling: every row has the same probability to be in the sample. */
+/* sample_row: add a row to the sample by reservoir sampling, so that every row has the same probability. */
 static void
 sample_row(Generation *generation, Page page, int slot, int64 position)
 {
@@ -283,10 +287,7 @@ sample_row(Generation *generation, Page page, int slot, int64 position)
 		sample->rows++;
 }
 
-/*
- * assign_row: add a row to the batch. The batch is assigned after the locked page has been
- * released.
- */
+/* assign_row: add a row to the batch. The batch is assigned later, when no page is locked. */
 static void
 assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid)
 {
@@ -323,8 +324,8 @@ assign_batch(Generation *generation)
 }
 
 /*
- * place_leaves: compute the centroids of the new leaves from the sample, without the rows that
- * become queries. These are taken from the first call only.
+ * place_leaves: compute the centroids of the new leaves from the sample. The rows that become queries are
+ * left out. Only the first call takes queries.
  */
 static void
 place_leaves(Generation *generation)
@@ -334,7 +335,7 @@ place_leaves(Generation *generation)
 	int queries = 0;
 
 	sample->total = sample->rows;
-	/* queries->kept is the available room until the queries are chosen */
+	/* until the queries are chosen, queries->kept is their maximum number */
 	if (regroup->queries != NULL && regroup->queries->count == 0)
 		queries = hybrid_calibrate_queries((double) generation->rows, regroup->open->layout.dims,
 		                                   Min(sample->rows, regroup->queries->kept));
@@ -369,14 +370,14 @@ begin_assigning(Generation *generation)
 {
 	HybridRegroup *regroup = generation->regroup;
 	const HybridLayout *layout = &regroup->open->layout;
-	/* there are two copies of the places during the assignment */
+	/* during the assignment, memory holds two copies of the places */
 	Size row_bytes = layout->stride + 2 * layout->dims * sizeof(float) + sizeof(HybridEntry);
 	int64 fit = regroup->memory / 4 / row_bytes;
 	int i;
 
 	generation->assigning = true;
 	generation->leaf_rows = palloc0(Max(generation->centroids.count, 1) * sizeof(int64));
-	/* extra room for the rows of one list page */
+	/* allow extra space for the rows of one list page */
 	generation->batch_size = (int) Min(Max(fit, BATCH_LEAST), BATCH_ROWS) + layout->leaf.rows;
 	generation->batch = palloc(generation->batch_size * sizeof(HybridEntry));
 	for (i = 0; i < generation->batch_size; i++)
@@ -414,7 +415,7 @@ write_leaves(Generation *generation)
 	MemoryContext old;
 	int leaf;
 
-	/* behind the gate, this is the last round: the positions are not needed */
+	/* with the gate shut, this is the last round, so the positions are not needed */
 	if (generation->gate == NULL)
 		generation->positions =
 			tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
@@ -474,7 +475,7 @@ load_rows(Generation *generation, HybridContents *rows, int count)
 	}
 }
 
-/* write_rows: write the rows as one leaf, or as several if there are too many for one. */
+/* write_rows: write the rows as one leaf, or as several leaves if there are too many rows for one. */
 static void
 write_rows(HybridRegroup *regroup, const HybridContents *rows)
 {
@@ -506,7 +507,7 @@ write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int c
 	pfree(mean);
 }
 
-/* note_copied: record a row that is, or soon will be, in a new leaf. */
+/* note_copied: record a row that is in a new leaf or soon will be. */
 static void
 note_copied(Generation *generation, int64 position)
 {

@@ -2,9 +2,9 @@
  * regroup_seen.c
  *		Records which rows were copied to new leaves.
  *
- * If the change counter of a leaf has not moved since its rows were copied, the leaf has no new
- * rows. A copied row is known by its heap position. No other row can get that position while a
- * VACUUM runs, because only VACUUM frees positions, and this is the VACUUM.
+ * If the change counter of a leaf is the same as when its rows were copied, the leaf has no new rows. A
+ * copied row is identified by its heap position. No other row can get that position meanwhile. Only
+ * VACUUM frees positions, and this code runs within the table's only VACUUM.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 #include "index/tree/tree.h"
 
 /*
- * SeenLeaf: a leaf whose rows were copied, with the change counter from when its first page was
+ * SeenLeaf: a leaf whose rows were copied, and its change counter at the time when its first page was
  * read.
  */
 typedef struct SeenLeaf

@@ -2,23 +2,22 @@
  * sweep.c
  *		Finds unused pages by reading the whole file.
  *
- * The file is read in block order. Free pages are pages that were never written, that are marked
- * free, or that were reserved and then not written. Moved lists that no session reads any more are
- * freed, too. This is done for SWEEP_PAGES pages at a time, under the lock of the meta page in
- * exclusive mode. Writers of new lists hold that lock in share mode from reserving pages to writing
- * them.
+ * The file is read in block order. Free pages are pages that were never written, that are marked free, or
+ * that were reserved and then not written. Moved lists that no session reads any more are freed, too.
+ * SWEEP_PAGES pages are processed at a time, under the lock of the meta page in exclusive mode. Writers
+ * of new lists hold that lock in share mode from reserving pages to writing them.
  *
- * After a crash or an error, some pages contain data but nothing names them:
+ * After a crash or an error, some pages contain data but no page names them:
  *
  * * A list that was written and not linked. Its head is live, but the tree does not have it, at a
- *   moment when no session is writing a list. It is marked as moved to nowhere, and freed like a
- *   moved list.
+ *   moment when no session is writing a list. It is marked as moved without a successor, and freed
+ *   like a moved list.
  * * A page of vectors or codes that no list page names, although its list exists or existed. The
  *   list's lock, held exclusively, ensures that no session is about to name the page.
  * * Pages of a center that the meta page does not name.
  *
- * So the sweep remembers heads, pages that belong to a list, and pages that list pages name. At the
- * end it looks again, under the necessary lock, at those that have no counterpart.
+ * The sweep therefore records heads, pages that belong to a list, and pages that list pages name. At the
+ * end it checks again, under the necessary lock, the recorded pages that have no counterpart.
  */
 #include "postgres.h"
 
@@ -55,9 +54,10 @@ typedef struct Sweep
 	HybridLinks heads;  /* heads of live lists that are not in `known` */
 	HybridLinks center; /* pages of centers */
 	BlockNumber blocks;
-	bool unread;  /* no session reads moved lists */
-	uint8 *parts; /* one bit per page: it belongs to a list, and a list page should name it */
-	uint8 *named; /* one bit per page: a list page names it */
+	bool unread; /* no session reads any moved list */
+	/* one bit per page, set if the page belongs to a list and a list page should name it */
+	uint8 *parts;
+	uint8 *named; /* one bit per page, set if a list page names the page */
 } Sweep;
 
 static void read_known(Sweep *sweep, HybridLinks *known);
@@ -90,10 +90,7 @@ marked(const uint8 *bits, BlockNumber block)
 	return (bits[block / 8] & 1 << block % 8) != 0;
 }
 
-/*
- * is_part: return whether pages of this kind belong to a list and are named by one of its list
- * pages.
- */
+/* is_part: test whether pages of this kind belong to a list and are named by one of its list pages. */
 static inline bool
 is_part(uint16 kind)
 {
@@ -143,7 +140,7 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (sweep.center.count > 0)
 		give_up_centers(&sweep);
 	free_strays(&sweep);
-	/* what was marked above may be free already */
+	/* lists that were marked above may be unread already, so that they can be freed now */
 	hybrid_moved_reclaim(sweep.index, &sweep.open.layout);
 	stats->pages_deleted = stats->pages_free;
 	MemoryContextSwitchTo(old);
@@ -201,7 +198,7 @@ sweep_page(Sweep *sweep, BlockNumber block)
 		switch ((HybridPageKind) special->kind)
 		{
 			case HYBRID_PAGE_TAKEN:
-				/* no session is writing a list now */
+				/* free the reserved page, because no session is writing a list now */
 				special->kind = HYBRID_PAGE_FREE;
 				MarkBufferDirtyHint(buffer, true);
 				unused = true;
@@ -239,7 +236,7 @@ sweep_page(Sweep *sweep, BlockNumber block)
 		(void) hybrid_list_free(index, &sweep->open.layout, moved, sweep->unread);
 }
 
-/* note_list_page: remember the pages that a locked list page names. */
+/* note_list_page: record the pages that a locked list page names. */
 static void
 note_list_page(Sweep *sweep, Page page, BlockNumber block)
 {
@@ -248,9 +245,9 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 
 	hybrid_page_check(sweep->index, page, block, HYBRID_PAGE_LIST);
 	/*
-	 * Only the head records the level of a list, so the layout is found from the page's bounds. If
-	 * it is the wrong layout, the words after the end of a shorter directory are read as block
-	 * numbers. The only effect is that a page marked by mistake is not freed this time.
+	 * Only the head records the level of a list, so the layout is derived from the page's bounds. If the
+	 * derived layout is wrong, bytes that follow a shorter directory are read as block numbers. A page
+	 * that is marked as named by such a mistake is merely not freed this time.
 	 */
 	shape = hybrid_page_shape(&sweep->open.layout, page);
 	for (i = 0; i < shape->code_pages + shape->vector_pages; i++)
@@ -263,7 +260,8 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 }
 
 /*
- * give_up_lists: of the heads that were found, mark those as moved that are still not in the tree.
+ * give_up_lists: check the heads that were found again, and mark those that are still not in the tree as
+ * moved.
  */
 static void
 give_up_lists(Sweep *sweep)
@@ -271,7 +269,7 @@ give_up_lists(Sweep *sweep)
 	HybridLinks known;
 	int i;
 
-	/* no session is writing a list now: a list that is not in the tree will never be */
+	/* no session is writing a list now, so a list that is not in the tree will never be */
 	hybrid_lock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 	read_known(sweep, &known);
 	for (i = 0; i < sweep->heads.count; i++)
@@ -284,10 +282,10 @@ give_up_lists(Sweep *sweep)
 }
 
 /*
- * give_up_list: mark a list as moved, without a new place, because no other list names it. It is not
- * freed at once, because it may be one of two lists that were merged. After a crash the change of
- * the parent list may be on disk without the marks on the two old heads. If the server was a standby
- * then and has become a primary, a session may still read these lists.
+ * give_up_list: mark a list that no list names as moved without a successor. The list is not freed at
+ * once, because it may be one of two lists that were merged. A crash may have kept the change of the list
+ * above, but lost the marks on the two old heads. If the server was a standby then and has become a
+ * primary, a session may still read these lists.
  */
 static void
 give_up_list(Sweep *sweep, const HybridLink *list)
@@ -315,8 +313,8 @@ give_up_list(Sweep *sweep, const HybridLink *list)
 }
 
 /*
- * give_up_centers: enter pages of old or unused centers into the ring of moved lists, to be freed
- * later.
+ * give_up_centers: enter pages of old or unused centers into the ring of moved lists, so that they are
+ * freed later.
  */
 static void
 give_up_centers(Sweep *sweep)
@@ -358,7 +356,7 @@ free_strays(Sweep *sweep)
 		     last++)
 			;
 		vacuum_delay_point();
-		/* an insert holds this lock in share mode, a change of an inner list exclusively */
+		/* an insert holds this lock in share mode; a change of an inner list holds it exclusively */
 		hybrid_lock(sweep->index, list->head, ExclusiveLock);
 		free_strays_of(sweep, strays + first, last - first);
 		hybrid_unlock(sweep->index, list->head, ExclusiveLock);
@@ -366,8 +364,8 @@ free_strays(Sweep *sweep)
 }
 
 /*
- * find_strays: collect the pages that no list page named when the file was read. Returns their
- * number.
+ * find_strays: collect the pages that no list page named when the file was read. Returns the number of
+ * such pages.
  */
 static int64
 find_strays(Sweep *sweep, Stray **strays)
@@ -427,8 +425,8 @@ free_strays_of(Sweep *sweep, const Stray *strays, int64 count)
 }
 
 /*
- * unmark_named: clear the bits of the pages that a list names, if the list still exists. A list
- * that is being freed loses its head last; pages that it still names are freed with it.
+ * unmark_named: clear the bits of the pages that a list names, if the list still exists. If the list is
+ * being freed, its head is freed last. Pages that the list still names are freed with it.
  */
 static void
 unmark_named(Sweep *sweep, const HybridLink *list)
@@ -445,7 +443,7 @@ unmark_named(Sweep *sweep, const HybridLink *list)
 		int i;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		/* a list that a crash left half written ends at the first page that was not written */
+		/* if a crash left a list half written, it ends at the first page that was not written */
 		there = hybrid_page_belongs(page, HYBRID_PAGE_LIST, list);
 		if (there && shape == NULL)
 			shape = hybrid_list_layout(&sweep->open.layout, hybrid_list_page(page)->level);

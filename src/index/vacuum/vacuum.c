@@ -2,15 +2,14 @@
  * vacuum.c
  *		VACUUM: marks the entries of removed rows dead, then runs the other steps in order.
  *
- * The leaf lists are read from the tree once. Each is visited under its lock in share mode, so that
- * it is not copied meanwhile. Every list that one of them was moved to is visited, too. So every
- * entry that existed at the start is visited. Entries are only marked: an entry never moves within
- * a list.
+ * The names of the leaf lists are read from the tree once. Each list is visited under its lock in share
+ * mode, so that it is not copied meanwhile. If a list was moved, the lists that have its entries now are
+ * visited, too. Every entry that existed at the start is therefore visited. Entries are only marked: an
+ * entry never moves within a list.
  *
- * The cleanup then finds free pages (sweep.c) and merges or rewrites lists that have lost a quarter
- * of their entries (merge.c). If the number of leaves has doubled or a third of them is gone, it
- * rebuilds the leaves (regroup.c). Last, it measures the recall curve again if that is due
- * (recalibrate.c).
+ * The cleanup then finds free pages (sweep.c) and merges or rewrites lists that have lost a quarter of
+ * their entries (merge.c). If the number of leaves has doubled or a third of them is gone, it rebuilds
+ * the leaves (regroup.c). Last, it measures the recall curve again if that is due (recalibrate.c).
  */
 #include "postgres.h"
 
@@ -36,7 +35,8 @@ typedef struct VacuumState
 	HybridIndex open;
 	IndexVacuumInfo *info;
 	IndexBulkDeleteResult *stats;
-	IndexBulkDeleteCallback callback; /* NULL: only count */
+	/* selects the entries of removed rows; NULL: only count entries */
+	IndexBulkDeleteCallback callback;
 	void *callback_state;
 } VacuumState;
 
@@ -68,8 +68,8 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	/*
-	 * Steps that need space come after those that free it. If the disk is full, the error changes
-	 * nothing.
+	 * Steps that need space follow the steps that free it. If the disk is full, the error then loses none
+	 * of the freed space.
 	 */
 	hybrid_sweep(info, stats);
 	IndexFreeSpaceMapVacuum(info->index);
@@ -100,9 +100,9 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 }
 
 /*
- * vacuum_lists: visit all leaf lists. With a callback, mark the entries that it selects dead.
- * Without one, count the live entries and merge the lists that lost a quarter. Returns whether
- * there were such lists.
+ * vacuum_lists: visit all leaf lists. With a callback, mark the entries that it selects dead. Without a
+ * callback, count the live entries and merge the lists that lost a quarter of their entries. Returns
+ * whether there were such lists.
  */
 static bool
 vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
@@ -125,7 +125,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 	stats->num_index_tuples = 0;
 	stats->estimated_count = false;
 
-	/* VACUUM's snapshot holds back no cleanup; this lock keeps the lists from being freed */
+	/* the snapshot of VACUUM does not keep moved lists from being freed; this lock does */
 	hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(info->index, &tree);
 	visits.links = hybrid_tree_lists(info->index, &vacuum.open, &tree, 0, NULL, &visits.count);
@@ -135,7 +135,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 		HybridLink list = visits.links[--visits.count];
 
 		vacuum_delay_point();
-		/* there are no more lists than pages, unless a list was moved back to where it came from */
+		/* more lists than pages can appear only if a list was moved back to where it came from */
 		hybrid_chain_step(info->index, &list, &visited);
 		hybrid_lock(info->index, list.head, ShareLock);
 		if (visit(&vacuum, list, &visits))
@@ -143,7 +143,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 		hybrid_unlock(info->index, list.head, ShareLock);
 	}
 	merged = sparse.count > 0 && vacuum.open.coded;
-	/* every entry has been visited; entries may move to other lists now */
+	/* every entry has been visited, so entries may now move to other lists */
 	if (merged)
 	{
 		hybrid_links_sort(&sparse);
@@ -157,8 +157,8 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 }
 
 /*
- * visit: visit one list. If it was moved, add the lists that it was moved to to `visits`. Returns
- * whether the list has lost a quarter of its entries; always false with a callback.
+ * visit: visit one list. If the list was moved, append its successors to `visits`. Returns whether the
+ * list has lost a quarter of its entries. With a callback, always returns false.
  */
 static bool
 visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
@@ -187,7 +187,7 @@ visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
 		{
 			for (i = 0; i < 2; i++)
 			{
-				/* a list that was replaced by one list names it twice */
+				/* a list that was replaced by a single list names that list twice */
 				if (BlockNumberIsValid(content->forward[i].head) &&
 				    (i == 0 || content->forward[1].head != content->forward[0].head))
 					hybrid_links_add(visits, content->forward[i]);
@@ -218,8 +218,8 @@ visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
 }
 
 /*
- * mark_dead: call the callback for every live entry of a locked page and mark those that it selects
- * dead. Returns their number.
+ * mark_dead: call the callback for every live entry of a locked page, and mark the entries that it
+ * selects dead. Returns the number of entries marked.
  */
 static int
 mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer)

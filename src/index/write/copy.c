@@ -20,7 +20,7 @@
 #include "index/tree/free_pages.h"
 #include "index/tree/tree.h"
 
-#define SHARE 0.0625 /* minimum share of the entries that one of two copies gets */
+#define SHARE 0.0625 /* minimum share of the entries for each of two copies */
 #define SPLIT_SEED 1
 
 static bool make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
@@ -146,7 +146,7 @@ hybrid_copy_part(const HybridCopy *copy)
 }
 
 /*
- * make_room: allocate memory for all entries that the lists can have. Returns false if one of the
+ * make_room: allocate memory for the maximum number of entries of the lists. Returns false if one of the
  * lists was moved.
  */
 static bool
@@ -217,7 +217,7 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 		                   contents->vectors + i * layout->stride, NULL);
 		hybrid_widen_vector(layout->storage, &contents->stored[i],
 		                    contents->vectors + i * layout->stride, layout->dims, widened);
-		/* inner lists store places */
+		/* leaves store vectors, whereas inner lists store places */
 		if (level == 0)
 			hybrid_frame_place(frame, widened, contents->stored[i].norm,
 			                   contents->places + i * layout->dims);
@@ -243,7 +243,7 @@ mean_of(const HybridContents *contents, int dims, float *mean)
 	pfree(sums);
 }
 
-/* next_entry: HybridEntrySource of a copy. */
+/* next_entry: return the next entry of a copy; a HybridEntrySource. */
 static void
 next_entry(void *arg, HybridNewEntry *entry)
 {

@@ -21,7 +21,7 @@ typedef struct HybridContents
 	float *radii;
 } HybridContents;
 
-/* HybridCopy: what a new list is made of, and the list once it is written. */
+/* HybridCopy: the entries and centroid of a new list, and its link once it is written. */
 typedef struct HybridCopy
 {
 	const HybridContents *contents;
@@ -29,7 +29,7 @@ typedef struct HybridCopy
 	int *order;
 	int count;
 	int next;
-	float *place; /* place of its centroid, as stored */
+	float *place; /* place of the list's centroid, as stored */
 	HybridStored stored;
 	char *vector;
 	HybridLink link;
@@ -52,20 +52,20 @@ extern void hybrid_copy_distribute(const HybridIndex *open, const HybridContents
                                    int into, HybridCopy *copies);
 
 /*
- * hybrid_copy_make: make a copy from the entries with these numbers, around a centroid. `order` stays
- * the caller's.
+ * hybrid_copy_make: make a copy from the entries with these numbers, around a centroid. The caller keeps
+ * `order` valid.
  */
 extern void hybrid_copy_make(const HybridIndex *open, const HybridContents *contents, int *order,
                              int count, const float *centroid, HybridCopy *copy);
 
 /*
- * hybrid_copy_write: write a copy as a list that no other list names. central: around the center of
- * the index.
+ * hybrid_copy_write: write a copy as a list that no other list names. With `central`, its centroid is the
+ * center of the index.
  */
 extern void
 hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central);
 
-/* hybrid_copy_part: return the copy as an entry for the parent list. */
+/* hybrid_copy_part: return the entry for a copy in the parent list. */
 extern HybridReplacement hybrid_copy_part(const HybridCopy *copy);
 
 #endif

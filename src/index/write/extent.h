@@ -2,8 +2,8 @@
  * extent.h
  *		A sink that puts the list pages of many new lists next to each other.
  *
- * Searches read the list pages of the lists that they look into, and few of the vectors, which take
- * ten times the space. If list pages lay among the vectors, hardly any two would have their
+ * Searches read the list pages of the lists that they examine. They read few of the vectors, which take
+ * ten times the space. If list pages were placed among the vectors, hardly any two would have their
  * page-table entries in one cache line, and searches would wait for page-table reads.
  */
 #ifndef HYBRID_INDEX_EXTENT_H
@@ -11,7 +11,7 @@
 
 #include "index/tree/free_pages.h"
 
-#define HYBRID_EXTENT_MOST 128 /* maximum number of pages of an extent */
+#define HYBRID_EXTENT_MOST 128 /* maximum number of list pages that are reserved together */
 #define HYBRID_EXTENT_SHARE 32 /* an extent is at most 1/32 of all pages reserved so far */
 
 /* HybridExtentSink: a logged sink with a stock of list pages. */
@@ -19,9 +19,9 @@ typedef struct HybridExtentSink
 {
 	HybridSink sink; /* must be first: callers see only this */
 	HybridLoggedSink logged;
-	BlockNumber reserved; /* pages reserved so far, of all kinds */
+	BlockNumber reserved; /* number of pages of all kinds reserved so far */
 	HybridLink stock[HYBRID_EXTENT_MOST];
-	int count; /* pages in stock */
+	int count; /* number of pages in stock */
 	int next;  /* next unused page of the stock */
 } HybridExtentSink;
 
@@ -33,7 +33,7 @@ extern void hybrid_extent_sink_init(HybridExtentSink *sink, Relation index);
  */
 extern void hybrid_extent_sink_finish(HybridExtentSink *sink);
 
-/* hybrid_extent_size: return the number of pages of the next extent when `pages` are reserved. */
+/* hybrid_extent_size: return the number of pages of the next extent, given that `pages` are reserved. */
 static inline BlockNumber
 hybrid_extent_size(BlockNumber pages)
 {

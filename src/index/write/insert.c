@@ -3,9 +3,9 @@
  *		Inserts one entry into a free slot of the leaf list that it belongs to.
  *
  * An insert holds the heavyweight lock of the list in share mode. A split takes it exclusively, so
- * nothing is added to a list while it is copied. An insert also holds the gate in share mode.
- * VACUUM takes the gate exclusively when it replaces the tree. If the list has been moved, or the
- * tree replaced, by the time the insert has the locks, it descends the tree again.
+ * nothing is added to a list while it is copied. An insert also holds the gate in share mode. VACUUM
+ * takes the gate exclusively when it replaces the tree. If the list has been moved, or the tree replaced,
+ * by the time the insert holds both locks, the insert descends the tree again.
  */
 #include "postgres.h"
 
@@ -43,7 +43,7 @@
 typedef struct InsertState
 {
 	HybridIndex open;
-	HybridLeafSearch *search; /* NULL: the index has no codes */
+	HybridLeafSearch *search; /* NULL if the index has no codes */
 	MemoryContext row_context;
 	HybridEntry entry;
 	float *widened;
@@ -54,12 +54,13 @@ typedef struct Target
 {
 	HybridLink list;
 	Buffer head;
-	Buffer page; /* the list page; may be the head */
+	Buffer page; /* the list page with the slot; may be the head */
 	bool fresh;  /* the list page is new, and `last` is the page before it */
 	Buffer last;
 	int slot;
-	HybridPiece piece; /* where values vary in length */
-	BlockNumber room;  /* without codes: page on which the next insert looks for room first */
+	HybridPiece piece; /* place of the value, if values vary in length */
+	/* without codes, page on which the next insert looks for a free slot first */
+	BlockNumber room;
 } Target;
 
 static InsertState *insert_state(Relation index, IndexInfo *info);
@@ -128,9 +129,7 @@ hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 	return false;
 }
 
-/*
- * insert_state: return the state shared by the rows of one statement; create it on the first call.
- */
+/* insert_state: return the state shared by the rows of one statement. The first call creates it. */
 static InsertState *
 insert_state(Relation index, IndexInfo *info)
 {
@@ -157,8 +156,8 @@ insert_state(Relation index, IndexInfo *info)
 }
 
 /*
- * add_to_list: add the entry under the gate and the list's lock. Returns false if the list was
- * moved or the tree replaced. *overfull: the list is too long now.
+ * add_to_list: add the entry while holding the gate and the list's lock. Returns false if the list was
+ * moved or the tree replaced. *overfull is set if the list is now too long.
  */
 static bool
 add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull)
@@ -227,7 +226,7 @@ is_old(Relation index, const InsertState *state, bool *logging)
 
 	if (state->search == NULL)
 		return false;
-	/* leaves of a replaced tree are not marked as moved at once */
+	/* when a tree is replaced, its leaves are not marked as moved at once */
 	hybrid_tree_read(index, &now);
 	*logging = now.logging;
 	return now.root.head != state->search->scorer.tree.root.head ||
@@ -235,9 +234,9 @@ is_old(Relation index, const InsertState *state, bool *logging)
 }
 
 /*
- * find_slot: find a free slot of the list, dead or never used, on a new page if necessary. On
- * return, the head and the slot's page are locked, and so is the page before a new page. Returns
- * false if the list was moved.
+ * find_slot: find a free slot of the list, which is dead or was never used. If necessary, the slot is on
+ * a new page. On return, the head and the slot's page are locked, and so is the page before a new page.
+ * Returns false if the list was moved.
  */
 static bool
 find_slot(Relation index, const InsertState *state, Target *target)
@@ -267,7 +266,7 @@ find_slot(Relation index, const InsertState *state, Target *target)
 	target->last = InvalidBuffer;
 	target->fresh = false;
 
-	/* start at the first page that may have room; usually only the last page is not full */
+	/* start at the first page that may have a free slot; usually only the last page is not full */
 	block = head->tail;
 	room = InvalidBlockNumber;
 	target->room = InvalidBlockNumber;
@@ -319,8 +318,8 @@ find_slot(Relation index, const InsertState *state, Target *target)
 }
 
 /*
- * place_in: return a slot of a list page for the entry, and its piece if values vary in length; or
- * -1.
+ * place_in: return a slot of a list page for the entry, or -1. If values vary in length, also sets its
+ * piece.
  */
 static int
 place_in(const InsertState *state, Page page, HybridPiece *piece)

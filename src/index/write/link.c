@@ -2,10 +2,11 @@
  * link.c
  *		Finds the parent of a list, and replaces entries there.
  *
- * The vectors and codes of the new entries are written into free slots first. Then one record of at
- * most four pages makes the new entries live, the old entry dead, and the old list moved. The
- * caller holds the heavyweight lock of the old list. This file takes the lock of the parent list, so
- * that no other session adds to it.
+ * The vectors and codes of the new entries are written into free slots first. Then one WAL record of at
+ * most four pages makes the new entries live, the old entry dead, and the old list moved. If more pages
+ * change, the heads of the old lists go into a second record (see replace). The caller holds the
+ * heavyweight lock of the old list. This file takes the lock of the parent list, so that no other session
+ * adds to it.
  */
 #include "postgres.h"
 
@@ -23,22 +24,25 @@
 #include "index/tree/tree.h"
 
 #define TRIES 100
-#define PARTS 2 /* maximum number of lists that replace others */
+#define PARTS 2 /* maximum number of new lists that replace others */
 #define LISTS 2 /* maximum number of lists that are replaced */
-/* old heads; head above and page with free slots; pages of the old entries */
+/*
+ * pages of a change: the old heads, the head above, the page with free slots, and the pages of the old
+ * entries
+ */
 #define PAGES (LISTS + 2 + LISTS)
 
-/* Above: the parent list, and the positions in it that matter. */
+/* Above: the parent list, and the positions in it that a change needs. */
 typedef struct Above
 {
 	HybridLink link;
 	int level;
 	BlockNumber tail;
 	uint32 total;
-	BlockNumber entry_block[LISTS]; /* the live entries that name the lists */
+	BlockNumber entry_block[LISTS]; /* blocks of the live entries that name the lists */
 	int entry_slot[LISTS];
 	BlockNumber free_block; /* a page with slots that were never filled, or InvalidBlockNumber */
-	int free_slot;          /* the first of these slots */
+	int free_slot;          /* first of the page's slots that were never filled */
 } Above;
 
 /* Change: locked buffers that are changed together, and their images in the WAL record. */
@@ -94,7 +98,7 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
 		if (found == lists_count && at.total + count > (uint32) lists_count)
 			break;
 		hybrid_unlock(index, at.link.head, ExclusiveLock);
-		/* the parent list would become empty, or a split has separated the two lists */
+		/* the parent list would become empty, or a split has put the two lists under different lists */
 		if (found > 0)
 			return false;
 	}
@@ -198,10 +202,10 @@ find_above(Relation index, const HybridIndex *open, HybridLink list, int level, 
 }
 
 /*
- * find_entries: find the entries of above->link that name the lists, and `wanted` slots that were
- * never filled. Slots are not refilled, because a reader that has read the list's links may read
- * the centroid of a dead entry later. Returns the number of lists that are named; 0 if above->link
- * is no longer a live list.
+ * find_entries: find the entries of above->link that name the lists, and `wanted` slots that were never
+ * filled. Dead slots are not refilled, because a reader that has read the list's links may later read the
+ * centroid of a dead entry. Returns the number of lists that are named, or 0 if above->link is no longer
+ * a live list.
  */
 static int
 find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
@@ -265,7 +269,7 @@ find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, i
 }
 
 /*
- * place_of_list: return the place of a list's centroid, or NULL if the list is the root, whose
+ * place_of_list: return the place of a list's centroid. Returns NULL if the list is the root, whose
  * centroid is the center.
  */
 static float *
@@ -313,10 +317,10 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
  * replace: do the work of hybrid_replace_entries. The caller holds the lock of the parent list. Returns
  * whether that list should now be split or copied.
  *
- * The record that changes the parent list comes first. It includes the heads of the old lists if
- * there is room. The heads of two old lists go into a second record. It follows at once, with all
- * pages locked and nothing in between that could fail. A crash between the two leaves two lists
- * that are marked live but that no list names. No session that knew their names survives the crash,
+ * The record that changes the parent list comes first. It includes the heads of the old lists if they fit.
+ * Otherwise the heads of two old lists go into a second record. The second record follows at once, with
+ * all pages locked and no step in between that could fail. A crash between the two records leaves two
+ * lists that are marked live but that no list names. No session that knew their names survives the crash,
  * and VACUUM finds them.
  */
 static bool
@@ -399,9 +403,9 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 }
 
 /*
- * write_parts: write the vectors and long codes of the new entries, which have pages of their own.
- * `directory` becomes the directory of the page that the entries go to. bits and codes receive the
- * codes of the parts.
+ * write_parts: write the vectors and long codes of the new entries to pages of their own. `directory` is
+ * set to the directory of the list page that receives the entries. `bits` and `codes` receive the codes
+ * of the parts.
  */
 static void
 write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,

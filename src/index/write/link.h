@@ -7,24 +7,24 @@
 
 #include "index/page/frame.h"
 
-/* HybridReplacement: a list that replaces one or two other lists, or part of one. */
+/* HybridReplacement: a new list that replaces one or two other lists, or a part of one. */
 typedef struct HybridReplacement
 {
 	HybridLink link;
-	const HybridStored *stored; /* its centroid */
+	const HybridStored *stored; /* centroid of the list in stored form */
 	const void *vector;
-	const float *place; /* place of the centroid, as stored */
+	const float *place; /* place of the centroid, computed from its stored form */
 	float radius;
 } HybridReplacement;
 
 /*
- * hybrid_replace_entries: replace one or two lists of a level with up to two parts, and mark the old lists
- * as moved. The old lists are not the root, and the caller holds their locks. If count is 0, an empty
- * list is removed without a replacement, and its readers continue at parts[0].link.
+ * hybrid_replace_entries: replace one or two lists of a level by up to two parts, and mark the old lists
+ * as moved. The old lists are not the root, and the caller holds their locks. Without parts (count 0), an
+ * empty list is removed, and its readers are sent to parts[0].link.
  *
- * On input, *above is the parent list, if known. On output it is the parent list that was found, and *due
- * is whether that list should now be split or copied. Returns false, with nothing changed, if the two
- * lists no longer have the same parent list, or if the parent list would become empty.
+ * On input, *above is the parent list, if known. On output, it is the parent list that was found. *due is
+ * set if that list should now be split or copied. Returns false, with nothing changed, if the two lists
+ * are no longer in the same list above, or if the parent list would become empty.
  */
 extern bool
 hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,
@@ -32,8 +32,8 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
                        const HybridReplacement *parts, int count, HybridLink *above, bool *due);
 
 /*
- * hybrid_link_radius: raise the radius that the list above records for a leaf, and keep its number of rows.
- * Nothing is changed if the recorded radius is not less, if another session is changing the list above, or if
+ * hybrid_link_radius: raise the radius that the parent list records for a leaf, and keep its number of rows.
+ * Nothing is changed if the recorded radius is not less, if another session is changing the parent list, or if
  * the leaf is no longer in it.
  */
 extern void hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink leaf,
@@ -47,8 +47,8 @@ hybrid_mark_moved(HybridListPage *head, HybridLink to, HybridLink and_to, FullTr
 extern uint32 hybrid_list_limit(const HybridIndex *open, int level);
 
 /*
- * hybrid_list_mostly_dead: return whether most slots of an inner list are dead. Dead slots of inner
- * lists are never refilled.
+ * hybrid_list_mostly_dead: test whether most slots of an inner list are dead. Dead slots of inner lists
+ * are never refilled.
  */
 extern bool hybrid_list_mostly_dead(const HybridLayout *layout, const HybridListPage *head);
 

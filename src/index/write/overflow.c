@@ -103,8 +103,8 @@ hybrid_write_codes(Relation index, const HybridLayout *layout, int level, const 
 }
 
 /*
- * begin_part: return the page from part_to_write, as an image in the WAL record. A fresh page is
- * made empty, of this kind.
+ * begin_part: return the image, in the WAL record, of the page from part_to_write. If the page is fresh,
+ * it is first made an empty page of this kind.
  */
 static Page
 begin_part(Relation index, GenericXLogState *record, const HybridLink *list, HybridPageKind kind,
@@ -120,7 +120,10 @@ begin_part(Relation index, GenericXLogState *record, const HybridLink *list, Hyb
 	return page;
 }
 
-/* part_to_write: return the named page, or allocate one and name it, exclusively locked. */
+/*
+ * part_to_write: return the named page, exclusively locked. If no page is named yet, allocate one and
+ * name it.
+ */
 static Buffer
 part_to_write(Relation index, const HybridLink *list, BlockNumber *named, bool *fresh)
 {

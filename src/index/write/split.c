@@ -2,19 +2,18 @@
  * split.c
  *		Splits a list that has grown too long, by copying, and replaces lists, including the root.
  *
- * A session that copies a list holds its heavyweight lock exclusively: no other session adds to the
- * list, VACUUM waits, and readers are not affected. The new lists are written on pages that no
- * reader can reach yet. Then one record makes them live in the parent list, and marks the old
- * entries there dead and the old lists moved. A reader that read the parent list before that goes on
- * with the old lists. They never change again, and they have every entry that an older snapshot can
- * see.
+ * A session that copies a list holds its heavyweight lock exclusively: no other session adds to the list,
+ * VACUUM waits, and readers are not affected. The new lists are written on pages that no reader can reach
+ * yet. Then one record makes them live in the parent list, and marks the old entries there dead and the
+ * old lists moved. A reader that has already read the parent list continues with the old lists. The old
+ * lists never change again, and they have every entry that an older snapshot can see.
  *
- * The root has no parent list. When it is split, a new root is written over its two copies, and the
- * record changes the meta page. The first split of an index that grew from nothing also gives the
- * index its center.
+ * The root has no list above. When it is split, a new root is written over its two copies, and the record
+ * changes the meta page. The first split of an index that grew from nothing also gives the index its
+ * center.
  *
- * The gate is taken first, in share mode, then the lock of the meta page, in share mode. Then come
- * the locks of lists, and then those of the lists above them, never in the reverse order.
+ * Locks are taken in this order, and never in the reverse order: the gate in share mode, the lock of the
+ * meta page in share mode, the locks of lists, and the locks of the lists above them.
  */
 #include "postgres.h"
 
@@ -69,15 +68,13 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 
 		hybrid_moved_reclaim(index, &open->layout);
 		hybrid_lock(index, HYBRID_GATE, ShareLock);
-		/*
-		 * VACUUM may have replaced the tree of this leaf; the lists above are marked as moved first
-		 */
+		/* VACUUM may have replaced this leaf's tree; it marks the lists above as moved first */
 		if (level == 0 && BlockNumberIsValid(hint.head) && !hybrid_list_lives(index, &hint))
 		{
 			hybrid_unlock(index, HYBRID_GATE, ShareLock);
 			break;
 		}
-		/* without this lock, VACUUM takes reserved pages that are not yet written for lost pages */
+		/* without this lock, VACUUM would treat reserved pages that are not yet written as lost pages */
 		hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 		if (hybrid_lock_now(index, list.head, ExclusiveLock))
 		{
@@ -157,12 +154,12 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 	if (!root)
 		return hybrid_replace_entries(index, open, frame, lists, count, level, parts, into, above,
 		                              due);
-	/* rows that come into an empty index need not be near the rows that it had */
+	/* rows that are inserted into an empty index need not be near the rows that it had */
 	empty = level == 0 && into == 1 && copies[0].count == 0;
 	moved.list = lists[0];
 	moved.to[0] = copies[0].link;
 	moved.to[1] = copies[into - 1].link;
-	/* no list of the same level has the old root's entries */
+	/* the old root's entries are in no list of the same level */
 	if (tree.height != level)
 		moved.to[0] = moved.to[1] = nowhere;
 	if (center != NULL)
@@ -194,7 +191,7 @@ hybrid_shrink_root(Relation index, const HybridIndex *open)
 }
 
 /*
- * copies_of: return the number of copies that replace a list: 2 if it is too long, 1 if it is an
+ * copies_of: return the number of copies that replace a list: 2 if the list is too long, 1 if it is an
  * inner list with mostly dead slots, else 0.
  */
 static int
@@ -230,7 +227,7 @@ write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, in
 	return hybrid_new_list(frame, &sink.sink, level, NULL, count, next_copy, &next, &radius);
 }
 
-/* next_copy: HybridEntrySource of a new root. */
+/* next_copy: return the next entry of a new root; a HybridEntrySource. */
 static void
 next_copy(void *arg, HybridNewEntry *entry)
 {
@@ -244,7 +241,7 @@ next_copy(void *arg, HybridNewEntry *entry)
 	entry->radius = copy->radius;
 }
 
-/* only_child: return whether the root names only one list, and that list. */
+/* only_child: test whether the root names only one list. If so, also returns that list. */
 static bool
 only_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink *child)
 {
@@ -259,8 +256,8 @@ only_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hybr
 }
 
 /*
- * raise_child: copy the root's only child as the new root, around the center. The caller holds the
- * locks of both.
+ * raise_child: copy the root's only child as the new root, around the center. The caller holds the locks
+ * of the root and the child.
  */
 static bool
 raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink child)
@@ -284,7 +281,7 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 	moved[0].list = child;
 	moved[0].to[0] = moved[0].to[1] = copy.link;
 	moved[1].list = tree->root;
-	/* no list of the same level has the old root's entries */
+	/* the old root's entries are in no list of the same level */
 	moved[1].to[0] = moved[1].to[1] = nowhere;
 	replace_root(index, open, moved, 2, copy.link, tree->height - 1,
 	             contents.count == 0 && tree->height == 1 ? &no_center : NULL);
@@ -292,8 +289,8 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 }
 
 /*
- * replace_root: mark the old lists as moved and set the new root in the meta page, in one WAL
- * record. center: the new center's first page, or NULL if the center stays.
+ * replace_root: mark the old lists as moved and set the new root in the meta page, in one WAL record.
+ * `center` is the first page of the new center, or NULL if the center stays.
  */
 static void
 replace_root(Relation index, const HybridIndex *open, const Moved *moved, int count,
@@ -329,7 +326,7 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 	meta->height = (uint16) height;
 	if (center != NULL)
 		meta->center = *center;
-	/* without a center the index starts over: what was measured no longer applies */
+	/* without a center the index starts over, so the measured curve no longer applies */
 	if (center != NULL && !BlockNumberIsValid(*center))
 		meta->curve_size = meta->curve_leaves = meta->curve_by_queries = meta->regroup_leaves = 0;
 	GenericXLogFinish(record);
@@ -346,7 +343,7 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 	}
 }
 
-/* write_center: write the center to new, consecutive pages. Returns the first. */
+/* write_center: write the center to new, consecutive pages. Returns the first page. */
 static BlockNumber
 write_center(Relation index, const HybridIndex *open, const float *center)
 {

@@ -8,34 +8,34 @@
 #include "index/write/copy.h"
 
 /*
- * hybrid_split: split a list of this level if it is too long, or copy an inner list with mostly
- * dead slots. Does nothing if another session holds the list's lock. Goes on with the parent list if
- * that is now too long or mostly dead. hint: the parent list, if known.
+ * hybrid_split: split a list of this level if it is too long, or copy it if it is an inner list with
+ * mostly dead slots. Does nothing if another session holds the list's lock. Continues with the parent list
+ * if that list is now too long or mostly dead. `hint` is the parent list, if known.
  */
 extern void
 hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLink hint, int level);
 
 /*
- * hybrid_copy_lists: replace one or two lists of a level by `into` copies. The caller holds the
- * locks of the lists exclusively, and the meta page's lock in share mode. *above and *due are as in
- * hybrid_replace_entries. made: the copies. Returns false, with nothing changed, if a list was moved, if
- * there are fewer than two entries for two copies, or if hybrid_replace_entries returns false.
+ * hybrid_copy_lists: replace one or two lists of a level by `into` copies. The caller holds the locks of
+ * the lists exclusively, and the meta page's lock in share mode. *above and *due are as for
+ * hybrid_replace_entries. `made` receives the copies. Returns false, with nothing changed, if a list was
+ * moved, if there are fewer than two entries for two copies, or if hybrid_replace_entries returns false.
  */
 extern bool
 hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
                   int level, int into, HybridLink *above, bool *due, HybridLink *made);
 
 /*
- * hybrid_copies_replace: write one or two copies and replace lists by them, as above. The caller
- * holds the same locks. frame: with the center. center: the center if it is new, else NULL.
+ * hybrid_copies_replace: write one or two copies and replace lists by them, as above. The caller holds
+ * the same locks. `frame` has the center. `center` is the center if it is new, else NULL.
  */
 extern bool hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
                                   const HybridLink *lists, int count, int level, HybridCopy *copies,
                                   int into, const float *center, HybridLink *above, bool *due);
 
 /*
- * hybrid_shrink_root: remove the root's level from the tree if the root names only one list.
- * Returns whether it did. The caller holds the meta page's lock in share mode.
+ * hybrid_shrink_root: if the root names only one list, remove the root's level from the tree. Returns
+ * whether a level was removed. The caller holds the meta page's lock in share mode.
  */
 extern bool hybrid_shrink_root(Relation index, const HybridIndex *open);
 
