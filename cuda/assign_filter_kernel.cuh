@@ -407,7 +407,10 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssign
 
 		const float square = hy_assign_squares(x, centroid, args.assign.dims, lane);
 
-		/* several threads have the square, the first of them stores it; NaN is never the nearest */
+		/*
+		 * Several threads hold the same square, and only the first of them stores it.  A NaN is
+		 * not stored, because it is never the nearest.
+		 */
 		if (lane * HY_CUDA_SETTLED % HY_CUDA_WARP == 0 && at + mine < count && square == square)
 			atomicMin(&args.assign.found[row], (unsigned long long) __float_as_uint(square) << 32 |
 			                                       (unsigned long long) own[at + mine]);

@@ -89,8 +89,9 @@ hy_keep_best(HyBest *best, int k)
 
 /*
  * hy_make_room: make space for 'more' candidates.  All threads of the block must call this.  The
- * buffer is sorted as soon as it holds somewhat more than k candidates, because a nearer worst
- * candidate excludes more later ones.
+ * buffer is sorted as soon as it holds somewhat more than k candidates, even if there is space for
+ * more: sorting lowers the distance of the worst candidate, so more of the rows that follow are
+ * excluded.
  */
 __device__ __forceinline__ void
 hy_make_room(HyBest *best, int k, int more)

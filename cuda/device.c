@@ -38,7 +38,8 @@ static struct
 } process;
 
 /*
- * Open cost assumed before the first measurement: the order of magnitude for a context on a server.
+ * Time assumed for opening a device before it has been measured: the order of magnitude for a
+ * context on a server.
  */
 #define EXPECTED_OPEN_NS ((uint64_t) 250 * 1000 * 1000)
 

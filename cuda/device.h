@@ -115,7 +115,7 @@ struct HyDevice
 	bool owns_context;     /* the process had no context before the device was opened */
 	bool limited;          /* the budget is a limit set by the user, not the device's free memory */
 	uint64_t budget;
-	uint64_t used; /* part of the budget that scratch and blocks in use take */
+	uint64_t used; /* bytes of the budget taken by scratch and by blocks in use */
 	HyCudaPool pool;
 	HyBuffer *buffers;
 

@@ -10,8 +10,8 @@
 #include "cuda/pipeline.h"
 
 /*
- * Initial ratio of the filter's work limit to the canonical one: products are assumed to be this
- * many times faster.
+ * The filter's work limit starts at this many times the work limit of canonical distances, because
+ * products are assumed to be this many times faster.
  */
 #define HY_CUDA_FILTER_PACE 16
 

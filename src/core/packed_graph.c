@@ -212,8 +212,8 @@ take_memory(HyPackedGraph *packed, const HyAllocator *allocator)
 }
 
 /*
- * list_rows: fill the lists of rows and the work of their blocks.  The sizes of the lists must be
- * known.
+ * list_rows: put each row that has entries into its list, and record the work of each block as a
+ * running sum.  The sizes of the lists must be known.
  */
 static HyStatus
 list_rows(const HyCsr *graph, const HyCancel *cancel, HyPackedGraph *packed)

@@ -15,7 +15,7 @@
 
 #include "core/distance.h"
 
-/* Threshold: the begin of the peaks, and the part of a normal distribution above it. */
+/* Threshold: where the peaks begin, and the part of a normal distribution above that point. */
 typedef struct Threshold
 {
 	double begin;  /* standard deviations above the mean */

@@ -1,7 +1,7 @@
 /*
  * audit.h
- *		Measures how well tasks are routed.  Each shape of a fixed grid is first decided and then run
- *		on every side that can run it.
+ *		Measures how well tasks are routed.  For each shape of a fixed grid, the dispatcher first
+ *		decides on a side; then the shape is run on every side that can run it.
  *
  * The audit records no history, opens no context and changes no breaker.  It evaluates the side
  * that the dispatcher would choose by its history.  The periodic trials of rule 9 are left out.

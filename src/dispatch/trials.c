@@ -24,9 +24,10 @@ static int32_t due_after(const HySide *best, const HySide *other);
 static double trial_loss(const HySide *best, const HySide *other);
 
 /*
- * hy_untried: a side without history, or with only a cold start, devices first; NULL when there is
- * no such side worth a try.  The CPU's time grows with the task, so an untried CPU waits a little
- * for a task as small as any seen.
+ * hy_untried: return a side that has no history or only a cold start; NULL if there is none that is
+ * worth a try.  Devices come before the CPU.  The time of the CPU grows with the task, so the CPU is
+ * tried when a task is no larger than the smallest one so far, or after TRY_FEW tasks
+ * without it.
  */
 const HySide *
 hy_untried(const HyExecutor *executor, const HySide *sides, int count)

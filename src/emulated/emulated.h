@@ -99,8 +99,9 @@ typedef struct FaultVerdict
 
 /*
  * emulated_fault: determine the fault that the setting requests for this call. call is FAULT_OPEN,
- * FAULT_UPLOAD or FAULT_SUBMIT. op is ignored for the first two. FAULT_SUBMIT stands for a task,
- * whose fault may also happen in poll. Counts the call for the rules that fail the N-th.
+ * FAULT_UPLOAD or FAULT_SUBMIT. op is ignored for the first two. With FAULT_SUBMIT, the fault is one
+ * of the whole task, so it may also happen in poll. Each rule for this kind of call counts the call,
+ * for fail_at=N and fail_every=N.
  */
 extern void emulated_fault(const HyHost *host, FaultPlace call, HyOp op, int32_t device,
                            uint64_t bytes, FaultVerdict *verdict);

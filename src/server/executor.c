@@ -199,7 +199,7 @@ create_executor(void)
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextReset(executor_context); /* frees the memory of an attempt that raised */
 	executor_allocator = hybrid_allocator(executor_context);
-	/* all that can raise comes before `executor` is set, so that it never points to an incomplete one */
+	/* whatever may raise is done before `executor` is set: it never points to an incomplete executor */
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
 	configured_simd = hy_kernels()->level;
 	configured_filter = hy_prefilter_allowed();

@@ -24,7 +24,7 @@ typedef struct HybridStoreShape
 	HyMetric metric; /* the metric of the index's order; a store may be read for any metric */
 	HyDtype dtype;
 	int dims;
-	Size stride;   /* bytes of a stored vector, and from one vector to the next */
+	Size stride;   /* bytes of a stored vector; arrays of vectors have no gaps */
 	bool lossless; /* vectors are stored exactly as given */
 	int64 places;  /* approximate number of slots for entries */
 } HybridStoreShape;

@@ -112,8 +112,8 @@ extern int hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int
 extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float distance);
 
 /*
- * hybrid_frontier_u_scale: set the numbers that convert a distance d in a list that was taken to u: u =
- * (*middle - d) * *inverse.
+ * hybrid_frontier_u_scale: set *middle and *inverse for a list. The u of a row at distance d in this list
+ * is (*middle - d) * *inverse.
  */
 extern void
 hybrid_frontier_u_scale(const HybridFrontier *frontier, int which, float *middle, float *inverse);
