@@ -2,11 +2,11 @@
  * assign.c
  *		The operation 'assign': the centroids are uploaded once, then rows are compared with them.
  *
- * The memory for centroids is taken when the task starts and returned when it ends.  A piece uploads
- * a part of the centroids, or compares some rows with all centroids.  Such rows are uploaded with
- * the piece or, if they are resident, read in place.  If comparing a single tile of rows with all
- * centroids takes longer than the pace allows, the piece compares it with a part of the centroids,
- * and the host combines the results of the parts.
+ * The memory for centroids is taken when the task starts and returned when it ends.  A piece
+ * uploads a part of the centroids, or compares some rows with all centroids.  The rows are uploaded
+ * with the piece or, if they are resident, read in place.  If comparing even a single tile of rows
+ * with all centroids exceeds the work limit, a piece compares the tile with a part of the
+ * centroids, and the host combines the results of the parts.
  */
 #include <string.h>
 
@@ -34,13 +34,13 @@ struct HyCudaAssignment
 	uint64_t offset[SECTIONS];       /* offsets of the sections in memory */
 	uint64_t sorting[HY_CUDA_SLOTS]; /* offset of a slot's sorting data */
 	int section;                     /* section that is uploaded next */
-	int64_t at;                      /* rows of that section that are uploaded */
+	int64_t at;                      /* number of rows of that section uploaded so far */
 	bool uploads[HY_CUDA_SLOTS];     /* whether a slot's piece uploads a section */
 	int32_t groups;                  /* 0: every row is compared with all centroids */
 	int32_t largest;                 /* centroids of the largest group */
-	int64_t met;                     /* approximate number of centroids and centers per row */
+	int64_t met;                     /* approximate centroids and centers to compare with a row */
 	int64_t row;                     /* next row to be processed */
-	int32_t rows;                    /* rows that are compared with parts of the centroids, or 0 */
+	int32_t rows;                    /* rows compared with parts of the centroids, or 0 */
 	int32_t centroid;                /* start of the next part */
 	uint64_t found[HY_CUDA_TILE];    /* results of the parts so far */
 	HyCudaAssignFilter *filter;      /* NULL: no filter */
@@ -92,8 +92,8 @@ vector_bytes(const HyAssignTask *task)
 }
 
 /*
- * row_room: return the bytes of a row in a slot's result memory, for its result and the groups that
- * it is compared with.
+ * row_room: return the bytes that a row takes in a slot's result memory.  They hold the row's
+ * result and the groups that the row is compared with.
  */
 static inline uint64_t
 row_room(int32_t probes)
@@ -282,7 +282,7 @@ next_rows(HyDevice *device, HyCudaSlot *slot)
 	paced *= step;
 	if (assignment->groups == 0 && paced < tile)
 	{
-		/* parts of other rows that are in flight use assignment->found as well */
+		/* parts of other rows may still be in flight, and they also use assignment->found */
 		if (!hy_cuda_all_idle(device))
 			return HY_CUDA_WAIT;
 		count = left < tile ? left : tile;

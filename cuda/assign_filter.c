@@ -4,8 +4,8 @@
  *
  * The filter's memory is taken when the task starts, in addition to the memory for the centroids.
  * If there is not enough memory, only the canonical kernel runs.  The canonical kernel processes
- * the rows that the filter leaves undecided.  Until a piece has shown that these rows are few,
- * pieces are small enough for the canonical kernel to process them completely.  After a piece in
+ * the rows that the filter leaves undecided.  Until a piece has shown that these rows are few, each
+ * piece is small enough for the canonical kernel to process all of its rows.  After a piece in
  * which the filter left many rows undecided, the rest of the task is canonical, because the filter
  * does not work for such data.
  */
@@ -14,8 +14,8 @@
 #include "cuda/filter.h"
 
 /*
- * The filter is given up if it leaves more than one in this many rows of a piece to be compared
- * with all centroids.
+ * If the filter leaves more than 1/MANY of the rows of a piece undecided, it is not used for the
+ * rest of the task.
  */
 #define MANY 8
 

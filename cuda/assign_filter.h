@@ -15,9 +15,9 @@ typedef struct HyCudaAssignFilter
 	HyCudaBlock *block;
 	char *memory;                /* memory of the block */
 	bool filters[HY_CUDA_SLOTS]; /* whether a slot's piece is filtered */
-	bool proven;  /* a piece has ended in which the filter left few rows to the canonical kernel */
-	bool useless; /* a piece has ended in which the filter left too many rows */
-	int64_t rounded; /* centroids that are rounded or queued for rounding */
+	bool proven;     /* in a finished piece, the filter left few rows to the canonical kernel */
+	bool useless;    /* in a finished piece, the filter left too many rows */
+	int64_t rounded; /* number of centroids rounded or queued for rounding */
 } HyCudaAssignFilter;
 
 /*

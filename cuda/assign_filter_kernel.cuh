@@ -1,16 +1,17 @@
 /*
  * assign_filter_kernel.cuh
- *		The kernels that filter 'assign': they find the centroids that may be the nearest to a
- *		row, and decide among these.
+ *		The kernels that filter 'assign': they find the centroids that may be the nearest to a row,
+ *		and choose the nearest of them.
  *
  * A block multiplies a tile of rows by a tile of centroids (product_tile.cuh).  Then it examines
  * its products twice.  First it finds the greatest lower bound of each row.  Threads of a warp
  * combine their bounds by shuffles, warps in shared memory, and blocks by an atomic minimum.  The
- * atomic minimum also returns the best bound of earlier blocks to a block.  Then the block compares
- * its upper bounds with the better of the two lower bounds.  Centroids that reach it are added to
- * the row's list.  Blocks run in an arbitrary order, and the n-th block has the greatest value so
- * far with probability 1 / n, so lists stay short.  When all blocks have finished, each list is
- * filtered again by the final bound, which leaves little more than the nearest centroid.
+ * atomic minimum also returns the best lower bound of earlier blocks.  Then the block compares its
+ * upper bounds with the greater of its own lower bound and the returned bound.  Centroids whose
+ * upper bound reaches that value are added to the row's list.  Blocks run in an arbitrary order,
+ * and the n-th block has the greatest value so far with probability 1 / n, so lists stay short.
+ * When all blocks have finished, each list is filtered again by the final bound, which leaves
+ * little more than the nearest centroid.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
 #define HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
@@ -21,13 +22,14 @@
 
 #define HY_CUDA_SETTLED 4 /* canonical sums that a warp computes at a time */
 /*
- * Number of tiles of rows in a strip.  The tiles of a strip are multiplied by one tile of centroids
- * after another.
+ * Number of tiles of rows in a strip.  All tiles of a strip are multiplied by a tile of centroids
+ * before the next tile of centroids is used.
  */
 #define HY_CUDA_ASSIGN_STRIP 128
 
 /*
- * Bits whose order equals the order of floats.  The value for "no lower bound" is beyond infinity.
+ * Entry for "no lower bound".  Entries are the bits of floats, changed so that they ascend with the
+ * floats (hy_ascending).  This entry is greater than the entry of infinity.
  */
 #define HY_CUDA_NO_VALUE UINT32_MAX
 #define HY_CUDA_SIGN 0x80000000u
@@ -56,9 +58,9 @@ struct HyAssignRows
 };
 
 /*
- * hy_assign_threshold: return the value, rounded down, that a centroid must reach to be possibly
- * the nearest.  Another centroid is known to have a value of -least or more, so its canonical
- * square is at most 'square'.  Any value below the result belongs to a greater square
+ * hy_assign_threshold: return the smallest value, rounded down, with which a centroid may be the
+ * nearest.  Some centroid is known to have a value of at least -least, so its canonical square is
+ * at most 'square'.  A centroid whose value is below the result has a greater square
  * (filter_launch.h: t).
  */
 __device__ __forceinline__ float
@@ -104,9 +106,9 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFilter
 }
 
 /*
- * hy_assign_lift: find, for each of the block's rows, the greatest lower bound that a thread's
- * products give.  It is the greatest value minus the most that any of the thread's centroids can
- * subtract.
+ * hy_assign_lift: find, for each of the block's rows, the greatest lower bound that follows from a
+ * thread's products.  The bound is the greatest value minus the largest error term of the thread's
+ * centroids.
  */
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
@@ -280,7 +282,7 @@ __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	const int warp_row = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
 	const int warp_centroid = warp % HY_CUDA_WIDE * HyTile::warp_rows;
 	const int first_row = warp_row + lane / 4;
-	/* blocks that run at the same time mostly have different rows and share few centroids */
+	/* blocks that run at the same time mostly have different rows and the same few centroids */
 	const HyTurns turns = hy_turns(args.assign.row_count, args.assign.end - args.assign.first,
 	                               HyTile::rows, HY_CUDA_ASSIGN_STRIP, each);
 	auto input_of = [&](unsigned tile)
@@ -364,7 +366,7 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssign
 	const int mine = lane * HY_CUDA_SETTLED / HY_CUDA_WARP;
 	int32_t *own = kept[warp];
 
-	/* either all threads of a warp return or none */
+	/* all threads of a warp take the same branch */
 	if (row >= args.assign.row_count)
 		return;
 	if (args.count[row] > HY_CUDA_ASSIGN_LIST)

@@ -4,15 +4,16 @@
  *		candidate centroids for each row, and canonical squares decide.  The interface between C and
  *		CUDA C++.
  *
- * The rows of 'assign' take the place of the queries in filter_launch.h, and centroids take the
- * place of its rows.  For L2 the middle is subtracted from all vectors.  Then the nearer x is to q,
- * the larger is the value <q, x> - |x|^2 / 2.  Let D be the matrix unit's product of the rounded
- * vectors.  The value lies between
+ * The bounds are derived as in filter_launch.h.  A row of 'assign' is the query q there, and a
+ * centroid is the row x.  The middle, which is the mean of some centroids, is subtracted from all
+ * vectors.  Among the centroids, the nearest to q has the largest value <q, x> - |x|^2 / 2.  Let D
+ * be the matrix unit's product of the rounded vectors.  The value lies between
  *
  *		f D - (|q| a + |q - q~| b) + v (1 + ...)		and		f D + (|q| a + |q - q~| b) + v
  *
- * In the lower bound, v is enlarged by the possible error of the squares.  Each row keeps the
- * greatest of its lower bounds.  A centroid whose upper bound is less than this is not the nearest.
+ * In the lower bound, the factor of v allows for rounding errors of the squares.  Each row keeps
+ * the greatest of its lower bounds.  A centroid whose upper bound is below that value cannot be the
+ * nearest.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_LAUNCH_H
 #define HY_CUDA_ASSIGN_FILTER_LAUNCH_H
@@ -36,12 +37,12 @@ extern "C"
 
 	/*
 	 * HyCudaAssignRest: the rows of a piece that the filter could not decide, as one group of
-	 * HyCudaAssignGroups.  They are compared with all centroids of the piece.  Only the device
-	 * knows their number.
+	 * HyCudaAssignGroups.  These rows are compared with all centroids of the piece.  The number of
+	 * rows is known only on the device.
 	 */
 	typedef struct HyCudaAssignRest
 	{
-		int32_t begin[2];  /* first and end of the centroids */
+		int32_t begin[2];  /* first centroid, and the end of the centroids */
 		int32_t firsts[2]; /* 0 and the number of rows */
 		int32_t tiles[2];  /* 0 and the number of tiles of HY_CUDA_ASSIGN_TILE rows */
 	} HyCudaAssignRest;
@@ -61,7 +62,7 @@ extern "C"
 		const HyCudaReach *reach;
 		uint16_t *rows; /* rows, rounded and padded to whole tiles; aim has as many entries */
 		HyCudaAim *aim;
-		uint32_t *least;  /* greatest lower bound of each row, negated so that bits ascend */
+		uint32_t *least;  /* greatest lower bound of each row, negated, as bits that ascend */
 		int32_t *count;   /* open centroids of each row; may exceed HY_CUDA_ASSIGN_LIST */
 		HyCudaOpen *open; /* HY_CUDA_ASSIGN_LIST open centroids for each row */
 		int32_t *left;    /* row_count entries: the rows of the rest */
@@ -69,7 +70,7 @@ extern "C"
 	} HyCudaAssignFiltered;
 
 	/*
-	 * hy_cuda_launch_assign_filtered: queue the kernels that fill in found.  They leave out the
+	 * hy_cuda_launch_assign_filtered: queue the kernels that fill in found.  The kernels skip the
 	 * rows of rest, which hy_cuda_launch_assign_rest processes.
 	 */
 	extern cudaError_t

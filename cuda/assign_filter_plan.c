@@ -11,18 +11,18 @@
 #define ALIGNED 256
 
 /*
- * Most bytes of the filter in a slot.  They suffice for 32,768 resident rows of 768 dims, so that a
- * piece is long enough for a large device.
+ * Largest number of bytes of the filter in a slot.  It is enough for 32,768 resident rows of 768
+ * dims, so that a piece is long enough for a large device.
  */
 #define MOST_OF_SLOT (96 * MIB)
 #define MOST_TILES 65535                   /* tiles of centroids; limit of the grid's dimension y */
 #define ROUND_ELEMENTS ((int64_t) 1 << 26) /* a piece: 0.4 GB read and written, 2 ms at 200 GB/s */
 
 /*
- * Costs of the filter.  The unit is a pair in the canonical kernel, which reads an element once for
- * eight pairs.  The costs are those of rounding a centroid or a row, of settling the open centroids
- * of a row, which are gathered from memory, and of a product.  They are derived from rated figures
- * of instructions and memory, not measured.
+ * Costs of three steps of the filter: rounding a centroid or a row, settling the open centroids of
+ * a row (which are gathered from memory), and computing a product.  The unit is the cost of a pair
+ * in the canonical kernel, which reads an element once for eight pairs.  The costs are derived from
+ * rated figures of instructions and memory, not measured.
  */
 #define ROUND_PRICE 30.0
 #define OPEN_PRICE 50.0

@@ -35,7 +35,7 @@ typedef struct HyCudaAssignPlan
 	int64_t rows;   /* most rows of a piece */
 	int64_t round;  /* centroids rounded at a time; whole tiles */
 	uint64_t offset[HY_CUDA_ASSIGN_PARTS];
-	uint64_t slot_bytes; /* distance in bytes between the same array of two slots */
+	uint64_t slot_bytes; /* bytes from an array of one slot to the same array of the next slot */
 	uint64_t bytes;
 } HyCudaAssignPlan;
 

@@ -6,11 +6,12 @@
  * A block keeps a tile of eight rows in shared memory.  Its warps read the centroids, two per warp
  * at a time, so one read of an element serves eight pairs.  A thread keeps its result in a
  * register, because its row never changes.  Results are combined only at the end of a block's
- * share.  Blocks that run at the same time read the same centroids, so the caches hold these.
+ * share.  Blocks that run at the same time read the same centroids, so these centroids stay in the
+ * caches.
  *
  * With groups, the kernels of 'topk' first find the groups of each row.  Then rows are sorted by
- * group.  A tile consists of rows of one group and is compared only with that group's centroids.  The
- * order of rows within a group is not deterministic, but this does not affect the results.
+ * group.  A tile consists of rows of one group and is compared only with that group's centroids.
+ * The order of rows within a group is not deterministic, but the results do not depend on it.
  */
 #ifndef HY_CUDA_ASSIGN_KERNEL_CUH
 #define HY_CUDA_ASSIGN_KERNEL_CUH

@@ -24,7 +24,8 @@ hy_assign_grid(int64_t blocks)
 }
 
 /*
- * hy_assign_share: return the number of centroids per block at which the device gets enough blocks.
+ * hy_assign_share: return the number of centroids per block, small enough to give the device enough
+ * blocks.
  */
 static inline int64_t
 hy_assign_share(int64_t tiles, int64_t centroids, int64_t wanted)

@@ -3,9 +3,10 @@
  *		The kernels of 'assign' as the host calls them.  The interface between C and CUDA C++.
  *
  * The result of a row is one number.  Its high bits are the bits of the canonical square, which is
- * never negative.  Its low bits are the number of the centroid.  So the smallest number belongs to
- * the nearest centroid.  If two centroids are equally near, it belongs to the one with the lower
- * number.  The result does not depend on the order in which centroids are compared.
+ * never negative.  Its low bits are the number of the centroid.  So the smallest result belongs to
+ * the nearest centroid.  If two centroids are equally near, the smallest result belongs to the
+ * centroid with the lower number.  The result does not depend on the order in which centroids are
+ * compared.
  */
 #ifndef HY_CUDA_ASSIGN_LAUNCH_H
 #define HY_CUDA_ASSIGN_LAUNCH_H
@@ -63,8 +64,9 @@ extern "C"
 	hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);
 
 	/*
-	 * hy_cuda_launch_assign_rest: do the same for rows chosen by another kernel, with found already
-	 * initialized. args->groups is one group with these rows as its members, at most row_count.
+	 * hy_cuda_launch_assign_rest: fill in `found` for rows chosen by another kernel.  The caller
+	 * has initialized `found`. args->groups is one group with these rows as its members, at most
+	 * row_count.
 	 */
 	extern cudaError_t
 	hy_cuda_launch_assign_rest(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);

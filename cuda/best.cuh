@@ -1,7 +1,7 @@
 /*
  * best.cuh
- *		The k best candidates that a block has seen for a query.  They are in a buffer in shared
- *		memory, which is sorted from time to time.
+ *		The k best candidates that a block has seen for a query.  A buffer in shared memory holds
+ *		them and is sorted from time to time.
  *
  * Candidates are compared as in hy_neighbor_compare.
  */
@@ -89,9 +89,8 @@ hy_keep_best(HyBest *best, int k)
 
 /*
  * hy_make_room: make space for 'more' candidates.  All threads of the block must call this.  The
- * buffer is sorted as soon as it holds somewhat more than k candidates, even if there is space for
- * more: sorting lowers the distance of the worst candidate, so more of the rows that follow are
- * excluded.
+ * buffer is sorted as soon as it holds somewhat more than k candidates, even if there is space
+ * left.  Sorting lowers the distance of the worst candidate, so more later rows are excluded.
  */
 __device__ __forceinline__ void
 hy_make_room(HyBest *best, int k, int more)

@@ -38,8 +38,8 @@ static struct
 } process;
 
 /*
- * Time assumed for opening a device before it has been measured: the order of magnitude for a
- * context on a server.
+ * Assumed time to open a device, used until an open has been measured.  It is the order of
+ * magnitude for a context on a server.
  */
 #define EXPECTED_OPEN_NS ((uint64_t) 250 * 1000 * 1000)
 
@@ -138,7 +138,8 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	if (status != HY_OK)
 	{
 		/*
-		 * If the open failed early there may be no context, and releasing would first create one.
+		 * If the open failed early, there may be no context.  Releasing would then create a context
+		 * first.
 		 */
 		process.failure = device->failure;
 		hy_cuda_close(device);
@@ -184,8 +185,8 @@ hy_cuda_release(HyDevice *device)
 	hy_cuda_scratch_close(device);
 
 	/*
-	 * This also returns the few hundred MB of the context.  A context that another library created
-	 * is kept.
+	 * The reset also frees the few hundred MB of the context.  A context that another library
+	 * created is kept.
 	 */
 	if (device->owns_context)
 		(void) cudaDeviceReset();
@@ -216,7 +217,7 @@ hy_cuda_enter(HyDevice *device)
 	}
 	if (device != NULL && hy_cuda_asleep(device))
 		return hy_cuda_refuse(device, HY_CONTEXT_LOST, "nobody used it, and it closed itself");
-	/* Another library in this process may have made another device the current one. */
+	/* Another library in this process may have selected another device. */
 	if (device != NULL)
 	{
 		cudaError_t error = cudaSetDevice(device->number);
@@ -387,8 +388,8 @@ failure_of(HyDevice *device)
 
 /*
  * count_failed: convert the error of a failed device count to a status.  Returns HY_OK if there is
- * no card or no driver, which is not a failure.  For a driver error, replaces the message by a
- * statement of what is missing, because the error number does not help an operator.
+ * no card or no driver, which is not a failure.  For a driver error, the message states what is
+ * missing, because the error number does not help an operator.
  */
 static HyStatus
 count_failed(cudaError_t error)

@@ -3,9 +3,9 @@
  *		Definitions shared by the plug-in's files: the process, an open device, its slots and
  *		buffers, and the task in flight.
  *
- * All of this belongs to one thread of one process.  It is shared only with the thread of idle.h,
- * under a lock.  CUDA contexts do not survive fork.  So the plug-in records the process that first
- * called CUDA, and every entry point checks that it still runs in that process.
+ * One thread of one process uses all of this data.  Only the timer thread (idle.h) also accesses
+ * it, under a lock.  CUDA contexts do not survive fork.  So the plug-in records which process first
+ * called CUDA, and every entry point checks that the current process is the same.
  */
 #ifndef HY_CUDA_DEVICE_H
 #define HY_CUDA_DEVICE_H

@@ -43,7 +43,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 		const int64_t row = mine + pair / Kind::queries;
 		const double distance = hy_row_distance<Kind>(rows, first_query, mine, query);
 
-		/* several threads have the distance, the first of them stores it */
+		/* several threads have the distance; only the first of them stores it */
 		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows && at < rows.query_count)
 			args.out[at * args.out_stride + row] = distance;
 	}

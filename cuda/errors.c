@@ -3,10 +3,10 @@
  *		Maps CUDA's error numbers to HyStatus, with the reason for each choice.
  *
  * The main distinction is how the caller can recover from an error.  After some errors CUDA answers
- * every later call of this process with the same error, and only a new process helps.  CUDA's
- * documentation says so for each code under 'for good' below.  These codes are HY_PROCESS_LOST.  If
- * more memory or a smaller piece may help, the code is HY_NOMEM.  If a new context may help, it is
- * HY_CONTEXT_LOST.
+ * every later call of this process with the same error, and only a new process helps.  According to
+ * CUDA's documentation, this holds for each code under 'for good' below.  These codes map to
+ * HY_PROCESS_LOST.  If more memory or a smaller piece may help, the status is HY_NOMEM.  If a new
+ * context may help, the status is HY_CONTEXT_LOST.
  */
 #include "cuda/errors.h"
 

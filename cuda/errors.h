@@ -10,9 +10,8 @@
 #include "core/status.h"
 
 /*
- * hy_cuda_status: return the status for an error, depending only on the error number.  A number
- * that is not in the table is
- * HY_TRANSIENT: the CPU takes over and the breaker counts the failure.
+ * hy_cuda_status: return the status for an error number.  A number that is not in the table maps to
+ * HY_TRANSIENT, so the CPU takes over and the breaker counts the failure.
  */
 extern HyStatus hy_cuda_status(cudaError_t error);
 

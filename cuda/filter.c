@@ -2,12 +2,12 @@
  * filter.c
  *		The operation 'topk' for many queries.
  *
- * Its memory is taken when the task starts and returned when it ends.  If there is not enough
- * memory, the task runs as in topk.c.  The queries of a group are uploaded in pieces of their own.
- * Pieces of rows wait for each other, because each starts with the k best of the previous piece.
- * Their rows are uploaded during the wait.  The first pieces of a group are canonical.  After a
- * piece in which many lists overflowed, all later pieces of the group are canonical, too, because
- * the filter does not work for such data.
+ * The memory for filtering is taken when the task starts and returned when the task ends.  If there
+ * is not enough memory, the task runs as in topk.c.  The queries of a group are uploaded in pieces
+ * of their own.  Pieces of rows wait for each other, because each starts with the k best of the
+ * previous piece.  The rows of a piece are uploaded during the wait.  The first pieces of a group
+ * are canonical.  After a piece in which many lists overflowed, all later pieces of the group are
+ * canonical, too, because the filter does not work for such data.
  */
 #include "cuda/filter.h"
 
@@ -20,13 +20,16 @@
 
 /*
  * The matrix unit supports bfloat16 from capability 8 on, and older devices use only the canonical
- * kernels.  The documentation does not say how the unit adds.  Its addition was measured for
- * generations up to 9.  A later generation must pass gpucheck_filter first.
+ * kernels.  The documentation does not say how the unit rounds sums.  Its addition was measured for
+ * generations up to 9.  A later generation must pass gpucheck_filter before it is admitted here.
  */
 #define FIRST_CAPABILITY 8
 #define LAST_CAPABILITY 9
 
-/* The filter is given up for a group if more than one in this many queries overflows in a piece. */
+/*
+ * If the lists of more than 1/MANY of the queries overflow in a piece, the rest of the group is not
+ * filtered.
+ */
 #define MANY 8
 
 struct HyCudaFilter
@@ -37,7 +40,7 @@ struct HyCudaFilter
 	HyCudaFilterPiece last;
 	HyCudaFilterPiece piece[HY_CUDA_SLOTS];
 	bool begun;         /* the initialization for the task is queued */
-	bool useless;       /* the filter is given up for the group that is on the device */
+	bool useless;       /* the rest of the group on the device is not filtered */
 	uint32_t overflows; /* last overflow count copied from the device */
 };
 
@@ -126,8 +129,8 @@ hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate
 }
 
 /*
- * make_plan: return whether this device can filter such a shape within its free memory.  If so,
- * fill in *plan.
+ * make_plan: return whether this device can filter this shape within its free memory.  If so, fill
+ * in *plan.
  */
 static bool
 make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan)
@@ -254,7 +257,7 @@ launch_canonical(HyDevice *device, HyCudaSlot *slot)
 
 /*
  * begin_group: round the queries of a group and, for L2, compute the middle.  All queries are on
- * the device.  The rows of the piece are there, too, or all rows if they are resident.
+ * the device.  So are the rows of the piece, or all rows if they are resident.
  */
 static cudaError_t
 begin_group(HyDevice *device, HyCudaSlot *slot, const HyCudaRows *rows)
@@ -365,7 +368,7 @@ filter_collect(HyDevice *device, const HyCudaSlot *slot)
 		uint32_t before = filter->overflows;
 
 		memcpy(&filter->overflows, word, sizeof(uint32_t));
-		/* the count may wrap around */
+		/* the device's count may wrap around */
 		if (slot->chunk.first_query == device->task.sweep.group &&
 		    filter->overflows - before > (uint32_t) slot->chunk.query_count / MANY)
 			filter->useless = true;

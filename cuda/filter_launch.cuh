@@ -11,8 +11,8 @@
 #include "cuda/launch.cuh"
 
 /*
- * Number of blocks above which a block takes several tiles: eight per multiprocessor of a large
- * device.  The tests use fewer.
+ * If there would be more blocks than this, a block takes several tiles.  The number is eight per
+ * multiprocessor of a large device.  The tests use a smaller number.
  */
 #ifndef HY_CUDA_MANY_BLOCKS
 #define HY_CUDA_MANY_BLOCKS 1024

@@ -3,8 +3,8 @@
  *		The kernels that filter, as the host calls them: rounded products propose candidates,
  *		and canonical distances decide.  The interface between C and CUDA C++.
  *
- * The inequality is the one of core/prefilter.h.  A row x can be nearer to q than the distance d
- * only if
+ * The inequality comes from core/prefilter.h.  A row x can be nearer to q than the distance d only
+ * if
  *
  *		f D + |q| a + |q - q~| b + v >= t		D: the matrix unit's product of q~ and x~
  *
@@ -16,7 +16,7 @@
  *		cosine			f = 1 / |x|		v = 0; a, b divided by |x|	t = (1 - d) |q|
  *		L2				f = 1			v = -|x|^2 / 2		t = (|q|^2 - d^2) / 2
  *
- * For L2 the middle is first subtracted from x and q.
+ * For L2 the middle, which is the mean of some rows, is first subtracted from x and q.
  */
 #ifndef HY_CUDA_FILTER_LAUNCH_H
 #define HY_CUDA_FILTER_LAUNCH_H
@@ -35,20 +35,20 @@ extern "C"
 #define HY_CUDA_TILE 128 /* queries of a tile; the numbers of queries and rows are padded to it */
 #define HY_CUDA_TILE_DIMS 32 /* dims per step in shared memory; vectors are padded to whole steps */
 
-/* Number of rows whose mean is the middle (filter_launch.h). */
+/* Largest number of rows from which the middle is computed. */
 #define HY_CUDA_MIDDLE_ROWS 256
 
 /*
  * Allowed error of the matrix unit per dim, relative to |q~| |x~|.  The unit multiplies exactly.
- * It adds 16 products to the sum so far.  Before it adds, it truncates each product and the sum at
- * the last of the 24 places of the largest one.  This gives an error of up to 18 units in 2^23 per
- * 16 dims.  The slack is twice that.
+ * It adds 16 products to the sum so far.  Before the addition, it truncates each product and the
+ * sum at the last of the 24 binary places of the largest of them.  This gives an error of up to 18
+ * units in 2^23 per 16 dims.  The slack is twice that.
  */
 #define HY_CUDA_UNIT_SLACK (2 * 18.0 / 16 / 8388608)
 
 	/*
-	 * HyCudaReach: f, a, b and v of a row. v is infinite if the row has no bound. a and b are
-	 * always finite.  The struct is aligned, so that one read loads all four.
+	 * HyCudaReach: f, a, b and v of a row, in this order. v is infinite if the row has no bound. a
+	 * and b are always finite.  The struct is aligned, so that one read loads all four values.
 	 */
 	typedef struct __attribute__((aligned(16))) HyCudaReach
 	{
@@ -81,7 +81,7 @@ extern "C"
 		const void *rows;
 		int64_t stride; /* bytes from vector to vector */
 		int64_t count;
-		int64_t room; /* count, rounded up to whole tiles; further vectors are filled with 0 */
+		int64_t room; /* count, rounded up to whole tiles; vectors beyond count are 0 */
 		int32_t dims;
 		int32_t padded;      /* dims, rounded up to whole steps */
 		const float *middle; /* vector that is subtracted for L2, else NULL */
@@ -93,7 +93,7 @@ extern "C"
 	/* HyCudaFiltered: a piece of rows to be compared with a group's queries. */
 	typedef struct HyCudaFiltered
 	{
-		HyCudaRows rows; /* the original rows; settling reads them */
+		HyCudaRows rows; /* the original rows, which the settle kernel reads */
 		int64_t first_row;
 		int32_t k;
 		int32_t padded;

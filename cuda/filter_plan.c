@@ -2,9 +2,9 @@
  * filter_plan.c
  *		Plans groups and pieces for many queries.
  *
- * Groups of queries are as large as memory allows, because all rows are rounded once per group.
- * Each piece has up to as many rows as all earlier pieces together.  The lists of candidates then
- * stay short, because half of the rows are already known.
+ * Groups of queries are as large as memory allows, because all rows are rounded once per group.  A
+ * piece has at most as many rows as all earlier pieces together.  So when a piece is filtered, at
+ * least half of all rows up to its end are already known, and the lists of candidates stay short.
  */
 #include "cuda/filter_plan.h"
 
@@ -14,10 +14,10 @@
 #define ALIGNED 256
 
 /*
- * Most bytes of queries and of rows.  They suffice for 10,000 queries of 768 dims and k 10 in one
- * group, and for 40,000 of their rows in a piece.  The matrix unit of a large device multiplies
- * such a piece in slightly more than a millisecond.  A piece should not be shorter, because
- * settling takes some time even with few candidates.
+ * Largest numbers of bytes for queries and for rows.  They are enough for a group of 10,000 queries
+ * of 768 dims with k = 10, and for a piece of 40,000 rows of that width.  The matrix unit of a
+ * large device multiplies such a piece in slightly more than a millisecond.  A piece should not be
+ * shorter, because settling takes some time even with few candidates.
  */
 #define MOST_OF_QUERIES (64 * MIB)
 #define MOST_OF_ROWS (64 * MIB)
@@ -30,9 +30,9 @@
 #define CANONICAL_ROWS 256 /* fewest canonical rows per group */
 
 /*
- * Costs of the filter.  The unit is a canonical distance.  The costs are those of rounding a row,
- * of rounding a query, of a product, and of examining a candidate.  They are derived from rated
- * figures of instructions and memory of capability 8.0, not measured.
+ * Costs of four steps of the filter: rounding a row, rounding a query, computing a product, and
+ * examining a candidate.  The unit is the cost of a canonical distance.  The costs are derived from
+ * rated figures of instructions and memory of capability 8.0, not measured.
  */
 #define ROW_PRICE 4
 #define QUERY_PRICE 10
@@ -93,7 +93,7 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 
 		if (group < 1)
 			return false;
-		/* make all groups of about the same size */
+		/* make all groups about the same size */
 		groups = (work->queries + group - 1) / group;
 		plan->group = (int32_t) ((work->queries + groups - 1) / groups);
 		plan->room = room;

@@ -10,8 +10,8 @@
 #include "cuda/plan.h"
 
 /*
- * Smallest work that is filtered.  The canonical kernels finish less work before the filter's
- * kernels would have started.
+ * Smallest work that is filtered.  With less work, the canonical kernels are done before the
+ * filter's kernels would have started.
  */
 #define HY_CUDA_FILTER_LEAST ((uint64_t) 1 << 31)
 
@@ -41,7 +41,7 @@ typedef struct HyCudaFilterPlan
 	int32_t list_room; /* capacity of a query's list of candidates */
 	int32_t group;     /* largest number of queries in a group */
 	int64_t room;      /* largest number of rows rounded in a piece; whole tiles */
-	int64_t first;     /* rows that are first compared canonically, so that k distances are known */
+	int64_t first;     /* rows that are compared canonically at first, to get k distances */
 	uint64_t offset[HY_CUDA_PARTS];
 	uint64_t bytes;
 } HyCudaFilterPlan;
@@ -83,7 +83,7 @@ extern bool hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaS
 extern uint64_t hy_cuda_filter_up_bytes(const HyCudaFilterPlan *plan);
 
 /*
- * hy_cuda_filter_next: advance *piece to the next one.  Returns false if no piece is left.
+ * hy_cuda_filter_next: advance *piece to the next piece.  Returns false if no piece is left.
  * 'useless' means that the filter proposes too many candidates for this group.
  */
 extern bool hy_cuda_filter_next(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch,

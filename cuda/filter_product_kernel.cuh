@@ -14,8 +14,8 @@
 #define HY_CUDA_FILTER_STRIP 8 /* tiles of queries in a strip (HyTurns) */
 
 /*
- * hy_append: append those of a thread's rows that may be near to a query.  Bit j of 'near' stands
- * for row first + hy_column(j).
+ * hy_append: append the rows of a thread that may be near to a query.  Bit j of 'near' represents
+ * row first + hy_column(j).
  */
 __device__ __forceinline__ void
 hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
@@ -37,10 +37,10 @@ hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 }
 
 /*
- * hy_test: find the products of a thread that reach a threshold.  In a first step, the most that
- * any of the thread's rows can add to a product is subtracted from the threshold of each query
- * (least).  This rejects most products after one operation and one comparison.  The other products
- * are tested with the values of their own row.
+ * hy_test: find the products of a thread that reach a threshold.  In a first step, the threshold of
+ * each query is reduced by the most that any of the thread's rows can add to a product ('least').
+ * This rejects most products after one operation and one comparison.  The other products are tested
+ * with the values of their own row.
  */
 __device__ __forceinline__ void
 hy_test(const HyCudaFiltered &args, int first_query, int first_row,

@@ -22,8 +22,8 @@
 
 /*
  * Allowed errors of canonical sums and of the subtraction of the middle.  The first is relative to
- * the product of the lengths.  The second is relative to squared lengths, where squared lengths are
- * subtracted (core/prefilter.c).
+ * the product of the lengths.  The second is relative to squared lengths, for differences of
+ * squared lengths (core/prefilter.c).
  */
 #define HY_CUDA_SUM_SLACK 4e-6
 #define HY_CUDA_SQUARE_SLACK 4e-6
@@ -197,8 +197,8 @@ hy_reach(const HyMeasured &row, int padded)
 }
 
 /*
- * hy_round_kernel: round rows or queries.  The warps of a block take them from number blockIdx.x *
- * HY_CUDA_ROUNDED_ROWS on.
+ * hy_round_kernel: round rows or queries.  Each warp takes one of them.  A block begins with number
+ * blockIdx.x * HY_CUDA_ROUNDED_ROWS.
  */
 template <int Metric, class Element>
 __global__ void
@@ -240,7 +240,8 @@ __launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
 
 /*
  * hy_threshold: return t for the distance limit, rounded down.  An infinite limit is kept.  If the
- * k-th distance is -infinity, other rows at that distance may still precede by their numbers.
+ * k-th distance is -infinity, another row at the same distance may still precede the k-th row by
+ * its number.
  */
 template <int Metric>
 __device__ __forceinline__ float

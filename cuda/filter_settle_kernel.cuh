@@ -72,7 +72,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 		}
 		candidate.distance =
 			hy_gathered_distance<Kind>(args.rows, q, at < candidates, target, query);
-		/* several threads have the distance, the first of them offers it */
+		/* several threads have the distance; only the first of them offers it */
 		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && at + mine < candidates)
 		{
 			candidate.row = args.first_row + (all ? at + mine : found[at + mine]);

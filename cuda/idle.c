@@ -12,8 +12,8 @@
 #include "cuda/pipeline.h"
 
 /*
- * An error-checking mutex: if its holder locks it again, the call fails.  This can happen because a
- * handler that ends the process closes the process's devices.
+ * The mutex checks for errors: if its holder locks it again, the call fails.  This can happen,
+ * because a handler that ends the process also closes its devices.
  */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
@@ -124,8 +124,8 @@ hy_cuda_asleep(const HyDevice *device)
 }
 
 /*
- * watch: main function of a device's thread.  Returns when it has closed the device or is told to
- * stop.
+ * watch: main function of a device's thread.  Returns when the thread has closed the device or was
+ * asked to stop.
  */
 static void *
 watch(void *arg)
@@ -176,7 +176,7 @@ at_rest(HyDevice *device)
 	if (!device->task.stopping || cudaSetDevice(device->number) != cudaSuccess)
 		return false;
 	/*
-	 * only query, never wait: if the device hangs, the host's thread would wait for the lock
+	 * only query and never wait: if the device hung, the host's thread would wait for the lock
 	 * forever
 	 */
 	for (i = 0; i < HY_CUDA_SLOTS; i++)

@@ -3,10 +3,10 @@
  *		The thread that closes a context which has been unused for some time, and the lock
  *		between this thread and the host's thread.
  *
- * Every function of the vtable that touches more than one word holds the process's only lock
- * (plugin.c).  The thread sleeps until its device is due, takes the lock and calls CUDA.  It calls
- * no function of the host and frees no memory of the host.  Signals are blocked in the thread, so
- * no handler of the host ever runs there.
+ * The process has one lock.  The functions of the vtable hold it, except for three that plugin.c
+ * names.  The thread sleeps until its device is due to be closed.  Then it takes the lock and calls
+ * CUDA.  The thread calls no function of the host and frees no host memory.  Signals are blocked in
+ * the thread, so it never runs a signal handler of the host.
  */
 #ifndef HY_CUDA_IDLE_H
 #define HY_CUDA_IDLE_H

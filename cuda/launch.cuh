@@ -5,9 +5,9 @@
  * The host's tests share this code, as they share the kernels.  They define HY_CUDA_START as a loop
  * over the blocks, so they also test the choice of kernel and the grid sizes.
  *
- * CUDA loads a kernel at its first launch, and that time would be charged to the piece.  So every
- * launch registers its kernel in a list, before main or when the library is loaded.  Opening a
- * device loads all kernels in the list.
+ * CUDA loads a kernel at its first launch, and the loading time would be charged to the piece.  So
+ * every launch registers its kernel in a list, before main or when the library is loaded.  Opening
+ * a device loads all kernels in the list.
  */
 #ifndef HY_CUDA_LAUNCH_CUH
 #define HY_CUDA_LAUNCH_CUH
@@ -28,7 +28,9 @@ struct HyKernel
 	}
 };
 
-/* HyLaunched: the list entry of a kernel.  A use of its name creates the entry. */
+/*
+ * HyLaunched: the list entry of a kernel.  Any use of HyLaunched with the kernel creates the entry.
+ */
 template <auto Kernel> struct HyLaunched
 {
 	static HyKernel entry;
@@ -59,8 +61,9 @@ hy_cuda_load_kernels(void)
 	HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, 0, stream, __VA_ARGS__)
 
 /*
- * Bytes of shared memory: what a launch may use without a request, and what every device with
- * asynchronous copies grants on request.
+ * HY_CUDA_SHARED_UNASKED is the number of bytes of shared memory that a launch may use without a
+ * request.  HY_CUDA_SHARED_MOST is the number that every device with asynchronous copies grants on
+ * request.
  */
 #define HY_CUDA_SHARED_UNASKED (48 * 1024)
 #define HY_CUDA_SHARED_MOST (99 * 1024)

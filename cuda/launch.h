@@ -62,8 +62,8 @@ extern "C"
 		int64_t first_row; /* number of row 0 */
 		int32_t k;         /* 1 .. HY_CUDA_MAX_K */
 		/*
-		 * query_count * k entries, ascending.  Empty entries come last.  They have row
-		 * HY_CUDA_NO_ROW and the query's limit as their distance.
+		 * query_count * k entries, ascending.  Empty entries come last.  Their row is
+		 * HY_CUDA_NO_ROW, and their distance is the query's limit.
 		 */
 		HyNeighbor *best;
 		/*
@@ -72,14 +72,14 @@ extern "C"
 		HyNeighbor *answer;
 		/* whether no row was found yet; best is then not read, and limits is used instead */
 		int32_t empty;
-		/* largest distance of each query's rows.  NULL: no limit. */
+		/* largest allowed distance of each query's rows; NULL: no limit */
 		const double *limits;
 		HyNeighbor *lists;   /* memory for the lists of the blocks */
 		uint64_t list_bytes; /* size of lists in bytes, at least the size of best */
 		/*
-		 * For a single query: a counter that is 0 before and after the launch.  With it, the kernel
-		 * merges its lists without a second kernel.  No other launch may use the counter at the
-		 * same time.  NULL: no counter.
+		 * For a single query: a counter that is 0 before and after the launch.  The counter allows
+		 * the kernel to merge its lists without a second kernel.  No other launch may use the
+		 * counter at the same time.  NULL if there is no counter.
 		 */
 		unsigned *arrived;
 	} HyCudaTopK;
@@ -104,7 +104,7 @@ extern "C"
 
 	/*
 	 * hy_cuda_launch_norms: compute norms[q], the canonical sum of squares of query q. count and
-	 * dims are those of HyCudaRows.
+	 * dims have the values of query_count and dims in HyCudaRows.
 	 */
 	extern cudaError_t hy_cuda_launch_norms(const float *queries, int32_t count, int32_t dims,
 	                                        float *norms, cudaStream_t stream);

@@ -10,9 +10,9 @@
 
 /*
  * hy_needs_bfloat16: stop on devices before 8.0, whose matrix unit does not support bfloat16.
- * Every kernel that filters calls this first.  Such kernels are never launched on such a device
- * (filter.c), so their code for 7.5 ends here.  The stop is a trap, because code for 7.5 may reach
- * a later device as PTX, and no answer is better than a wrong one.
+ * Every kernel that filters calls this first.  These kernels are never launched on an older device
+ * (filter.c), so their code for 7.5 ends here.  The stop is a trap, because a later device may run
+ * the code for 7.5 as PTX, and a failure is better than a wrong answer.
  */
 __device__ __forceinline__ void
 hy_needs_bfloat16()
@@ -25,9 +25,9 @@ hy_needs_bfloat16()
 
 /*
  * hy_multiply: compute sum += a b for 16 queries, 8 rows and 16 dims.  The operands are distributed
- * over the threads of a warp.  In a, thread t has queries t / 4 and t / 4 + 8, with dims 2 (t % 4),
- * the next one, and those 8 further.  In b, it has row t / 4 with the same dims.  In the sum, it
- * has queries t / 4 and t / 4 + 8, with rows 2 (t % 4) and the next one.
+ * over the threads of a warp.  Let i = 2 (t % 4) for thread t.  In a, the thread has queries t / 4
+ * and t / 4 + 8, with dims i, i + 1, i + 8 and i + 9.  In b, it has row t / 4 with the same dims.
+ * In the sum, it has queries t / 4 and t / 4 + 8, with rows i and i + 1.
  */
 __device__ __forceinline__ void
 hy_multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])

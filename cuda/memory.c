@@ -4,7 +4,7 @@
  *
  * The scratch is allocated once, when the device is opened.  After that a task allocates memory
  * only when it starts.  So a task cannot run out of memory half way, and the amount of pinned
- * memory is bounded.  The memory that a task takes, and buffers, come from the pool (pool.h).
+ * memory is bounded.  The pool (pool.h) supplies the memory of tasks and buffers.
  *
  * A new block from CUDA is zeroed, because its previous user is unknown.  The block is zeroed again
  * when it is returned, before another user can get it.  The scratch and the pinned memory are
@@ -94,8 +94,8 @@ hy_cuda_scratch_close(HyDevice *device)
 }
 
 /*
- * If the user has set the limit, exceeding it is HY_QUOTA.  If the limit is a share of the free
- * memory, it is HY_NOMEM.
+ * Exceeding a limit that the user has set is HY_QUOTA.  Exceeding a share of the free memory is
+ * HY_NOMEM.
  */
 HyStatus
 hy_cuda_over_budget(HyDevice *device, uint64_t bytes)
@@ -362,8 +362,8 @@ wait_for_pieces(HyDevice *device)
 }
 
 /*
- * clear: zero device memory and wait until it is done.  Tries twice, because a failed call may
- * succeed the second time.
+ * clear: zero device memory and wait until that is done.  Makes a second attempt if the first
+ * attempt fails.
  */
 static cudaError_t
 clear(const HyDevice *device, void *memory, uint64_t bytes)

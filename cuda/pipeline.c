@@ -147,7 +147,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 
 	*done = true;
 	end_task(device);
-	/* A stop that came after all work was done had no effect. */
+	/* A request to stop after the end of all work has no effect. */
 	if (current->stopping && (!current->exhausted || current->dropped))
 		return hy_cuda_refuse(device, HY_CANCELLED, "cancelled");
 	if (timings != NULL)
@@ -286,7 +286,7 @@ queue_piece(HyDevice *device, HyCudaSlot *slot)
 
 /*
  * collect: deliver the pieces that are done, in order, and adjust the work limit to the time of
- * their kernels.  If two pieces end between the queries, only the later one may be seen as done.
+ * their kernels.  If two pieces end between the queries, only the later piece may be seen as done.
  */
 static HyStatus
 collect(HyDevice *device)

@@ -6,19 +6,21 @@
 
 #define MIB ((uint64_t) 1024 * 1024)
 
-/* Space for at least one query and one row of the widest vectors (64,000 bytes). */
+/* Smallest size of each part.  A query or a row of the widest vectors (64,000 bytes) fits. */
 #define SMALLEST ((uint64_t) 64 * 1024)
 
 /*
- * Large enough to make the start cost of a copy negligible.  Each process with a context pins five
- * times this (hy_cuda_pinned_bytes).
+ * Largest size of a copy, at which the start cost of the copy is negligible.  Each process with a
+ * context pins five times this (hy_cuda_pinned_bytes).
  */
 #define LARGEST_COPY (4 * MIB)
 #define LARGEST_QUERIES (4 * MIB)
 
 #define SHORTEST_ROW 64
 
-/* Work limits. 2^26 elements take 0.1 ms on a large device and about 3 ms on a very small one. */
+/*
+ * Work limits. 2^26 elements take 0.1 ms on a large device and about 3 ms on a very small device.
+ */
 #define FIRST_PACE ((uint64_t) 1 << 26)
 #define SLOWEST_PACE ((uint64_t) 1 << 18)
 #define FASTEST_PACE ((uint64_t) 1 << 40)
@@ -101,7 +103,7 @@ hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const H
 	rows = work->rows - chunk->first_row;
 	if (!work->resident)
 	{
-		/* data uploaded with the rows follows all of them, aligned to its own size */
+		/* data uploaded in addition follows the rows, aligned to its own size */
 		uint64_t room = scratch->up - (uint64_t) work->row_up;
 
 		rows = least(rows, (int64_t) (room / ((uint64_t) work->dims * (uint64_t) work->element +

@@ -16,7 +16,7 @@
 
 static HyHost host;
 
-/* used: record a use of the device, which postpones its closing.  Then release the lock. */
+/* used: record a use of the device, which postpones its closing, and release the lock. */
 static HyStatus
 used(HyCudaHold hold, HyDevice *device, HyStatus status)
 {

@@ -3,10 +3,10 @@
  *		A pool of blocks of device memory.  It decides which returned block is reused and which
  *		is released.  Arithmetic and a list only; memory.c calls CUDA.
  *
- * A block has one user at a time, which requested more than two thirds of the block.  So blocks in
- * use hold less than 1.5 times the requested bytes, and no block is ever held for a small part of
- * it.  All other memory is in free blocks, which can be released.  Every free block reads as zero,
- * except blocks that could not be zeroed.  Such a block is neither reused nor released.
+ * A block has one user at a time, and that user requested more than two thirds of the block.  So
+ * the blocks in use have less than 1.5 times the requested bytes, and a small request never
+ * occupies a large block.  All other memory is in free blocks, which can be released.  A free block
+ * reads as zero.  If a block could not be zeroed, it is neither reused nor released.
  */
 #ifndef HY_CUDA_POOL_H
 #define HY_CUDA_POOL_H
@@ -58,9 +58,9 @@ extern bool hy_cuda_pool_wasteful(const HyCudaPool *pool);
 
 /*
  * hy_cuda_pool_task: record that a task has taken its memory, or that it needed none.  Returns
- * whether the caller should release blocks while the pool is wasteful.  That is decided immediately
- * after a task that took memory.  Tasks that took none leave the free blocks to the next tasks for
- * a while.
+ * whether the caller should release blocks while the pool is wasteful.  A task that took memory may
+ * cause a release immediately.  After tasks that took no memory, the free blocks are kept for a
+ * while, because the next tasks may need them.
  */
 extern bool hy_cuda_pool_task(HyCudaPool *pool, bool took);
 

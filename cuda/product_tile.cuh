@@ -3,14 +3,14 @@
  *		A block's tile of products.  Rounded vectors are loaded into shared memory,
  *		HY_CUDA_TILE_DIMS dims at a time, for the matrix unit.
  *
- * A tile is 128 queries by 256 rows, of which a warp takes 64 by 64.  A tile half as wide would
- * need more bandwidth per product.  Relative to it, this tile saves a third of the shared memory
- * bandwidth and a quarter of that of the second-level cache.  With the smaller tile either would be
- * the bottleneck.  The sums take half of a thread's registers, so a multiprocessor holds only one
- * block.  That block loads three stages while a fourth is multiplied.  One barrier per stage is
+ * A tile is 128 queries by 256 rows, of which a warp takes 64 by 64.  A tile with half as many rows
+ * would need more bandwidth per product, and this bandwidth would be the bottleneck.  The larger
+ * tile saves a third of the bandwidth of shared memory and a quarter of the bandwidth of the
+ * second-level cache.  The sums take half of a thread's registers, so a multiprocessor holds only
+ * one block.  That block loads three stages while a fourth is multiplied.  One barrier per stage is
  * enough, because all threads have finished with the stage that is being filled.  If there are many
  * tiles, a block processes several.  It loads the stages of the next tile while it examines the
- * sums of the current one.
+ * sums of the current tile.
  *
  * The 64 bytes of a vector in a stage are four parts.  The position of a part depends on the number
  * of its vector, so that the same part of eight vectors lies in 32 different banks.
@@ -63,8 +63,8 @@ struct HyTile
 };
 
 /*
- * HyPart: 16 bytes that a thread copies.  It has the number of the vector and the number of the
- * part within it.
+ * HyPart: 16 bytes that a thread copies.  Identified by the number of the vector and the number of
+ * the part within the vector.
  */
 struct HyPart
 {
@@ -81,8 +81,8 @@ hy_part(int i)
 }
 
 /*
- * HyTileInput: the input of a block: its first rounded query, its first rounded row, and the number
- * of rows.
+ * HyTileInput: the input of a block, which is its first rounded query, its first rounded row, and
+ * the number of rows.
  */
 struct HyTileInput
 {
@@ -113,9 +113,9 @@ hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, 
 
 /*
  * HyTurns: the order of the tiles of a launch, and the range of tiles that this block processes in
- * sequence.  There are across x along tiles: across counts tiles of queries, along tiles of rows.
- * Tiles are numbered in strips of 'height' x along tiles.  So blocks that run at the same time read
- * data that other blocks have just read.
+ * sequence.  The queries take 'across' tiles and the rows take 'along' tiles.  The across x along
+ * tiles of products are numbered strip by strip, and a strip has height x along tiles.  So blocks
+ * that run at the same time read mostly the same data.
  */
 struct HyTurns
 {
@@ -198,8 +198,8 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int matrix = lane / 8;
 	/*
-	 * order of the matrices: for queries first by the half of 16 rows, then by dims; for rows
-	 * reversed
+	 * order of the four matrices: for queries, by the half of the 16 queries, then by dims; for
+	 * rows, by dims first
 	 */
 	const int query = warp_query + lane % 8 + matrix % 2 * 8;
 	const int row = HY_CUDA_TILE + warp_row + lane % 8 + matrix / 2 * 8;
@@ -289,7 +289,7 @@ hy_tile_products(HyFeed<InputOf> *feed, int padded, int *stage, int warp_query, 
 
 	for (int start = 0; start < padded; start += HY_CUDA_TILE_DIMS)
 	{
-		/* the stage that all threads have finished reading */
+		/* a stage that no thread reads any more */
 		const int free = (*stage + HyTile::stages - 1) % HyTile::stages;
 
 		__pipeline_wait_prior(HyTile::stages - 2);
@@ -334,8 +334,8 @@ hy_most(const HyCudaReach *reach, int first_row, int rows)
 }
 
 /*
- * hy_most_bound: return an upper bound for the value of one of those rows, rounded up.  The bound
- * from the row's own a and b is never larger.
+ * hy_most_bound: return an upper bound for the value of any of the thread's rows, rounded up.  The
+ * bound from the row's own a and b is never larger.
  */
 __device__ __forceinline__ float
 hy_most_bound(float value, float length, float rest, const HyMost &most)

@@ -2,11 +2,12 @@
  * row_sums.cuh
  *		The canonical sums of some rows and some queries: the core of every kernel over rows.
  *
- * Numbers are added in the order of core/distance.h, so the bits equal those of the CPU.  Thread t
- * of a warp keeps the canonical lanes t and t + 32.  A warp reads 32 neighboring elements at a
- * time.  The first level of the fold (h = 32) needs no other thread, and each of the others (16 ..
- * 1) takes one shuffle.  After each segment of 1,024 elements the lanes are flushed to their fp64
- * twins.  The block keeps one segment of its queries in shared memory.
+ * Numbers are added in the order of core/distance.h, so the sums have the same bits as on the CPU.
+ * Thread t of a warp keeps the canonical lanes (partial sums) t and t + 32.  A warp reads 32
+ * neighboring elements at a time.  The first level of the fold (h = 32) needs no other thread.
+ * Each further level (h = 16 .. 1) takes one shuffle.  After each segment of 1,024 elements the
+ * lanes are flushed to their fp64 twins.  The block keeps one segment of its queries in shared
+ * memory.
  *
  * A warp processes several rows at once, so that enough memory reads are in flight.  One read of a
  * row serves several queries (HyKind).  The pairs of a row and a query are folded together: after
@@ -15,7 +16,7 @@
  *
  * The files of the kernels are compiled twice. nvcc compiles them for the device.  The host's C++
  * compiler compiles them with test/cuda/simt.h, which runs the threads of a block as fibers.  So
- * they use only those features of CUDA that this header provides, and every rounding is explicit.
+ * the files use only features of CUDA that this header provides, and every rounding is explicit.
  */
 #ifndef HY_CUDA_ROW_SUMS_CUH
 #define HY_CUDA_ROW_SUMS_CUH
@@ -47,8 +48,8 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 	static const int pairs = Rows * Queries;
 
 	/*
-	 * Blocks that a multiprocessor should hold.  There are many if memory is the limit.  There are
-	 * fewer if the sums of several queries, or norms, take registers, because the compiler would
+	 * Blocks that a multiprocessor should hold.  The number is high if memory is the limit.  It is
+	 * lower if the sums of several queries, or norms, take registers, because the compiler would
 	 * spill with more blocks.
 	 */
 	static const int resident_blocks = Queries == 1 && Metric != HY_METRIC_COSINE ? 3 : 2;
@@ -150,7 +151,10 @@ hy_fold_level(double *sum, int lane)
 
 	if (Left == 1)
 		sum[0] = __dadd_rn(sum[0], __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], H));
-		/* of two sums a thread keeps one, and gives the other to the thread that keeps the other */
+		/*
+		 * a thread keeps half of its sums and gives the other half to a partner; the partner's
+		 * parts of the kept sums come back in exchange
+		 */
 #pragma unroll
 	for (int i = 0; i < Left / 2; i++)
 	{

@@ -5,9 +5,9 @@
  *
  * The tables of a group's queries are uploaded together.  The group's lists of the k best start
  * empty, every piece updates them, and after the last piece they are copied to the host.  A piece
- * consists of some blocks, and of the data of their lists for the group's queries.  It starts with
- * the lists of the k best of the previous piece, so it waits for that piece.  Its blocks are
- * uploaded during the wait.
+ * consists of some blocks and the data that their lists have for the group's queries.  A piece
+ * starts with the k best of the previous piece, so it waits for that piece.  The blocks of the
+ * piece are uploaded during the wait.
  */
 #include <math.h>
 #include <string.h>

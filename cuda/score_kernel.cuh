@@ -11,9 +11,9 @@
  * thread and receives the other part of its own row's sum.  Sums are integers, so the order of
  * addition does not matter.
  *
- * A row whose bound precedes the worst of its query's k best is added to the query's list.  Then a
- * second kernel sorts each list into the k best.  A step has no more rows than a list can hold, so
- * no list can overflow.  Soon almost no row is added: after n rows, one in n / k.
+ * A row is added to a query's list if it precedes the worst of the query's k best.  Then a second
+ * kernel sorts each list into the k best.  A step has no more rows than a list can hold, so no list
+ * can overflow.  After n rows, about one row in n / k is added, so soon almost no row is added.
  */
 #ifndef HY_CUDA_SCORE_KERNEL_CUH
 #define HY_CUDA_SCORE_KERNEL_CUH
@@ -89,8 +89,8 @@ hy_score_load(const HyCudaScore &args, int first_query, int first, int count, Hy
 	const int64_t words = args.padded; /* words of the tables of one query */
 
 	/*
-	 * a word has four entries of one query; the words of four queries are transposed to four words,
-	 * each with one entry of all queries
+	 * a word has four entries of one query; four such words are transposed, so that each word has
+	 * one entry of each query
 	 */
 	for (int i = threadIdx.x; i < count * 4; i += HY_CUDA_THREADS)
 	{

@@ -5,8 +5,8 @@
  *
  * A row that a query may keep is represented by one number, its key.  A lower key is better.  From
  * the high bits to the low bits, the key has three parts.  The first is the bits of the bound,
- * changed so that they ascend with the bound.  The second is the row number.  The third is whether
- * the bound was -0, which equals +0 but must be returned unchanged.
+ * changed so that they ascend with the bound.  The second is the row number.  The third is one bit,
+ * which is set if the bound was -0.  This value equals +0 but must be returned unchanged.
  */
 #ifndef HY_CUDA_SCORE_LAUNCH_H
 #define HY_CUDA_SCORE_LAUNCH_H
@@ -36,8 +36,8 @@ extern "C"
 	} HyCudaScoreQuery;
 
 	/*
-	 * HyCudaScoreReach: the data of a list for a query.  The device adds the fields that the bounds
-	 * need (HyCodeBounds).
+	 * HyCudaScoreReach: the data of a list for a query.  A kernel fills in the fields that the
+	 * bounds need (HyCodeBounds).
 	 */
 	typedef struct HyCudaScoreReach
 	{

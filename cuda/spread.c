@@ -6,10 +6,10 @@
  * The memory for a group, and for a graph that the task brings, is taken when the task starts and
  * returned when it ends.  A piece is a part of the graph, or some steps (spread_plan.h), or both if
  * the rest of the graph fits.  The steps of a piece wait for the steps of earlier pieces.  Uploads
- * and copies of answers overlap with them.  The exception is a group of one set: its answers are
- * copied to the host directly from its state, and the next group waits for that copy.  Decisions
- * between two hops are made on the device.  The device reports when no set continues, so that no
- * more hops are queued.
+ * and copies of answers overlap with them.  The exception is a group of one set.  The answers of
+ * such a group are copied to the host directly from its state, and the next group waits for that
+ * copy.  Decisions between two hops are made on the device.  The device reports when no set
+ * continues, so that no more hops are queued.
  */
 #include <stddef.h>
 #include <string.h>
@@ -63,8 +63,8 @@ answer_bytes(void)
 }
 
 /*
- * word_at: return the offset, in a slot's result memory, of the word with a bit for each set that
- * continues.
+ * word_at: return the offset, in a slot's result memory, of the word that has one bit for each set
+ * that continues.
  */
 static inline uint64_t
 word_at(const HyDevice *device)
@@ -110,8 +110,8 @@ spread_check(HyDevice *device, const HyTask *task)
 	HySpreadParams params = s->params;
 
 	/*
-	 * For a resident graph, the host may have only the sizes.  Whether its hops end was checked
-	 * when the weights were present.
+	 * For a resident graph, the host may have only the sizes.  The check that the hops end was made
+	 * while the weights were present.
 	 */
 	if (s->buffer != NULL && s->graph->out_weight == NULL)
 		params.hops = 0;
@@ -369,7 +369,9 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 		error = answers_down(device, slot, piece, last);
 		device->task.bytes_down += (uint64_t) last->count * (uint64_t) piece->sets * answer_bytes();
 	}
-	/* During this copy, a later step may end more sets.  Either value is valid. */
+	/*
+	 * During this copy, a later step may end more sets.  Both the old and the new value are valid.
+	 */
 	if (piece->pulls && error == cudaSuccess)
 		error = cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
 		                        spread->group + offsetof(HyCudaSpreadControl, live),

@@ -26,7 +26,7 @@ typedef struct HyCudaSpreadPiece
 struct HyCudaSpread
 {
 	HyCudaSpreadPlan plan;
-	HyPackedGraph own; /* list of rows, if the task does not have one */
+	HyPackedGraph own; /* list of rows, if the task has no such list */
 	HyCudaBlock *block;
 	const char *graph; /* device address, in the task's buffer or in the block */
 	char *group;       /* state of a group: its HyCudaSpreadControl, then the arrays of its nodes */

@@ -1,21 +1,21 @@
 /*
  * spread_kernel.cuh
- *		The kernels of the operation 'spread'.  Their results have the same bits as those of
+ *		The kernels of the operation 'spread'.  The results have the same bits as the results of
  *		core/spread.h.
  *
  * Several threads pull a row together.  The canonical sum has 32 lanes: lane l adds the entries l,
  * l + 32, ... in that order, for every set of the group.  The tree over the lanes takes one shuffle
  * per level.  After each level a thread continues with half of its sets' sums, as in hy_fold.  In a
- * row of at most 8 entries only 8 lanes are not 0, so four such rows share a warp.  Of longer rows,
- * two share a warp, and a thread has lanes l and l + 16.  A long row has only 32 lanes, too.  There
- * all threads of a block fetch entries ahead, and 32 x sets of them add.
+ * row of at most 8 entries only 8 lanes are not 0, so four such rows share a warp.  Two rows of
+ * middle length share a warp, and a thread has lanes l and l + 16.  A long row is pulled by a whole
+ * block.  All threads of the block fetch entries ahead, but only 32 x sets threads add, because a
+ * long row also has only 32 lanes.
  *
- * The thread that has y of a node and a set also takes all steps that follow: it updates the answer
- * and computes the node's charge for the next hop.  A node without entries never has y, and is
- * never visited.
+ * The thread that computes y for a node and a set also updates the answer and computes the node's
+ * charge for the next hop.  A node without entries has no y and is never visited.
  *
- * The charges are read again and again, and should stay in the second-level cache.  Entries and
- * activation, which a hop reads once, are marked for early eviction.
+ * The charges are read again and again, and should stay in the second-level cache.  A hop reads
+ * entries and activation only once, so they are marked for early eviction.
  */
 #ifndef HY_CUDA_SPREAD_KERNEL_CUH
 #define HY_CUDA_SPREAD_KERNEL_CUH
@@ -32,7 +32,7 @@
 
 /*
  * Resident blocks for eight sets and two lanes per thread.  Before capability 9.0 the compiler
- * would spill with more.
+ * would spill with more blocks.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define HY_CUDA_SPREAD_WIDE 2
@@ -52,8 +52,8 @@ template <int Combine, int Sets> struct HySpreadKind
 	static const int ahead = Sets < 4 ? 4 / Sets : 1;
 	static const int staged = HY_CUDA_THREADS * ahead;
 	/*
-	 * resident blocks per multiprocessor for kernels that read rows ahead; with more the compiler
-	 * would spill
+	 * resident blocks per multiprocessor for kernels that read rows ahead; the compiler would spill
+	 * with more blocks
 	 */
 	static const int resident_blocks = Sets < 4 ? HY_CUDA_SPREAD_RESIDENT : Sets < 8 ? 4 : 3;
 	static const int resident_rows = Sets < 8 ? resident_blocks : HY_CUDA_SPREAD_WIDE;
@@ -181,7 +181,7 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const
 
 	if (state.arrived != NULL)
 		state.arrived[at] = y;
-	/* not "y > 0": an overflow to NaN must be visible in the answer */
+	/* not "y > 0", because an overflow to NaN must be visible in the answer */
 	if (y != 0.0)
 	{
 		if (Kind::combine == HY_COMBINE_SUM)
@@ -231,10 +231,9 @@ hy_spread_entry(const HyCudaSpreadState &state, const HyPackedRow &row, uint32_t
 
 /*
  * hy_spread_rows_kernel: pull rows of a list, with 'Threads' threads per row.  Lanes is the number
- * of lanes that may not be 0: Threads or twice as many.  Reading a row, its entries and the charges
- * of its entries takes three reads, each of which waits for the previous one.  So the entries of a
- * row are read while the previous row is added up, and the row itself is read one iteration
- * earlier.
+ * of lanes that may not be 0: Threads or twice as many.  A row, its entries and the charges of its
+ * entries take three reads, and each read waits for the previous read.  So the entries of a row are
+ * read while the previous row is added up, and the row itself is read one iteration earlier.
  */
 template <class Kind, int Threads, int Lanes>
 __global__ void
@@ -249,7 +248,7 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 	const int lane = threadIdx.x % Threads;
 	const int set = lane * Kind::sets / Threads;
 	const uint32_t live = hy_spread_live(state);
-	/* several threads have a sum, the first of them continues with it */
+	/* several threads have a sum; only the first of them continues with it */
 	const bool mine = lane * Kind::sets % Threads == 0 && (live >> set & 1) != 0;
 	int64_t at = blockIdx.x * turn + threadIdx.x / Threads;
 	bool fires = false;
@@ -309,8 +308,8 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 }
 
 /*
- * hy_spread_long_kernel: pull long rows or a part of one, with one block per row.  Thread t < 32 x
- * sets keeps lane t / sets of set t % sets.
+ * hy_spread_long_kernel: pull long rows, or a part of one long row, with one block per row.  Thread
+ * t < 32 x sets keeps lane t / sets of set t % sets.
  */
 template <class Kind>
 __global__ void
@@ -445,7 +444,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 	state.control->lanes[t] = sum;
 }
 
-/* hy_spread_turn_kernel: decide between two hops which sets continue.  One block. */
+/* hy_spread_turn_kernel: decide between two hops which sets continue.  Launched with one block. */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)

@@ -71,7 +71,7 @@ extern "C"
 		uint32_t refire;
 		int32_t width; /* width of the group: 1, 2, 4 or 8 */
 		int32_t sets;  /* sets of the group, at most its width */
-		uint32_t live; /* one bit per set if there are no turns; else 0: control has the bits */
+		uint32_t live; /* one bit per set; 0 if there are turns, since control then has the bits */
 		HyCombine combine;
 	} HyCudaSpreadState;
 

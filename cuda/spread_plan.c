@@ -17,17 +17,17 @@
 #define TURN_HOPS 32
 
 /*
- * Bytes that a read of a charge transfers if the charge is not in the cache.  Then the part of the
- * cache in which charges stay while other data streams through.  A multiprocessor is close to only
- * one half of a large device's cache.
+ * SECTOR is the number of bytes transferred by a read of a charge that is not in the cache.
+ * CACHE_SHARE is the share of the cache in which charges stay while other data streams through. A
+ * multiprocessor is close to only half of a large device's cache.
  */
 #define SECTOR 32
 #define CACHE_SHARE 0.6
 
 /*
- * Amounts of work that take half a piece, for work that the work limit does not measure: bytes to
- * clear, nodes to sum, and entries of one row.  Only 32 lanes add nodes or entries, each lane
- * sequentially.
+ * Amounts of work that fill half a piece: bytes to clear, nodes to sum, and entries of one row.
+ * The work limit does not measure these kinds of work.  Nodes and entries are added by only 32
+ * lanes, and each lane adds sequentially.
  */
 #define CLEAR_BYTES ((int64_t) 128 * 1024 * 1024)
 #define SUM_NODES ((int64_t) 1 << 22)
@@ -59,9 +59,9 @@ hy_cuda_spread_width(int64_t sets, int32_t widest)
 }
 
 /*
- * Compares the bytes transferred per hop and set.  The graph is read once per group and shared by
- * the group's sets.  Each charge is read once, and once more for every entry that misses the cache.
- * The bytes written do not depend on the width.
+ * Compares the bytes transferred per hop and set.  The graph is read once per group, and the sets
+ * of the group share that cost.  Each charge is read once, and again for every entry that misses
+ * the cache.  The bytes written do not depend on the width.
  */
 int32_t
 hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache)
@@ -96,7 +96,7 @@ hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edg
 uint64_t
 hy_cuda_spread_node_bytes(bool converging, bool refire)
 {
-	/* two charges, the activation and the hop; then y and the number of firings */
+	/* two charges, the activation and the hop; y and the number of firings only if needed */
 	return 3 * sizeof(double) + sizeof(uint32_t) + (converging ? sizeof(double) : 0) +
 	       (refire ? sizeof(uint32_t) : 0);
 }
@@ -130,7 +130,7 @@ hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCuda
 			                  CLEAR_BYTES, step);
 		case HY_CUDA_STAGE_WIPE:
 			/*
-			 * clear the charges of the seeds, because hops overwrite only those of rows with
+			 * clear the charges of the seeds, because hops overwrite only charges of rows that have
 			 * entries
 			 */
 			step->kind = HY_CUDA_SPREAD_CLEAR;

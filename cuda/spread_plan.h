@@ -7,11 +7,11 @@
  *
  *		clear, seeds, (sum, turn, then for each hop: shorts, rows, long, sum, turn,) down
  *
- * Each of these is divided into as many steps as the work limit requires.  The turn of the first
- * hop may be followed by a wipe, which clears the charges of the seeds.  Hops end after the last
- * one, or when the device has reported that no set continues.  Unnecessary steps are omitted.
- * Clear is omitted for the first group, whose memory is new.  Turn is omitted if there are few hops
- * and each takes less time than a turn.
+ * Each of these stages is divided into as many steps as the work limit requires.  The turn of the
+ * first hop may be followed by a wipe, which clears the charges of the seeds.  Hops end after the
+ * requested number, or when the device has reported that no set continues.  Unnecessary steps are
+ * omitted.  Clear is omitted for the first group, whose memory is new.  Turns are omitted if there
+ * are few hops and each hop takes less time than a turn.
  */
 #ifndef HY_CUDA_SPREAD_PLAN_H
 #define HY_CUDA_SPREAD_PLAN_H
@@ -41,7 +41,7 @@ typedef struct HyCudaSpreadPlan
 	const HyPackedGraph *packed; /* graph with its lists of rows */
 	int64_t nodes;
 	const HySpreadSeeds *seeds;
-	int32_t hops;        /* number of hops; -1: until no set continues */
+	int32_t hops;        /* number of hops; -1: hops go on until no set continues */
 	bool turns;          /* whether the device decides between hops which sets continue */
 	int32_t widest;      /* largest number of sets in a group: 1, 2, 4 or 8 */
 	uint64_t node_bytes; /* bytes of state per node and set */

@@ -95,8 +95,8 @@ graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used)
 }
 
 /*
- * stage_graph: stage 'bytes' bytes of the layout, beginning at offset 'from'.  They are the data of
- * each part, and zeros between the parts.
+ * stage_graph: stage 'bytes' bytes of the layout, beginning at offset 'from'.  The layout consists
+ * of the data of the parts, with zeros between the parts.
  */
 static void
 stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from, uint64_t bytes,

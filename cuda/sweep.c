@@ -7,15 +7,15 @@
 #include <string.h>
 
 /*
- * Largest number of rows of a task, so that its product with the bytes of a row stays far below
+ * Largest number of rows of a task.  The product of this number and the bytes of a row is far below
  * 2^63.
  */
 #define MAX_TARGETS ((int64_t) 1 << 40)
 
 /*
- * Number of elements of all queries together at or above which norms are uploaded with the rows.  A
+ * Norms are uploaded with the rows if all queries together have at least this many elements.  A
  * norm saves a quarter of the multiplications of its row with the queries.  At this many elements,
- * these multiplications take longer than the transfer of the norm's 4 bytes.
+ * the saved multiplications take longer than the transfer of the norm's 4 bytes.
  */
 #define NORMS_PAY 16384
 
@@ -74,8 +74,8 @@ hy_cuda_sweep_up_bytes(const HyCudaWork *work, const HyCudaScratch *scratch)
 }
 
 /*
- * Rows in host memory need no alignment, because staging packs them.  Resident rows are read by
- * kernels, which need aligned elements.
+ * Rows in host memory need no alignment, because staging packs them.  Kernels read resident rows in
+ * place and need aligned elements.
  */
 HyStatus
 hy_cuda_sweep_check(HyDevice *device, const HyMatrix *targets)

@@ -5,12 +5,12 @@
  *
  * The first piece starts with empty lists, every piece updates them, and after the last piece they
  * are copied to the host.  A piece starts with the lists of the previous piece, so it waits for
- * that piece.  Its rows are uploaded during the wait.  If there are many queries, filter.c takes
- * over when the task starts.
+ * that piece.  The rows of the piece are uploaded during the wait.  If there are many queries,
+ * filter.c takes over when the task starts.
  *
- * The cost of a single query, apart from its rows, is the communication between host and device.
- * That is kept minimal: there is one upload, one kernel per piece, and the kernel of the last piece
- * writes directly to host memory.
+ * Apart from its rows, a single query costs mainly the communication between host and device. So
+ * everything except the rows is uploaded in one copy, each piece takes one kernel, and the kernel
+ * of the last piece writes directly to host memory.
  */
 #include "cuda/topk.h"
 
@@ -111,8 +111,8 @@ topk_up(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * start_group: stage additional data after the group's queries: their limits, if any, and for a
- * single query the counter of finished blocks.
+ * start_group: stage additional data after the group's queries.  The data is the limits of the
+ * queries, if any, and for a single query the counter of finished blocks.
  */
 static void
 start_group(HyDevice *device, const HyCudaSlot *slot)

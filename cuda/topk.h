@@ -1,7 +1,7 @@
 /*
  * topk.h
- *		Code shared by both implementations of the operation 'topk', for the k best of a group
- *		that stay on the device.
+ *		Code shared by both implementations of the operation 'topk'.  It handles the k best rows of
+ *		a group of queries, which stay on the device.
  */
 #ifndef HY_CUDA_TOPK_H
 #define HY_CUDA_TOPK_H

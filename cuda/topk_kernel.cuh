@@ -10,12 +10,12 @@
  *
  * Each block stores its k best as a list in ascending order.  Then the lists are merged into the k
  * best of the earlier pieces.  The blocks of the next piece take their initial worst from the
- * result.  The merge compares the first entries of all lists, then the second entries, until no
- * list has an entry that is near enough.  That usually takes few rounds.  For one query, the last
- * block to finish merges.  A second kernel would start only after the first has ended, and the host
- * would have to queue it.  For several queries, a second kernel merges, with one block per query.
- * There the last block would have to merge the lists of four queries one after another.  Also, with
- * many queries there are few lists per query.
+ * result.  The merge compares the first entries of all lists, then the second entries, and so on,
+ * until no entry of a round precedes the worst.  Few rounds are usually enough.  For one query, the
+ * last block to finish merges.  A second kernel would start only after the first kernel has ended,
+ * and the host would have to queue it.  For several queries, a second kernel merges, with one block
+ * per query.  The last block of a single kernel would have to merge the lists of four queries one
+ * after another.  Also, with many queries there are few lists per query.
  *
  * Candidates are compared as in hy_neighbor_compare (best.cuh).  So the result does not depend on
  * their order, or on the division of rows into pieces, blocks and tiles.
@@ -113,7 +113,9 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 		const HyNeighbor *entry = args.lists + (first + i) * list_count;
 		int offered = 0;
 
-		/* each thread reads two entries at once, which are then offered part by part */
+		/*
+		 * each thread reads two entries at once; then HY_CUDA_MERGED entries are offered at a time
+		 */
 		for (int start = 0; start < list_count; start += 2 * HY_CUDA_THREADS)
 		{
 			HyNeighbor mine[2];
@@ -143,7 +145,7 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 			}
 		}
 
-		/* In each list, entries after one that was too far are even farther. */
+		/* If an entry was too far, the later entries of its list are too far as well. */
 		if (!__syncthreads_or(offered))
 			break;
 		/* sort, so that the next entries are compared with the current worst */
@@ -151,7 +153,7 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 	}
 
 	hy_keep_best(best, args.k);
-	/* if fewer than k were found, the worst is still the initial one */
+	/* if fewer than k rows were found, the worst is still the initial value */
 	for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)
 		answer[i] = i < best->count ? best->found[i] : best->worst;
 }

@@ -7,9 +7,9 @@
  *
  *		<x, c> - |c|^2 / 2
  *
- * means a nearer centroid.  This is the value of the centroid.  A tile's fp32 product gives the
- * value with a known error bound.  For each row, the code keeps the best value that some centroid
- * is known to reach, and the few centroids that may reach the same value.
+ * means a nearer centroid.  This expression is called the value of the centroid.  A tile's fp32
+ * product gives the value with a known error bound.  For each row, the code keeps the best value
+ * that some centroid is known to reach, and the few centroids that may reach the same value.
  */
 #include "core/assign.h"
 
@@ -23,7 +23,7 @@
 
 #define CHUNK_ROWS 8192
 #define BLOCK_BYTES                                                                                \
-	(384 * 1024) /* bytes of panels in a block; they share the L2 cache with a tile's rows */
+	(384 * 1024) /* bytes of panels in a block, which share the L2 cache with a tile's rows */
 #define BLOCK_ROWS (30 * TARGETS)
 #define MIDDLE_ROWS 256
 #define LINE 16 /* floats per cache line; panels are aligned to cache lines */
@@ -31,7 +31,7 @@
 #define FEW_TARGETS 8
 #define FEW_ROWS 4 /* minimum number of rows for which building panels is worth the cost */
 #define MANY_TARGETS                                                                               \
-	128 /* minimum targets for integer products, which are fast but leave rows undecided */
+	128 /* minimum targets for using integer products, which are fast but leave rows undecided */
 
 /* Range of squared lengths.  Outside this range, fp32 arithmetic may overflow or underflow. */
 #define SHORTEST 1e-30f
@@ -144,7 +144,7 @@ assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *ne
 }
 
 /*
- * assign_by_filter: assign all rows with hy_prefilter_search, which finds the single nearest of all
+ * assign_by_filter: assign all rows with hy_prefilter_search, which finds the nearest of all
  * centroids for each row.
  */
 static HyStatus
@@ -297,8 +297,8 @@ hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first
 		for (d = 0; d < dims; d++, to += TARGETS)
 			*to = assignment->moved[d];
 		/*
-		 * Half of the square is rounded down, so it never makes a value too low.  A value is
-		 * therefore too low by at most the error of the product.
+		 * A value is the product minus half of the square.  Half of the square is rounded down, so
+		 * that only the error of the product can make a value too low.
 		 */
 		assignment->half[i] = (float) ((double) square / 2 * (1 - assignment->error));
 		if (!(square <= LONGEST))

@@ -31,7 +31,7 @@
  */
 typedef struct HyGroups
 {
-	HyMatrix centers; /* fp32, on the host; 0 rows mean one group of all centroids */
+	HyMatrix centers; /* fp32, on the host; if it has 0 rows, one group holds all centroids */
 	const int32_t *begin;
 	int32_t probes; /* groups examined per row, 1 .. HY_ASSIGN_PROBES */
 } HyGroups;
@@ -48,9 +48,9 @@ hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups 
 /*
  * hy_assign: set nearest[i] to the nearest centroid of row i among the centroids of the row's
  * `probes` nearest groups.  Ties between centroids or between groups go to the lower number.
- * nearest[i] is 0 when no centroid has a distance to the row.  groups may be NULL.  Needs up to
- * about 16 MB of memory, or at the largest dimensions as much as 1,024 rows.  Returns HY_INVALID
- * (also when rows are not on the host), HY_NOMEM, HY_CANCELLED, or HY_OK.
+ * nearest[i] is 0 if all distances computed for row i are NaN.  groups may be NULL.  Needs up to
+ * about 16 MB of memory.  At the largest dimensions, it needs as much memory as 1,024 rows.
+ * Returns HY_INVALID (also when rows are not on the host), HY_NOMEM, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups,
                           const HyAllocator *allocator, int32_t *nearest, const HyCancel *cancel);

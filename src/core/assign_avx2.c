@@ -1,6 +1,6 @@
 /*
  * assign_avx2.c
- *		Tiles of 6 rows by 16 centroids in 256-bit registers: two halves of a tile of 12 rows.
+ *		Tiles of 6 rows by 16 centroids in 256-bit registers; a tile of 12 rows is two of these.
  */
 #include "core/assign_tile.h"
 

@@ -1,6 +1,6 @@
 /*
  * assign_groups.c
- *		Assignment to many centroids: a row is compared only with the centroids of its nearest groups.
+ *		Assignment to many centroids, which compares a row only with its nearest groups.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void choose_groups(Assignment *assignment, int64_t chunk, int32_t row, co
                           const float *high);
 
 /*
- * Finds the groups of each row.  Then compares the centroids of each group with the rows that have
+ * Finds the groups of each row.  Then compares the centroids of each group with the rows that chose
  * this group.
  */
 HyStatus
@@ -65,7 +65,8 @@ hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
 }
 
 /*
- * value_centers: compute bounds of the values of a block's centers, for `count` rows of the chunk.
+ * value_centers: for each of `count` rows of the chunk, compute bounds of the values of the block's
+ * centers.
  */
 static void
 value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32_t block, int n)
@@ -108,9 +109,9 @@ value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32
 
 /*
  * choose_groups: choose the groups whose centers are nearest to a row.  Canonical distances are
- * computed only if the bounds do not decide.  If fewer than `probes` centers have a distance, the
- * remaining entries are set to the number of groups.  No group has that number, so these entries
- * are never examined.
+ * computed only if the bounds do not decide.  If fewer than `probes` centers have a distance that
+ * is not NaN, the remaining entries are set to the number of groups.  No group has that number, so
+ * these entries are never examined.
  */
 static void
 choose_groups(Assignment *assignment, int64_t chunk, int32_t row, const float *low,

@@ -24,7 +24,7 @@ typedef struct Undecided
 typedef struct RowState
 {
 	float best;      /* value that at least one centroid is known to reach */
-	float threshold; /* centroids whose value is lower are farther in canonical distance, too */
+	float threshold; /* a centroid with a value below this is also farther by canonical distance */
 	float square;    /* squared length of the row */
 	int32_t count;
 	Undecided kept[KEPT];
@@ -79,8 +79,8 @@ extern void hy_assign_lift(const Assignment *assignment, RowState *state, float 
 extern bool hy_assign_is_bounded(const RowState *state);
 
 /*
- * hy_assign_poll: count products, and poll cancel when enough have been counted.  Returns true to
- * stop.
+ * hy_assign_poll: count products, and poll cancel when enough have been counted.  Returns true if
+ * the caller must stop.
  */
 extern bool hy_assign_poll(Assignment *assignment, int64_t products);
 

@@ -39,15 +39,18 @@ typedef struct HyAssignTiles
 	                     float threshold);
 
 	/*
-	 * Sets out to x - middle, and returns the squared length of out.  Prefetches as many floats
+	 * Sets out to x - middle, and returns the squared length of out.  May prefetch `dims` floats
 	 * from next.
 	 */
 	float (*move)(const float *x, const float *middle, int dims, float *out, const float *next);
 
-	/* Adds x to sums, with the same bits on every level. */
+	/* Adds x to sums.  The result has the same bits on every level. */
 	void (*add)(double *sums, const float *x, int dims);
 
-	/* Adds x + grid - grid to sums.  Each step is rounded, with the same bits on every level. */
+	/*
+	 * Adds x + grid - grid to sums.  Each step is rounded.  The result has the same bits on every
+	 * level.
+	 */
 	void (*add_rounded)(double *sums, const float *x, int dims, double grid);
 } HyAssignTiles;
 

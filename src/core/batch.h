@@ -42,7 +42,7 @@ typedef struct HyMatrix
 	size_t stride;      /* bytes from one row to the next, >= dims * hy_dtype_size(dtype) */
 	const void *data;   /* host address of row 0; NULL when the rows are on a device */
 	HyBuffer *buffer;   /* device buffer that holds the rows, or NULL */
-	size_t offset;      /* bytes into buffer */
+	size_t offset;      /* offset of row 0 in buffer, in bytes */
 	const float *norms; /* canonical fp32 sum of squares per row, on the host; NULL if unknown */
 } HyMatrix;
 
@@ -67,7 +67,7 @@ hy_matrix_row(const HyMatrix *matrix, int64_t i)
 	return (const char *) matrix->data + (size_t) i * matrix->stride;
 }
 
-/* hy_metric_name, hy_dtype_name: 'l2', 'ip', 'cosine', 'l1'; 'float32', 'float16'. */
+/* hy_metric_name, hy_dtype_name: return 'l2', 'ip', 'cosine' or 'l1'; 'float32' or 'float16'. */
 extern const char *hy_metric_name(HyMetric metric);
 extern const char *hy_dtype_name(HyDtype dtype);
 

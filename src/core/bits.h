@@ -28,7 +28,7 @@ extern const HyBitKernels *hy_bit_kernels(void);
 
 /*
  * hy_bit_kernels_at: the kernels for one level, or NULL when the level is not available here.  The
- * AVX-512 level uses VPOPCNTDQ.  On a processor without VPOPCNTDQ, this level uses the AVX2
+ * AVX-512 level uses VPOPCNTDQ.  On a processor without VPOPCNTDQ, the AVX-512 level uses the AVX2
  * kernels.
  */
 extern const HyBitKernels *hy_bit_kernels_at(HySimd level);

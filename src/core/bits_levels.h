@@ -2,7 +2,7 @@
  * bits_levels.h
  *		Tables of bit kernels, one per file.
  *
- * Use hy_bit_kernels_at to select one.  It knows which tables this processor can run.
+ * Select a table with hy_bit_kernels_at, which returns only tables that this processor can run.
  */
 #ifndef HY_BITS_LEVELS_H
 #define HY_BITS_LEVELS_H

@@ -50,8 +50,8 @@ word_op(BitOp op, uint64_t a, uint64_t b)
 }
 
 /*
- * count_one_pair, count_four_pairs: combine the registers of a, loaded at p, with those of b,
- * loaded at q, and count the bits set in the results.
+ * count_one_pair, count_four_pairs: combine the registers of a, loaded at p, with the registers of
+ * b, loaded at q, and count the bits set in the results.
  */
 HY_INLINE HyCount
 count_one_pair(BitOp op, HyCount count, const uint8_t *p, const uint8_t *q)
@@ -88,7 +88,7 @@ count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t 
 		size_t line;
 
 		/*
-		 * Counting does not use all load slots.  Use the free ones to prefetch the memory that
+		 * Counting does not use all load slots.  Use the free slots to prefetch the memory that
 		 * follows, whether or not it belongs to this string.
 		 */
 		for (line = 0; line < 4 * HY_REG_BYTES; line += 64)

@@ -1,6 +1,6 @@
 /*
  * codes.h
- *		One-bit codes per dimension: unbiased distance estimates and distance bounds.
+ *		Codes with one bit per dimension, for unbiased distance estimates and distance bounds.
  *
  * The method is RaBitQ (J. Gao and C. Long, arXiv 2405.12497; with more bits arXiv 2409.09913).  A
  * row x belongs to a list with centroid c.  All vectors are taken relative to one root, which is
@@ -29,17 +29,17 @@
  * half the squared distance.
  *
  * Scoring follows FastScan (F. Andre, A.-M. Kermarrec, N. Le Scouarnec, "Cache locality is not
- * enough" and "Quick(er) ADC", 2015 to 2019).  <s,q'> is summed from tables of 16 one-byte entries,
- * one table per four dimensions, looked up for 32 rows at once.  A block holds, for each table in
- * turn, the 16 bytes that its 32 rows have for that table.  Row i is in the lower half of byte i,
- * and row i + 16 is in the upper half.
+ * enough" and "Quick(er) ADC", 2015 to 2019).  There is one table of 16 one-byte entries per four
+ * dimensions.  <s,q'> is computed from the sum of one entry per table.  The entries of 32 rows are
+ * looked up at once.  A block holds, for each table in turn, the 16 bytes that its 32 rows have for
+ * that table.  Row i is in the lower half of byte i, and row i + 16 is in the upper half.
  *
  * Entries have seven bits, so that two of them can be added as bytes.  This saves a fifth of the
  * work compared with eight bits, with hardly any loss of accuracy.  Each entry is rounded by at
  * most half a unit (`scale`).  For codes that do not depend on the query, the rounding errors of
  * the tables add up like independent errors.  Their mean is removed: the offset makes the mean over
  * all codes exact.  Their standard deviation is measured while the tables are built (`slack`, the
- * deviation of <s,q'>).  This deviation and that of the code combine in squares, and
+ * deviation of <s,q'>).  This deviation and the deviation of the code combine in squares, and
  *
  *		sqrt(a^2 + b^2) = a cos t + b sin t			tan t = b / a
  *
@@ -53,10 +53,10 @@
  * tight list far from the root, b grows by a factor of |q - root| / |q - c|.
  *
  * Most blocks have no row near the query, and a third of their tables is enough to show this.  Let
- * f = T / F, where the first F of T tables are summed.  Because P is random, f times that sum is
- * <s,q'> with an error of mean 0.  The error is f - 1 times the part of <s,q'> in the first tables,
- * minus the part in the rest.  The signs in both parts are practically random, so the square of the
- * deviation is
+ * f = T / F, where the first F of T tables are summed.  Because P is random, f times that sum
+ * estimates <s,q'> with an error of mean 0.  The error is f - 1 times the part of <s,q'> in the
+ * first tables, minus the part in the rest.  The signs in both parts are practically random, so the
+ * square of the deviation is
  *
  *		((f - 1)^2 |q'_first|^2 + |q'_rest|^2) / 4
  *
@@ -230,7 +230,7 @@ typedef struct HyCodeScorer
 /*
  * hy_code_score: compute estimate[i] and lower[i] of all rows, HY_CODE_ROWS per block.  Bit i of
  * masks[block] is set unless lower > threshold, so a row whose bound is NaN is never lost.  Unused
- * rows of a block are scored like the others; the caller knows which rows exist.  A block that is
+ * rows of a block are scored like the others.  The caller knows which rows exist.  A block that is
  * abandoned early gets mask 0, and its estimates and lower bounds come from the first tables only.
  */
 extern void
@@ -304,9 +304,9 @@ typedef struct HyCodeKernels
 	/*
 	 * Builds the tables of `count` groups of four dimensions, a multiple of 16.  Entry c of a table
 	 * is the sum of |q[i]| over each i for which bit i of c equals the sign of q[i] (1 if not
-	 * negative).  The sum has the order of `widest`; it is multiplied by inverse, increased by 0.5,
-	 * and truncated.  Adds the squared rounding error to losses[c], table by table.  Returns the
-	 * sum of all entries.  No product is above 127.5.
+	 * negative).  The additions have the order of `widest`.  The sum is multiplied by inverse,
+	 * increased by 0.5, and truncated.  Adds the squared rounding error to losses[c], table by
+	 * table.  Returns the sum of all entries.  No product is above 127.5.
 	 */
 	uint32_t (*tables)(const float *q, int count, float inverse, uint8_t *tables, float losses[16]);
 

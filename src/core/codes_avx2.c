@@ -42,7 +42,8 @@ load(const uint8_t *p)
  * The entries of two tables are added as bytes, and the results are accumulated as 16-bit words.  A
  * word holds an even row in its low byte and an odd row in its high byte.  The sum of a word is the
  * even sum plus 256 times the odd sum, modulo 2^16.  The odd sums are also accumulated separately.
- * Subtracting 256 times the odd sum at the end leaves the even sum, even if a word overflowed.
+ * At the end, 256 times the odd sum is subtracted from the word.  The result is the even sum, even
+ * if the word overflowed.
  */
 TARGET static void
 code_sums(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,

@@ -2,7 +2,7 @@
  * codes_avx512.c
  *		Codes in 512-bit registers: vpshufb looks up four tables for 16 rows each.
  *
- * HY_SIMD_HEADER: see distance_avx512.c.
+ * distance_avx512.c describes HY_SIMD_HEADER.
  */
 #include "core/codes_levels.h"
 

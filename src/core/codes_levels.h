@@ -2,7 +2,7 @@
  * codes_levels.h
  *		Tables of code kernels, one per file.
  *
- * Use hy_code_kernels_at to select one.  It knows which tables this processor can run.
+ * Select a table with hy_code_kernels_at, which returns only tables that this processor can run.
  */
 #ifndef HY_CODES_LEVELS_H
 #define HY_CODES_LEVELS_H

@@ -24,16 +24,16 @@ typedef enum HySimd
  */
 extern bool hy_simd_available(HySimd level);
 
-/* hy_simd_best: the widest level available. */
+/* hy_simd_best: return the widest level available. */
 extern HySimd hy_simd_best(void);
 
-/* hy_simd_has_vnni: whether AVX-512, if available, includes vpdpwssd. */
+/* hy_simd_has_vnni: test whether AVX-512, if available, includes vpdpwssd. */
 extern bool hy_simd_has_vnni(void);
 
-/* hy_simd_has_vpopcntdq: whether AVX-512, if available, can count bits. */
+/* hy_simd_has_vpopcntdq: test whether AVX-512, if available, can count bits. */
 extern bool hy_simd_has_vpopcntdq(void);
 
-/* hy_simd_name: 'scalar', 'avx2', 'avx512', 'amx', 'neon'. */
+/* hy_simd_name: return 'scalar', 'avx2', 'avx512', 'amx' or 'neon'. */
 extern const char *hy_simd_name(HySimd level);
 
 #endif

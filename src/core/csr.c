@@ -2,12 +2,12 @@
  * csr.c
  *		Builds compressed sparse rows from edges in any order.
  *
- * Both steps sort 16-byte records by radix, least significant digit first, and skip the digits that
- * all records share.  The first step sorts the ends of the edges, to number the nodes.  The second
- * sorts the edges by (row, column).  A radix sort takes a predictable time, needs one scratch
- * array, and can be stopped between two blocks of records.  After the second step, parallel edges
- * are adjacent.  Each run of parallel edges is sorted by weight and summed.  One more stable pass
- * builds the lists of outgoing edges.
+ * Both steps sort 16-byte records with a radix sort, least significant digit first.  Digits that
+ * all records share are skipped.  The first step sorts the ends of the edges, to number the nodes.
+ * The second step sorts the edges by (row, column).  A radix sort takes a predictable time, needs
+ * one scratch array, and can be stopped between two blocks of records.  After the second step,
+ * parallel edges are adjacent.  Each run of parallel edges is sorted by weight and summed.  One
+ * more stable pass builds the lists of outgoing edges.
  */
 #include "core/csr.h"
 
@@ -306,8 +306,8 @@ fill_records(const HyEdge *edges, int64_t count, HyDirection direction, const En
 		if (stop_at(i, cancel))
 			return HY_CANCELLED;
 		/*
-		 * The bits of weights sort like their values.  The exception is -0, which adds nothing at
-		 * any position.
+		 * The bits of weights sort like their values.  The exception is -0, which does not change a
+		 * sum at any position.
 		 */
 		memcpy(&bits, &edges[i].weight, sizeof(bits));
 		if (direction != HY_DIRECTION_IN)

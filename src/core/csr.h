@@ -45,7 +45,7 @@ typedef struct HyCsr
 	float *weight;      /* `edges` entries */
 	double *out_weight; /* `nodes` entries: s_i as defined above, in canonical order */
 	int64_t *out_start; /* nodes + 1 entries, for sparse frontiers; NULL if unknown */
-	uint32_t *out_row;  /* `edges` destinations, ascending; those of i from out_start[i] */
+	uint32_t *out_row; /* `edges` destinations, ascending per node; node i starts at out_start[i] */
 } HyCsr;
 
 /*
@@ -56,18 +56,18 @@ extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
 
 /*
  * hy_csr_build: build csr from edges in any order.  The edges are overwritten.  Self-loops are
- * ordinary edges; under HY_DIRECTION_BOTH they count twice, as W + W^T requires.  Returns HY_NOMEM,
- * HY_CANCELLED, HY_INVALID for a weight that is not finite or is negative, or HY_QUOTA when a
- * summed weight overflows fp32 or there are more than 2^31 nodes or 2^32 - 1 edges.  On failure
- * nothing is left allocated.
+ * ordinary edges.  Under HY_DIRECTION_BOTH they count twice, as W + W^T requires.  Returns
+ * HY_NOMEM, HY_CANCELLED, HY_INVALID for a weight that is not finite or is negative, or HY_QUOTA
+ * when a summed weight overflows fp32 or there are more than 2^31 nodes or 2^32 - 1 edges.  On
+ * failure nothing is left allocated.
  */
 extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
                              const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
 
-/* hy_csr_free: free what hy_csr_build allocated. */
+/* hy_csr_free: free the memory that hy_csr_build allocated. */
 extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);
 
-/* hy_csr_find: the dense number of a node id, or -1. */
+/* hy_csr_find: return the dense number of a node id, or -1 if the graph has no such node. */
 extern int64_t hy_csr_find(const HyCsr *csr, int64_t id);
 
 #endif

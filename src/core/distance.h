@@ -19,7 +19,8 @@
  * A sum that leaves the range of fp32 is an infinity, and so is the distance.  A sum that contains
  * infinities of both signs is NaN.  Every NaN is the positive quiet NaN without payload.
  *
- * Every instruction set (and the GPU) follows this definition exactly; the unit tests compare bits.
+ * Every instruction set (and the GPU) follows this definition exactly.  The unit tests compare
+ * bits.
  */
 #ifndef HY_DISTANCE_H
 #define HY_DISTANCE_H

@@ -153,7 +153,10 @@ rows_a_block(const HyMatrix *targets)
 	return rows < HY_BLOCK_ROWS ? (int) rows : HY_BLOCK_ROWS;
 }
 
-/* block_of_one_query: fill distances.  Also fills target_norms if they are needed and unknown. */
+/*
+ * block_of_one_query: compute the distances from one query to the n rows of a block.  Also computes
+ * target_norms if they are needed and unknown.
+ */
 static void
 block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, int n,
                    bool norms_known)

@@ -16,7 +16,7 @@ typedef void (*HyBlockSink)(void *arg, int64_t query, int64_t first, int n,
 
 /*
  * hy_distance_blocks: pass every pair to sink exactly once.  The rows of a query come in ascending
- * order.  The rules for shapes, cancel and status are those of hy_distance_matrix.
+ * order.  The rules for shapes, cancel and status are the same as for hy_distance_matrix.
  */
 extern HyStatus
 hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,

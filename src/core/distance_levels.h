@@ -2,7 +2,7 @@
  * distance_levels.h
  *		Tables of distance kernels, one per level.
  *
- * Use hy_kernels_at to select one.  It knows which tables this processor can run.
+ * Select a table with hy_kernels_at, which returns only tables that this processor can run.
  */
 #ifndef HY_DISTANCE_LEVELS_H
 #define HY_DISTANCE_LEVELS_H

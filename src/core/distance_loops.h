@@ -160,8 +160,8 @@ fold(SumOp op, const double *twin, const HyVec *acc)
 
 /*
  * fetch_ahead: prefetch the elements of b that a later step of HY_LANES elements will need, from
- * this row or the next one in memory.  Only halves are prefetched.  For floats, loads are already
- * the bottleneck.
+ * this row or the next one in memory.  Only binary16 elements are prefetched.  For floats, loads
+ * are already the bottleneck.
  */
 HY_INLINE void
 fetch_ahead(HyDtype dtype, const void *b, int i)

@@ -2,8 +2,8 @@
  * half.c
  *		Conversion between IEEE binary16 and binary32.
  *
- * Results have the same bits as those of F16C and Advanced SIMD: NaN is quieted and keeps its upper
- * payload, and subnormals are exact.
+ * Results have the same bits as the results of F16C and Advanced SIMD.  A NaN is quieted and keeps
+ * the upper bits of its payload.  Subnormals are exact.
  */
 #include "core/distance.h"
 

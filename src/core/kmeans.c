@@ -267,8 +267,8 @@ mean_of(const double *sums, int64_t count, int dims, float *out)
 }
 
 /*
- * refill: move an empty centroid into the largest cluster.  Half of that cluster is then expected
- * to join it.
+ * refill: move an empty centroid into the largest cluster.  The counts then assume that half of
+ * that cluster joins the moved centroid.
  */
 static HyStatus
 refill(Clustering *clustering, int32_t empty, int32_t largest)
@@ -425,7 +425,7 @@ split_seeds(const HyMatrix *rows, uint64_t seed, double *squares, const HyCancel
 /*
  * cut: return the number of sorted rows that go to centroid 0.  These are the rows nearer to
  * centroid 0, and as many equidistant rows as are needed to make the halves equal.  Each side gets
- * at least its share.
+ * at least its minimum share.
  */
 static int64_t
 cut(const Preference *preferences, int64_t count, double share)
@@ -485,7 +485,7 @@ draw(const double *weights, int64_t count, double where)
 
 /*
  * square_to: set squares[i] to the squared distance of row first + i * step from center.  If
- * `least` is set, keep the current value where it is smaller.
+ * `least` is set, keeps squares[i] if it is smaller.
  */
 static HyStatus
 square_to(const HyMatrix *rows, int64_t first, int64_t step, int64_t count, const float *center,

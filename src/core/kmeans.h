@@ -29,8 +29,8 @@
 
 /*
  * HyKmeansAssign: set nearest[i] to the centroid nearest to row i by the canonical Euclidean
- * distance.  Ties go to the lower centroid.  nearest[i] is 0 if no centroid has a distance.  Any
- * failure ends the clustering.
+ * distance.  Ties go to the lower centroid.  nearest[i] is 0 if the distances to all centroids are
+ * NaN.  Any failure ends the clustering.
  */
 typedef HyStatus (*HyKmeansAssign)(void *arg, const HyMatrix *rows, const HyMatrix *centroids,
                                    int32_t *nearest);
@@ -74,12 +74,12 @@ hy_kmeans_assign(void *here, const HyMatrix *rows, const HyMatrix *centroids, in
 extern void hy_kmeans_add(double *sums, const float *row, int dims);
 
 /*
- * hy_kmeans_grid: the grid for hy_kmeans_add_on_grid, for at most `rows` rows whose numbers do not
+ * hy_kmeans_grid: the grid for hy_kmeans_add_on_grid, for at most `rows` rows whose elements do not
  * exceed `largest` in magnitude.
  *
- * hy_kmeans_add_on_grid: like hy_kmeans_add, but round each number to a grid so coarse that sums
- * are exact.  The result has the same bits in whatever order rows and partial sums are added.  The
- * grid spacing is 2^-(50 - log2 rows) of the largest number.
+ * hy_kmeans_add_on_grid: like hy_kmeans_add, but round each element to a grid so coarse that sums
+ * are exact.  The result has the same bits whatever the order in which rows and partial sums are
+ * added.  The grid spacing is 2^-(50 - log2 rows) of the largest element.
  */
 extern double hy_kmeans_grid(double largest, int64_t rows);
 extern void hy_kmeans_add_on_grid(double *sums, const float *row, int dims, double grid);
@@ -87,10 +87,10 @@ extern void hy_kmeans_add_on_grid(double *sums, const float *row, int dims, doub
 /*
  * hy_kmeans_split: split the rows into two halves around two centroids.  side[i] is 0 or 1.  Each
  * side gets at least `share` (0 .. 0.5) of the rows, rounded down, and at least one row.  To
- * enforce this, each iteration moves rows to the smaller side, beginning with the smallest
- * difference between a row's two distances.  The centroids are therefore the means of the rows on
- * their sides.  Identical rows are split into equal halves.  Returns HY_INVALID for fewer than two
- * rows or for rows that are not fp32 on the host; HY_NOMEM, HY_CANCELLED.
+ * enforce this, each iteration moves rows to the smaller side, beginning with the row whose two
+ * distances differ least.  The centroids are therefore the means of the rows on their sides.
+ * Identical rows are split into equal halves.  Returns HY_INVALID for fewer than two rows or for
+ * rows that are not fp32 on the host; HY_NOMEM, HY_CANCELLED.
  */
 extern HyStatus
 hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAllocator *allocator,

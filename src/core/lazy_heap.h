@@ -2,13 +2,13 @@
  * lazy_heap.h
  *		Taking the smallest of many items, most of which are never taken.
  *
- * One array holds a heap (min_heap.h) of the items up to a pivot, followed by the waiting items in
- * order of arrival.  Only the smallest key of the waiting items is known.  When the heap is empty,
- * and only then, some of the waiting items are moved into it.  When the heap is crowded, the pivot
- * is lowered and most of the heap joins the waiting items.  An item that is never taken thus costs
- * little more than storing it.  (Compare the near and far buckets of delta-stepping: U. Meyer and
- * P. Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003.  Here pivots come
- * from samples.)
+ * One array holds a heap (min_heap.h) of the items whose keys are at most a pivot, followed by the
+ * waiting items in order of arrival.  Only the smallest key of the waiting items is known.  When
+ * the heap is empty, and only then, some of the waiting items are moved into it.  When the heap is
+ * crowded, the pivot is lowered and most of the heap joins the waiting items.  An item that is
+ * never taken thus costs little more than storing it.  (Compare the near and far buckets of
+ * delta-stepping: U. Meyer and P. Sanders, "Delta-stepping: a parallelizable shortest path
+ * algorithm", 2003.  Here pivots come from samples.)
  */
 #ifndef HY_LAZY_HEAP_H
 #define HY_LAZY_HEAP_H
@@ -52,8 +52,8 @@ hy_lazy_least(const HyLazyHeap *order)
 }
 
 /*
- * hy_lazy_pivot: return a key such that about `few` of the items have a key up to it.  The key is
- * estimated from a sample.  `few` is less than count.
+ * hy_lazy_pivot: return an estimate, from a sample, of the key that `few` of the items do not
+ * exceed.  `few` is less than count.
  */
 static inline float
 hy_lazy_pivot(const HyHeapItem *items, int count, int few)

@@ -2,8 +2,8 @@
  * min_heap.h
  *		A binary min-heap of keys and numbers.
  *
- * It is meant for callers that take only some of the items.  Building the heap takes linear time.
- * Sorting all items would cost more than the rest of a search.
+ * The heap is meant for callers that take only some of the items.  Building the heap takes linear
+ * time.  Sorting all items would cost more than the rest of a search.
  */
 #ifndef HY_MIN_HEAP_H
 #define HY_MIN_HEAP_H

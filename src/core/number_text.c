@@ -2,11 +2,12 @@
  * number_text.c
  *		The text form of one vector element.
  *
- * Most elements are decimals that an integer of up to 19 digits and a power of ten with an exponent
- * up to 22 describe well enough.  The power is an exact double, and so is an integer up to 2^53.
- * One multiplication or division then gives the correctly rounded double d (W. D. Clinger, "How to
- * read floating point numbers accurately", 1990).  A larger integer is rounded first, and digits
- * after the 19th are dropped.  This changes d by less than two units in its last place.
+ * Most elements are decimals.  An integer of up to 19 digits and a power of ten with an exponent up
+ * to 22 represent such a decimal well enough.  The power is an exact double, and so is an integer
+ * up to 2^53.  One multiplication or division then gives the correctly rounded double d (W. D.
+ * Clinger, "How to read floating point numbers accurately", 1990).  A larger integer is rounded
+ * first, and digits after the 19th are dropped.  This changes d by less than two units in its last
+ * place.
  *
  * Rounding d once more, to float, is correct unless a midpoint between two floats may lie between d
  * and the exact value.  Every such midpoint is a double, and rounding is monotonic.  Numbers near a
@@ -27,7 +28,7 @@
 #define MAX_EXACT_DIGITS (UINT64_C(1) << 53)
 #define MAX_EXACT_POWER 22
 
-#define MIDDLE 0x10000000u /* midpoint between two floats, in the 29 bits that only a double has */
+#define MIDDLE 0x10000000u /* lowest 29 bits of a double that is a midpoint between floats */
 
 static bool parse_decimal(const char *text, float *value, const char **end);
 static uint64_t first_digits(const char *p, const char *end, int *power);
@@ -56,8 +57,8 @@ hy_number_parse(const char *text, float *value, const char **end)
 }
 
 /*
- * parse_decimal: parse a decimal if the result is certain to be correct.  Returns false to leave it
- * to strtof.
+ * parse_decimal: parse a decimal if the result is certain to be correct.  Returns false if strtof
+ * must parse the text.
  */
 static bool
 parse_decimal(const char *text, float *value, const char **end)

@@ -23,7 +23,7 @@
 
 #define HY_PACKED_ALIGN 256
 #define HY_PACKED_SHORT 8   /* maximum entries of a row in the first list */
-#define HY_PACKED_LONG 1024 /* same for the second list; rows of the third list have more */
+#define HY_PACKED_LONG 1024 /* same for the second list; longer rows are in the third list */
 #define HY_PACKED_LISTS 3
 
 /*
@@ -39,7 +39,7 @@ typedef enum HyPackedPart
 {
 	HY_PACKED_COLUMN = 0, /* a uint32_t per edge */
 	HY_PACKED_WEIGHT,     /* a float per edge */
-	HY_PACKED_GAIN,       /* a double per node: hy_spread_gain */
+	HY_PACKED_GAIN,       /* a double per node, from hy_spread_gain */
 	HY_PACKED_ROWS        /* a HyPackedRow per row with entries, at most one per node */
 } HyPackedPart;
 
@@ -67,7 +67,7 @@ typedef struct HyPackedGraph
 	int64_t edges;
 	int64_t rows[HY_PACKED_LISTS];   /* rows of each list */
 	HyPackedRow *row;                /* all rows; this is the last part */
-	uint64_t *work[HY_PACKED_LISTS]; /* [b]: total cost, in entries, of blocks before b */
+	uint64_t *work[HY_PACKED_LISTS]; /* work[l][b]: cost, in entries, of blocks before b */
 } HyPackedGraph;
 
 /* hy_packed_layout: the layout for these numbers of nodes and edges, both below 2^32. */
@@ -96,9 +96,9 @@ extern const void *hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr
                                         const double *gain, HyPackedPart part, uint64_t *bytes);
 
 /*
- * hy_packed_graph_in: test whether every part fits within this many bytes, according to the graph's
- * own numbers.  hy_packed_graph_bytes: return the maximum host memory needed for a graph with these
- * numbers of nodes and edges.
+ * hy_packed_graph_in: test whether the layout and the lists agree with the numbers of nodes and
+ * edges, and the layout fits within this many bytes.  hy_packed_graph_bytes: return the maximum
+ * host memory needed for a graph with these numbers of nodes and edges.
  */
 extern bool hy_packed_graph_in(const HyPackedGraph *packed, uint64_t bytes);
 extern uint64_t hy_packed_graph_bytes(int64_t nodes, int64_t edges);

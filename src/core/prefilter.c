@@ -1,6 +1,6 @@
 /*
  * prefilter.c
- *		The search of prefilter.h: panels of queries against blocks of targets.
+ *		The search of prefilter.h, which compares panels of queries with blocks of targets.
  *
  * A block of targets is rounded once and stays in the second-level cache while it is compared with
  * all queries of a group, one panel at a time.  Rows whose bound reaches a query's threshold become
@@ -28,8 +28,8 @@
 /*
  * Costs in units of a canonical distance (bench/filter.sh).  QUERY_PRICE is the cost of rounding a
  * query, and target_price is the cost of rounding a target.  PRODUCT_PRICE is the cost of one
- * product.  CANDIDATE_PRICE is the cost of examining a row that was among the k nearest of the rows
- * before it.
+ * product.  CANDIDATE_PRICE is the cost of examining a row that was among the k nearest rows so
+ * far.
  */
 #define QUERY_PRICE 25.0
 #define PRODUCT_PRICE 0.15
@@ -281,9 +281,9 @@ end(Search *search, const HyAllocator *allocator)
 }
 
 /*
- * first_block: return the number of rows in the first block, which suffices for k distances.  Every
- * row of this block is a candidate.  The next blocks double in size, which keeps the lists of
- * candidates short.
+ * first_block: return the number of rows in the first block: 2 k rows, rounded up to whole panels,
+ * or a full block if that is smaller.  Every row of this block is a candidate.  The next blocks
+ * double in size, which keeps the lists of candidates short.
  */
 static int
 first_block(const Search *search)
@@ -295,9 +295,8 @@ first_block(const Search *search)
 }
 
 /*
- * find_middle: compute the mean of an evenly spaced sample of the targets.  Any point would do.
- * The nearer the point is to all targets, the shorter the vectors relative to it, and the tighter
- * the bounds.
+ * find_middle: compute the mean of an evenly spaced sample of the targets.  Bounds are valid
+ * relative to any point.  They are tight if the vectors relative to the point are short.
  */
 static void
 find_middle(Search *search)

@@ -10,8 +10,8 @@
  *
  * The lengths of the rounding errors are measured, not estimated.  Every product therefore gives a
  * lower bound of the distance.  The canonical kernels (distance.h) examine a row only if its bound
- * reaches the k-th best distance so far.  Results have the canonical bits and equal those of
- * hy_topk_search.  A bound always holds; it does not depend on probability.
+ * reaches the k-th best distance so far.  Results have the canonical bits and equal the results of
+ * hy_topk_search.  A bound always holds.  It does not depend on probability.
  *
  * In units of a query's scale s, a row can be nearer than d only if
  *
@@ -23,9 +23,9 @@
  *						v = -|x - c|^2 / 2, w = 1 / s	(c: the center of some targets)
  *
  * The reach u of a row is the error bound above in the same units.  It uses the largest values of
- * |q| / s and |q - q~| / s among the queries of a group.  These are about equal for most queries,
- * because the scale is set by the length.  u also covers the errors of the canonical sums and of
- * the fp32 arithmetic in the test itself.
+ * |q| / s and |q - q~| / s among the queries of a group.  Each of the two ratios is about equal for
+ * most queries, because the length determines the scale.  u also covers the errors of the canonical
+ * sums and of the fp32 arithmetic in the test itself.
  */
 #ifndef HY_PREFILTER_H
 #define HY_PREFILTER_H

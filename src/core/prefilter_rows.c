@@ -2,9 +2,9 @@
  * prefilter_rows.c
  *		Rounding rows for prefilter.c.
  *
- * The scale of a row is the smallest at which the integers respect both limits of the tiles: on the
- * length, and on the largest element.  For most rows the length decides, so their scale is about
- * the same fraction of the length.
+ * The scale of a row is the smallest scale at which the integers respect two limits of the tiles,
+ * one on the length and one on the largest element.  For most rows the limit on the length decides.
+ * The scales of these rows are about the same fraction of their lengths.
  */
 #include "core/prefilter_rows.h"
 

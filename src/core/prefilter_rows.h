@@ -14,7 +14,7 @@ typedef enum HyRowKind
 {
 	HY_ROW_BOUNDED = 0,
 	HY_ROW_UNBOUNDED, /* too short or too long for a bound in fp32 arithmetic */
-	HY_ROW_NEVER      /* has no distance to any row: a zero vector under cosine */
+	HY_ROW_NEVER      /* has only NaN distances: a zero vector under cosine */
 } HyRowKind;
 
 typedef enum HyPanelSide
@@ -24,7 +24,7 @@ typedef enum HyPanelSide
 } HyPanelSide;
 
 /*
- * HyPrefilterRows: storage for rounded rows.  Lengths are those of x - middle.  Under cosine,
+ * HyPrefilterRows: storage for rounded rows.  Lengths are lengths of x - middle.  Under cosine,
  * lengths are relative to |x|, so `length` is 1.
  */
 typedef struct HyPrefilterRows
@@ -49,8 +49,8 @@ typedef struct HyPrefilterRows
 } HyPrefilterRows;
 
 /*
- * hy_prefilter_rows_create: allocate storage for up to `room` rows, in panels for one side.
- * Returns NULL when out of memory.
+ * hy_prefilter_rows_create: allocate storage for up to `room` rows, in panels of queries or of
+ * targets.  Returns NULL when out of memory.
  */
 extern HyPrefilterRows *
 hy_prefilter_rows_create(const HyAllocator *allocator, HyMetric metric, const HyTileKernels *tiles,

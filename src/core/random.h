@@ -1,6 +1,6 @@
 /*
  * random.h
- *		Counter-based random numbers, the same on every machine, with direct access to each.
+ *		Random numbers computed from a counter, with the same bits on every machine.
  *
  * The generator is the finalizer of G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom
  * number generators", 2014, applied to equidistant numbers.

@@ -11,10 +11,10 @@
  *
  * If the padded dimensions are not a power of two, the transform covers the largest power of two
  * that fits.  Rounds alternate between the first and the last such part.  After every second round,
- * one butterfly step mixes the elements that are only in the first part with those that are only in
- * the last part.  With these two mixing steps, and no more, each coordinate gets 0.92 to 1.08 times
- * its share of every other coordinate's square, for all sizes.  (With a step between the halves
- * after each round, a sixteenth of the square of some coordinates would stay in place.)
+ * one butterfly step mixes the elements that are only in the first part with the elements that are
+ * only in the last part.  With these two mixing steps, and no more, each coordinate gets 0.92 to
+ * 1.08 times its share of every other coordinate's square, for all sizes.  (With a step between the
+ * halves after each round, a sixteenth of the square of some coordinates would stay in place.)
  *
  * Lengths and inner products are preserved, up to fp32 rounding (about 1e-6 of the lengths).  A
  * transform scales before it adds, so nothing overflows unless twice the length of a vector does.
@@ -33,16 +33,17 @@
 #include "core/status.h"
 
 /*
- * The more dimensions a vector is padded to, the more bits describe it.  Twice as many bits reduce
- * the error of an estimate by the square root of two.  If a vector has few dimensions, its code is
- * small compared with the vector, and its error is so large that hundreds of vectors are read to
- * find ten (128 dimensions: 240; 106 with twice as many bits; 54 with four times as many).  Such
- * vectors get HY_ROTATION_BITS bits per dimension, but at most HY_ROTATION_LEAST bits.
+ * A vector that is padded to more dimensions gets a code with more bits.  Twice as many bits reduce
+ * the error of an estimate by a factor of the square root of two.  If a vector has few dimensions,
+ * its code is small compared with the vector, but the error of the estimates is large.  A search
+ * may then read hundreds of vectors to find ten (240 vectors at 128 dimensions; 106 with twice as
+ * many bits; 54 with four times as many).  Such vectors get HY_ROTATION_BITS bits per dimension,
+ * but at most HY_ROTATION_LEAST bits.
  *
  * Padded dimensions are a multiple of 64.  64 dimensions are 16 tables of codes.h, a multiple of
  * every register width, and also the smallest part of a transform.  Rounding up to a multiple of 64
  * adds at most 63 dimensions, while rounding up to a power of two would nearly double some codes.
- * Vectors of few dimensions, even one, get enough dimensions for the law of large numbers.
+ * Even a vector of one dimension is padded to enough dimensions for the law of large numbers.
  */
 #define HY_ROTATION_STEP 64
 #define HY_ROTATION_BITS 4

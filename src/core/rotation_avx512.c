@@ -2,7 +2,7 @@
  * rotation_avx512.c
  *		The rounds of a rotation in 512-bit registers.
  *
- * HY_SIMD_HEADER: see distance_avx512.c.
+ * distance_avx512.c describes HY_SIMD_HEADER.
  */
 #include "core/rotation_levels.h"
 

@@ -2,7 +2,7 @@
  * rotation_levels.h
  *		The rounds of a rotation, in place, one function per level.
  *
- * Use hy_rotation_apply.  It knows which levels this processor can run.
+ * Call hy_rotation_apply instead, which calls only functions that this processor can run.
  */
 #ifndef HY_ROTATION_LEVELS_H
 #define HY_ROTATION_LEVELS_H

@@ -6,9 +6,9 @@
  * distance (codes.h), and each query keeps the k rows with the smallest bounds.  The caller then
  * reads vectors in this order, and stops when the next bound is above the distances found so far.
  *
- * Bounds are those of hy_code_score, so results have the same bits on every instruction set and
- * device.  Rows are totally ordered by (bound, row), so results do not depend on how the work is
- * divided.  A NaN bound becomes -INFINITY, so its row is never lost.
+ * Bounds are computed as by hy_code_score, so results have the same bits on every instruction set
+ * and device.  Rows are totally ordered by (bound, row), so results do not depend on how the work
+ * is divided.  A NaN bound becomes -INFINITY, so its row is never lost.
  */
 #ifndef HY_SCORE_H
 #define HY_SCORE_H
@@ -39,7 +39,7 @@ typedef struct HyScoreRows
 	int32_t first, blocks; /* range of blocks to score */
 } HyScoreRows;
 
-/* HyScoreReach: how far the centroid of a list is from a query. */
+/* HyScoreReach: the distance between a query and the centroid of a list, as bounds need it. */
 typedef struct HyScoreReach
 {
 	float base;  /* |q - c|^2, or -<q,c> */
@@ -70,9 +70,9 @@ extern HyStatus hy_score_check(const HyScoreRows *rows, const HyScoreQueries *qu
 
 /*
  * hy_score: for each query, find the k live rows with the smallest lower bounds, ascending by bound
- * and row.  out holds count * k entries; those of query q start at q * k.  counts[q] is the number
- * of rows found.  Works in place and allocates nothing.  Returns HY_INVALID, HY_CANCELLED, or
- * HY_OK.
+ * and row.  out holds count * k entries; the entries of query q start at q * k.  counts[q] is the
+ * number of rows found.  Works in place and allocates nothing.  Returns HY_INVALID, HY_CANCELLED,
+ * or HY_OK.
  */
 extern HyStatus hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k,
                          HyNeighbor *out, int32_t *counts, const HyCancel *cancel);

@@ -19,8 +19,8 @@
 
 /*
  * A merge step takes about ten cycles, because the previous step must first decide which list
- * advances.  A dense kernel takes about one cycle for eight elements, absent or not, but all of
- * them must be written first.
+ * advances.  A dense kernel takes about one cycle for eight elements, absent or not, but all
+ * elements must be written first.
  */
 #define DENSE_DIMS_AN_ELEMENT 16
 
@@ -239,14 +239,17 @@ hy_sparse_compare(const HySparse *a, const HySparse *b)
 	return (a->dims > b->dims) - (a->dims < b->dims);
 }
 
-/* multiply_add: fl(a * b + c).  fused: whether the enclosing function may use the instruction. */
+/*
+ * multiply_add: fl(a * b + c).  `fused` says whether the enclosing function may use the
+ * instruction.
+ */
 HY_INLINE float
 multiply_add(bool fused, float a, float b, float c)
 {
 	return fused ? __builtin_fmaf(a, b, c) : hy_fma(a, b, c);
 }
 
-/* float_if: value if wanted, else +0.  Branch-free, because the branch would be unpredictable. */
+/* float_if: value if wanted, else +0.  There is no branch, because it would be unpredictable. */
 HY_INLINE float
 float_if(bool wanted, float value)
 {

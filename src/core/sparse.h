@@ -5,10 +5,10 @@
  * A distance has exactly the bits of the distance of the dense vectors (distance.h).  Its cost
  * depends on the stored elements, not on the dimensions.
  *
- * The bits agree because an element that is absent from both vectors changes nothing: it would add
+ * The bits agree because an element that is absent from both vectors changes nothing.  It would add
  * +0 to its lane, and an untouched lane would add +0 to its twin.  The moment at which a lane is
- * added to its twin does matter, and it follows the dense order: after every 16 steps.  A flush
- * therefore happens between two elements whose indices, divided by 1,024, differ, however few
+ * added to its twin does matter.  As in the dense order, this happens after every 16 steps.  A
+ * flush therefore happens between two elements whose indices, divided by 1,024, differ, however few
  * elements came before.
  */
 #ifndef HY_SPARSE_H
@@ -43,7 +43,7 @@ typedef enum HySparseFault
 	HY_SPARSE_DUPLICATE
 } HySparseFault;
 
-/* hy_sparse_check_indices: the first fault among count indices. */
+/* hy_sparse_check_indices: return the first fault among count indices. */
 extern HySparseFault hy_sparse_check_indices(const int32_t *indices, int32_t count, int32_t dims);
 
 /*
@@ -56,9 +56,9 @@ extern double hy_sparse_distance(HyMetric metric, const HySparse *a, const HySpa
 extern double hy_sparse_l2_squared(const HySparse *a, const HySparse *b);
 
 /*
- * hy_sparse_better_dense: whether the distance of two vectors of equal dims is faster to compute
- * after making them dense.  True only if dims is at most HY_SPARSE_DENSE_DIMS.  hy_sparse_distance
- * uses it.  hy_sparse_make_dense: write all dims elements.
+ * hy_sparse_better_dense: test whether it is faster to make two vectors of equal dims dense and
+ * then compute their distance.  True only if dims is at most HY_SPARSE_DENSE_DIMS.
+ * hy_sparse_distance calls this test.  hy_sparse_make_dense: write all dims elements.
  */
 extern bool hy_sparse_better_dense(const HySparse *a, const HySparse *b);
 extern void hy_sparse_make_dense(float *dense, const HySparse *a);
@@ -67,8 +67,8 @@ extern void hy_sparse_make_dense(float *dense, const HySparse *a);
 extern double hy_sparse_norm(const HySparse *a);
 
 /*
- * hy_sparse_compare: -1, 0 or 1, by the order of the dense vectors.  The first element that differs
- * decides.  If one vector is a prefix of the other, the one with fewer dims is less.
+ * hy_sparse_compare: return -1, 0 or 1, by the order of the dense vectors.  The first element that
+ * differs decides.  If one vector is a prefix of the other, the prefix is less.
  */
 extern int hy_sparse_compare(const HySparse *a, const HySparse *b);
 

@@ -69,7 +69,7 @@ hy_sparse_parse(const char *text, HySparseElement *out, int32_t max, int32_t *co
 
 /*
  * parse_element: read index:value.  *where becomes the next character after spaces, or the position
- * of an error.  For an error in the value, that is the start of the value.
+ * of an error.  For an error in the value, this position is the start of the value.
  */
 static HyTextError
 parse_element(const char *p, HySparseElement *element, const char **where)

@@ -2,11 +2,11 @@
  * spread.c
  *		Activation spreading on the CPU.
  *
- * A hop pulls: each row gathers from its sources.  If the firing nodes reach only a small part of
- * the graph, only the rows that they reach are pulled.  Each of these rows is pulled whole and by
- * the same kernel, so the bits equal those of pulling all rows: a row that nothing reaches would
- * sum zeros.  A bitmap marks the nodes with activation in the current hop.  It is walked in id
- * order where sums must follow id order.
+ * In a hop, each row pulls activation from its sources.  If the firing nodes reach only a small
+ * part of the graph, only the rows that they reach are pulled.  Each of these rows is pulled whole
+ * and by the same kernel, so the bits are the same as if all rows were pulled.  A row that no
+ * firing node reaches would only sum zeros.  A bitmap marks the nodes with activation in the
+ * current hop.  Sums that must follow id order walk the bitmap in that order.
  */
 #include "core/spread.h"
 
@@ -19,7 +19,7 @@
 /* Entries between two polls of the caller's cancel: about 0.3 ms; a multiple of the lanes. */
 #define BLOCK 65536
 
-/* A sparse hop pays if it touches less than 1 / SPARSE_SHARE of the entries. */
+/* A sparse hop saves time if it touches less than 1 / SPARSE_SHARE of the entries. */
 #define SPARSE_SHARE 4
 
 /* Walk: the state of one set of seeds on its way through the graph. */
@@ -368,14 +368,15 @@ pull_range(Walk *walk, int64_t from, int64_t to)
 		if (hy_cancelled(walk->cancel))
 			return HY_CANCELLED;
 	}
-	/* A maximum uses only lane 0; adding the other lanes, which are 0, changes nothing. */
+	/* A maximum uses only lane 0.  Adding the other lanes, which are 0, changes nothing. */
 	walk->y[from] = fold(lane);
 	return HY_OK;
 }
 
 /*
  * arrive: finish a pull.  Clears the charges, makes the new y active, and combines it into the
- * result.  If `everywhere` is set, any row may have a new y; otherwise only rows marked in next.
+ * result.  If `everywhere` is set, any row may have a new y.  Otherwise, only the rows marked in
+ * next may have one.
  */
 static void
 arrive(Walk *walk, bool everywhere, int32_t hop)

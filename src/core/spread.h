@@ -19,7 +19,7 @@
  * A hop is not run when no node fires, because every later y would be 0.  hops = -1 stops after the
  * first hop with |y|_1 < tolerance * |seeds|_1.  It also stops when |y|_1 is not below the value of
  * the previous hop, because the contraction is then lost in rounding.  Repeated seeds are added in
- * the order given.  Finite input can overflow to infinity when fan is below 1; the caller must
+ * the order given.  Finite input can overflow to infinity when fan is below 1.  The caller must
  * check the result for infinity.
  *
  * The method follows J. R. Anderson, "A spreading activation theory of memory" (1983), and the
@@ -68,8 +68,8 @@ typedef struct HySpreadSeeds
 extern void hy_spread_gain(const HyCsr *graph, double decay, double fan, double *gain);
 
 /*
- * hy_spread_converges: whether hops = -1 is safe: decay * max_i sum_j T_ij < 1.  *norm is set to
- * that product; norm may be NULL.  sum_j T_ij is s_i^(1 - fan), 0 where s_i is 0.
+ * hy_spread_converges: test whether hops = -1 is safe, that is, decay * max_i sum_j T_ij < 1.
+ * *norm is set to this product.  norm may be NULL.  sum_j T_ij is s_i^(1 - fan), 0 where s_i is 0.
  */
 extern bool hy_spread_converges(const HyCsr *graph, const HySpreadParams *params, double *norm);
 

@@ -50,8 +50,8 @@ params_valid(const HyCsr *graph, const HySpreadParams *params)
 		return false;
 	if (params->hops == -1)
 		/*
-		 * The host may have no sums for a graph that lies on a device.  Convergence was checked
-		 * where the sums are.
+		 * The host may have no sums for a graph that lies on a device.  In this case, convergence
+		 * was checked on the side that has the sums.
 		 */
 		return params->tolerance > 0 &&
 		       (graph->out_weight == NULL || hy_spread_converges(graph, params, NULL));

@@ -3,7 +3,7 @@
  *		The inner loops of activation spreading.
  *
  * fma() is a call into libm unless the compiler may use the instruction, so the sum is compiled
- * twice.  Both versions round the same.
+ * twice.  Both versions round in the same way.
  */
 #include "core/spread_pull.h"
 
@@ -60,8 +60,8 @@ add_sum(const uint32_t *column, const float *weight, int64_t count, const double
 }
 
 /*
- * rows_sum: sum whole rows.  The fold of a row shorter than the lanes skips the empty lanes: x + 0
- * is x.
+ * rows_sum: sum whole rows.  If a row has fewer entries than there are lanes, the fold skips the
+ * empty lanes, because x + 0 is x.
  */
 ALWAYS_INLINE void
 rows_sum(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)

@@ -32,7 +32,7 @@ typedef struct HySpreadPull
 
 /*
  * hy_spread_pull: return the implementation for combine.  `fma` says whether the processor has AVX2
- * and FMA.  The bits are the same either way.
+ * and FMA.  Results have the same bits with and without them.
  */
 extern HySpreadPull hy_spread_pull(HyCombine combine, bool fma);
 

@@ -2,9 +2,9 @@
  * status.h
  *		Status codes returned by every pure function that can fail.
  *
- * Pure code (src/core, src/dispatch, the plug-ins) never raises an error and never jumps.  It
- * returns a HyStatus, and the server side turns the status into an ereport.  A plug-in derives the
- * code from its native error number, never from a message text.
+ * Pure code (src/core, src/dispatch, the plug-ins) never raises an error and never calls longjmp.
+ * It returns a HyStatus, and the server side turns the status into an ereport.  A plug-in derives
+ * the code from its native error number, never from a message text.
  */
 #ifndef HY_STATUS_H
 #define HY_STATUS_H
@@ -14,11 +14,11 @@ typedef enum HyStatus
 	HY_OK = 0,
 	HY_UNSUPPORTED,  /* this backend cannot run this task: not a failure */
 	HY_NOMEM,        /* out of host or device memory: smaller pieces may work */
-	HY_QUOTA,        /* one of our limits was reached, e.g.  hybrid.gpu_memory_limit */
+	HY_QUOTA,        /* one of our limits was reached, such as hybrid.gpu_memory_limit */
 	HY_BUSY,         /* the device accepts no more work now */
 	HY_TRANSIENT,    /* failed, may work next time */
 	HY_TIMEOUT,      /* did not end within hybrid.gpu_timeout */
-	HY_CANCELLED,    /* the caller's HyCancel requested it */
+	HY_CANCELLED,    /* the caller's HyCancel requested a stop */
 	HY_CONTEXT_LOST, /* the context is unusable; a new one may be opened */
 	HY_PROCESS_LOST, /* this process can never use the device again */
 	HY_DEVICE_GONE,  /* the device is no longer present */

@@ -41,8 +41,8 @@ typedef struct Peaks
 #define LOOPS static inline __attribute__((always_inline))
 
 /*
- * in_range: clamp an exponent to the range of power_of. 2 to any lower power is about 0.  NaN gets
- * the lowest exponent too.
+ * in_range: clamp an exponent to the range of power_of.  Below this range, the power is about 0.
+ * NaN becomes the lowest exponent, too.
  */
 LOOPS float
 in_range(float x)
@@ -111,7 +111,10 @@ peaks_of(const float *sample, int count, float begin)
 		{
 			float over = some[j] - begin;
 
-			/* Branch-free: compilers turn two selections with the same condition into a jump. */
+			/*
+			 * This expression has no branch.  Compilers turn two selections with the same condition
+			 * into a jump.
+			 */
 			excess[j] += over + fabsf(over);
 			number[j] += over > 0 ? 1.0f : 0.0f;
 		}
@@ -134,7 +137,7 @@ peaks_of(const float *sample, int count, float begin)
 /* Moments: moments of a sample combined with the prior. */
 typedef struct Moments
 {
-	double all; /* count of numbers, including those of the prior */
+	double all; /* count of the sample's and the prior's numbers */
 	double mean;
 	double deviation;
 	double shrink; /* factor that removes the noise from deviations */
@@ -221,8 +224,8 @@ beyond_limit(const HyTail *tail, const HyTailGroups *groups, float limit, float 
 			far[j] = (far_top - (a + taken_out)) * far_steepness;
 		}
 		/*
-		 * Separate loops: otherwise compilers turn the clamp into a jump, because they know the
-		 * power of its limit.
+		 * These are separate loops.  In one loop, compilers would turn the clamp into a jump,
+		 * because they know the power of its limit.
 		 */
 		for (j = 0; j < HY_TAIL_LANES; j++)
 			far[j] = far[j] > far_most ? far_most : far[j];
@@ -251,7 +254,7 @@ beyond_limit_avx2(const HyTail *tail, const HyTailGroups *groups, float limit, f
 	return beyond_limit(tail, groups, limit, keys);
 }
 
-/* wide: whether this processor can run the AVX2 versions and the level in use allows them. */
+/* wide: test whether the level in use allows the AVX2 versions. */
 static int
 wide(void)
 {

@@ -10,10 +10,10 @@
  *
  *		P(u > a) = min(1, s exp((b - a) / m)) = min(1, exp((top - a) / m)),		top = b + m log(s)
  *
- * There are two thresholds, HY_TAIL_BEGIN and HY_TAIL_FAR standard deviations above the mean, and the
- * greater probability counts.  With the first alone, a few values far above all others would have
- * nearly no weight among the many just above the threshold, and one in 200 values would be expected
- * once in a million.
+ * There are two thresholds, HY_TAIL_BEGIN and HY_TAIL_FAR standard deviations above the mean, and
+ * the greater probability counts.  With only the first threshold, a few values far above all others
+ * would have almost no weight among the many values just above the threshold.  A value that
+ * occurs once in 200 numbers would then be expected only once in a million.
  */
 #ifndef HY_TAIL_H
 #define HY_TAIL_H
@@ -38,10 +38,10 @@ typedef struct HyTail
 
 /*
  * hy_tail_fit: fit the tail of a distribution to a sample of `count` numbers.  Each number also
- * contains an error of mean 0 and variance `noise`.  The fit removes it by shrinking deviations
- * from the mean in proportion to the noise.  `prior` is the variance expected without any sample,
- * for a normal distribution with mean 0; it has the weight of HY_TAIL_PRIOR numbers.  Numbers must
- * be finite.
+ * contains an error of mean 0 and variance `noise`.  The fit removes this error by shrinking
+ * deviations from the mean in proportion to the noise.  `prior` is the variance expected without
+ * any sample, for a normal distribution with mean 0; it has the weight of HY_TAIL_PRIOR numbers.
+ * Numbers must be finite.
  */
 extern void hy_tail_fit(HyTail *tail, const float *sample, int count, float noise, float prior);
 
@@ -58,10 +58,10 @@ typedef struct HyTailGroups
 /*
  * hy_tail_beyond: expected number of values below `limit`, where a value is middle - u * width.  A
  * value is below the limit if u > a = (middle - limit) / width.  The uncertainty `doubt` increases
- * exp(-a / m) on average, by a factor of exp(doubt^2 / 2 m^2).  The estimate removes this factor,
- * up to the factor for doubt = m.  keys[i] is a minus doubt: the lower the key, the more such
- * values a group may have.  It is infinite for an unused group.  The sum is kept in HY_TAIL_LANES
- * lanes, which are then added in order, with the same bits on every machine.
+ * exp(-a / m) on average, by a factor of exp(doubt^2 / 2 m^2).  The estimate divides by this
+ * factor, but at most by the factor for doubt = m.  keys[i] is a minus doubt, and infinite for an
+ * unused group.  A group with a low key may have many values below the limit.  The sum is kept in
+ * HY_TAIL_LANES lanes, which are then added in order, with the same bits on every machine.
  */
 extern double
 hy_tail_beyond(const HyTail *tail, const HyTailGroups *groups, float limit, float *keys);

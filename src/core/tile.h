@@ -11,9 +11,10 @@
  * the elements 2p and 2p + 1 of the first vector, then those of the second, and so on; then the
  * next pair.  Missing vectors or elements are 0.
  *
- * A matrix unit (tile_amx.c) has smaller elements.  They are either bytes, so that a pair above
- * holds four, or bfloat16, whose sums are not exact.  The table of kernels describes these
- * differences; int16_t is then only a unit of two bytes.
+ * A matrix unit (tile_amx.c) has smaller elements.  The elements are either bytes or bfloat16.
+ * With bytes, a pair as described above holds four elements.  Sums of bfloat16 products are not
+ * exact.  The table of kernels describes these differences; int16_t is then only a unit of two
+ * bytes.
  */
 #ifndef HY_TILE_H
 #define HY_TILE_H
@@ -43,14 +44,14 @@ typedef struct HyTileKernels
 	int queries;      /* vectors per panel: rows of a tile */
 	int targets;      /* vectors per panel: columns of a tile */
 	int element;      /* bytes of an element */
-	int run; /* units of a query side by side in a panel; rows are padded with 0 to whole runs */
+	int run; /* consecutive units of a query in a panel; rows are padded with 0 to whole runs */
 	double length;          /* maximum length of X */
 	double largest_element; /* maximum magnitude of an element of X */
-	double slack;           /* error of a sum per dim, relative to the product of the lengths */
+	double slack; /* error of a sum per dimension, relative to the product of the lengths */
 
 	/*
-	 * begin is called before a series of dots calls, and end after it.  Nothing else may be called
-	 * in between.  Both may be NULL.
+	 * begin is called before a series of dots calls, and end after it.  No other function may be
+	 * called between the two.  Both may be NULL.
 	 */
 	void (*begin)(void);
 	void (*end)(void);
@@ -68,7 +69,7 @@ typedef struct HyTileKernels
 	uint32_t (*reaching)(const float *dots, const HyTileTargets *rows, float weight,
 	                     float threshold);
 
-	/* the largest |x[i]|, n >= 1 */
+	/* returns the largest |x[i]|; n >= 1 */
 	float (*largest)(const float *x, int n);
 
 	/*
@@ -81,7 +82,7 @@ typedef struct HyTileKernels
 	 */
 	float (*quantize)(const float *x, int n, float inverse, float scale, int16_t *out);
 
-	/* like hy_tile_pack, for exactly `targets` rows */
+	/* works like hy_tile_pack, for exactly `targets` rows */
 	void (*interleave)(const int16_t *rows, size_t stride, int length, int16_t *panel);
 } HyTileKernels;
 
@@ -117,9 +118,9 @@ hy_tile_pack(const int16_t *rows, size_t stride, int count, int length, int widt
 extern void hy_tile_pack_runs(const int16_t *rows, size_t stride, int count, int length, int width,
                               int run, int16_t *panel);
 
-/* Use the functions above to select one.  They know what this processor can run. */
+/* Select a table with the functions above, which return only tables that this processor can run. */
 extern const HyTileKernels hy_tile_scalar;
-extern const HyTileKernels hy_tile_avx2;        /* x86-64, like the following except the last */
+extern const HyTileKernels hy_tile_avx2;        /* x86-64, like the next four */
 extern const HyTileKernels hy_tile_avx512;      /* vpmaddwd */
 extern const HyTileKernels hy_tile_avx512_vnni; /* vpdpwssd */
 extern const HyTileKernels hy_tile_amx;         /* bfloat16 */

@@ -22,7 +22,7 @@
  * The tiles hold data only between begin and end.  The thread state that the kernel saves stays
  * small, and other code that uses tiles finds them unconfigured, as it left them.
  *
- * HY_SIMD_HEADER: see distance_avx512.c.
+ * distance_avx512.c describes HY_SIMD_HEADER.
  */
 #include "core/tile.h"
 
@@ -49,8 +49,9 @@
 #define RUN 32 /* two-byte units per row of a tile */
 
 /*
- * 2^-23 (1 + 2^-8)^2, times 1.002 for its powers up to 16,000.  The factor (1 + 2^-8)^2 is needed
- * because prefilter.c multiplies this by the lengths before rounding.
+ * 2^-23 (1 + 2^-8)^2, times 1.002, which covers the powers of 1 + 2^-23 up to 16,000.  The factor
+ * (1 + 2^-8)^2 is needed because prefilter.c multiplies SLACK by the lengths of the vectors before
+ * they are rounded.
  */
 #define SLACK 1.25e-7
 

@@ -56,7 +56,7 @@ dot_products(const int16_t *queries, const int16_t *targets, int pairs, float *o
 			{
 				__m256i product = _mm256_madd_epi16(query, target[j]);
 
-				/* In place: compilers that rename or gather the sums run out of registers. */
+				/* Add in place.  Compilers that rename or gather the sums run out of registers. */
 				__asm__("vpaddd %1, %0, %0" : "+x"(sums[i][j]) : "x"(product));
 			}
 		}
@@ -130,7 +130,7 @@ quantize(const float *x, int n, float inverse, float scale, int16_t *out)
 
 		sum0 = _mm256_fmadd_ps(r0, r0, sum0);
 		sum1 = _mm256_fmadd_ps(r1, r1, sum1);
-		/* Packing works within 128-bit halves; put the quarters back in order. */
+		/* Packing works within 128-bit halves.  Put the quarters back in order. */
 		_mm256_storeu_si256((__m256i *) (out + i),
 		                    _mm256_permute4x64_epi64(_mm256_packs_epi32(w0, w1), 0xd8));
 	}

@@ -3,7 +3,7 @@
  *		Tiles of 12 queries by 32 targets in 512-bit registers: AVX-512 F, BW, VL, DQ.
  *
  * There are two tables of kernels.  Products of pairs are added by vpdpwssd if the processor has
- * AVX512_VNNI, and by vpmaddwd and vpaddd otherwise.  HY_SIMD_HEADER: see distance_avx512.c.
+ * AVX512_VNNI, and by vpmaddwd and vpaddd otherwise.  distance_avx512.c describes HY_SIMD_HEADER.
  */
 #include "core/tile.h"
 
@@ -33,7 +33,7 @@
 #define TARGETS 32
 #define HALF (TARGETS / 2)
 
-/* In place: compilers that rename the 24 sums run out of registers. */
+/* Add in place.  Compilers that rename the 24 sums run out of registers. */
 #if defined(HY_SIMD_HEADER)
 #define ADD_VNNI(sum, q, t) ((sum) = _mm512_dpwssd_epi32(sum, q, t))
 #define ADD_PLAIN(sum, q, t) ((sum) = _mm512_add_epi32(sum, _mm512_madd_epi16(q, t)))

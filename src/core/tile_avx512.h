@@ -1,6 +1,6 @@
 /*
  * tile_avx512.h
- *		Functions that the matrix unit's tiles (tile_amx.c) share with those in 512-bit registers.
+ *		Functions shared by the tiles of the matrix unit (tile_amx.c) and of 512-bit registers.
  *
  * Both use panels of 32 targets.
  */

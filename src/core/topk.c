@@ -1,6 +1,6 @@
 /*
  * topk.c
- *		A bounded max-heap: the root is the worst of the k best, so most candidates cost one
+ *		A bounded max-heap.  Its root is the worst of the k best, so most candidates cost one
  *		comparison.
  */
 #include "core/topk.h"

@@ -44,9 +44,9 @@ extern void hy_topk_sort(HyTopK *topk);
 
 /*
  * hy_topk_search: for each query, find the k nearest target rows, in ascending order.  out holds
- * queries->rows * k entries; those of query q start at q * k.  counts[q] <= k is the number of rows
- * found (fewer than k if there are fewer rows, or if distances are NaN).  Works in place and
- * allocates nothing.
+ * queries->rows * k entries; the entries of query q start at q * k.  counts[q] <= k is the number
+ * of rows found (fewer than k if there are fewer rows, or if distances are NaN).  Works in place
+ * and allocates nothing.
  */
 extern HyStatus hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                                int32_t k, HyNeighbor *out, int32_t *counts, const HyCancel *cancel);

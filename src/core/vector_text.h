@@ -2,8 +2,9 @@
  * vector_text.h
  *		Parsing a vector from text: '[1, 2.5, -3e4]'.
  *
- * The grammar, the rounding and the errors are those of pgvector's vector and halfvec types.  A
- * number is rounded to float as strtof does.  For halfvec, that float is then rounded to binary16.
+ * The grammar, the rounding and the errors are the same as for pgvector's vector and halfvec types.
+ * A number is rounded to float as strtof does.  For halfvec, that float is then rounded to
+ * binary16.
  */
 #ifndef HY_VECTOR_TEXT_H
 #define HY_VECTOR_TEXT_H

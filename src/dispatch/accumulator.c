@@ -141,8 +141,8 @@ choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t ite
 
 /*
  * find_size: find the measurements of this kind of batch.  If two kinds share a slot, the later one
- * replaces the other.  The side that the user chose is a part of the kind, since each side has its
- * own best size.
+ * replaces the other.  The kind includes the side that the user chose, since each side has its own
+ * best size.
  */
 static HyBatchSize *
 find_size(const HyAccumulator *accumulator, HyExecutor *executor)
@@ -173,7 +173,10 @@ find_size(const HyAccumulator *accumulator, HyExecutor *executor)
 	return size;
 }
 
-/* name_bits: hash of the backend that the user named, 0 if none (FNV-1a, folded). */
+/*
+ * name_bits: return a hash of the name of the backend that the user chose (FNV-1a, folded); 0: no
+ * name.
+ */
 static uint64_t
 name_bits(const HyConfig *config)
 {

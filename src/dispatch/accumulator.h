@@ -12,9 +12,10 @@
  *
  * Time is checked only when an item arrives.  So once the batch holds batch_min items, it ends at
  * the first arrival after the wait.  The wait is batch_wait, but at least HY_BATCH_STARTS times the
- * predicted time of a batch of batch_min items.  This keeps the start costs of batches ended by
- * time a small share.  Reading the clock can cost as much as an item.  So if HY_BATCH_LOOK items
- * arrived within 1/HY_BATCH_LOOK of the wait, the clock is next read HY_BATCH_LOOK items later.
+ * predicted time of a batch of batch_min items.  So if a batch is ended by time, its start cost is
+ * a small share of its total cost.  Reading the clock can cost as much as an item.  So if
+ * HY_BATCH_LOOK items arrived within 1/HY_BATCH_LOOK of the wait, the clock is not read again for
+ * HY_BATCH_LOOK items.
  *
  * A batch uses the settings in force when it began.  The caller passes the executor with each
  * batch, since the executor may be replaced between two batches.  Adding an item uses only the
@@ -53,8 +54,9 @@ typedef struct HyAccumulator
 } HyAccumulator;
 
 /*
- * hy_accumulator_begin: begin gathering batches of this shape, whose side of axis is ignored.  An
- * item takes item_bytes (an estimate if items differ), and a batch at most memory bytes.
+ * hy_accumulator_begin: begin gathering batches of this shape.  The side of the shape that axis
+ * names is ignored.  An item takes item_bytes (an estimate if items differ), and a batch takes at
+ * most memory bytes.
  */
 extern void
 hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyShape *shape,

@@ -9,8 +9,7 @@
  *	DEVICE_GONE							that device is latched off
  *	CANCELLED							ignored
  *
- * A device that does not even react to a cancel counts as busy, and later is latched off
- * (device_run.c).
+ * A device that does not react to a cancel counts as busy and is later latched off (device_run.c).
  */
 #include "dispatch/executor_state.h"
 
@@ -42,7 +41,7 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 		    hy_breaker_would_allow(&member->breakers[task->op], hy_now(executor)))
 			st = attempt(executor, member, task, decision, run);
 	}
-	/* only a failure in an open context says that the task is too large */
+	/* only a failure in an open context shows that the task is too large */
 	if ((st == HY_NOMEM || st == HY_QUOTA) && member->device != NULL)
 		hy_member_refused(member, decision->bytes_required, hy_now(executor));
 	if (st != HY_OK)

@@ -4,12 +4,12 @@
  *		decides on a side; then the shape is run on every side that can run it.
  *
  * The audit records no history, opens no context and changes no breaker.  It evaluates the side
- * that the dispatcher would choose by its history.  The periodic trials of rule 9 are left out.
- * They lose time on purpose and have their own limit.
+ * that the dispatcher would choose by its history.  The periodic trials of rule 9 are left out,
+ * because they lose time on purpose and have their own limit.
  *
- * A shape too large to run is cut along its targets to a size that fits, and the time is scaled up,
- * since both sides are linear there.  A device with virtual time is not run: its estimate supplies
- * the time.
+ * If a shape is too large to run, fewer targets are used and the time is scaled up, since the time
+ * is linear in the targets on both sides.  A device with virtual time is not run: its estimate
+ * supplies the time.
  */
 #ifndef HY_AUDIT_H
 #define HY_AUDIT_H
@@ -38,7 +38,7 @@ typedef struct HyAuditRow
 	double device_ns; /* measured on the fastest device; < 0: no device can run the task */
 	double predicted_cpu_ns;
 	double predicted_device_ns;
-	double lost_ns; /* time lost by the route taken, compared with the fastest side */
+	double lost_ns; /* time lost by the side taken, compared with the fastest side */
 	bool right;
 	bool scaled; /* measured on a part of the shape and scaled up */
 } HyAuditRow;
@@ -63,7 +63,7 @@ extern int32_t hy_audit_grid(HyShape *shapes);
 /*
  * hy_audit: run the audit.  *rows is an array of HY_AUDIT_SHAPES entries, of which the first
  * audit->compared are filled.  Returns HY_OK, HY_CANCELLED, HY_NOMEM, or the error of the CPU.  If
- * a device fails, the row omits it.
+ * a device fails, the row omits this device.
  */
 extern HyStatus
 hy_audit(HyExecutor *executor, const HyAuditLimits *limits, HyAuditRow *rows, HyAudit *audit);

@@ -139,8 +139,8 @@ hy_task_check(const HyTask *task)
 }
 
 /*
- * centroids_met: number of centroids that a row is compared with: the number of centers, plus the
- * average number of centroids in the groups that a row examines.
+ * centroids_met: return the number of vectors that a row is compared with.  It is the number of
+ * centers, plus the average number of centroids in the groups that a row examines.
  */
 static int64_t
 centroids_met(const HyAssignTask *assign)

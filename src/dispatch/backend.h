@@ -8,15 +8,16 @@
  * only from one thread.
  *
  * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close. Life of a
- * task: submit returns a ticket, and poll says whether the task is done.  A poll that reports done,
- * or any error, has released the ticket.  cancel asks a running task to stop; the caller then polls
- * until the task is done. A backend reads and writes the task's memory only inside submit and poll,
- * and not at all once cancel was called.  So the caller may reuse that memory immediately after
- * cancel, and poll later to learn whether the device has stopped.
+ * task: submit returns a ticket, and poll says whether the task is done.  A poll that reports done
+ * or an error has also released the ticket.  cancel asks a running task to stop; the caller then
+ * polls until the task is done. A backend reads and writes the task's memory only inside submit and
+ * poll, and not at all once cancel was called.  So the caller may reuse that memory immediately
+ * after cancel, and poll later to learn whether the device has stopped.
  *
  * A device that was idle for a while may close itself.  Its context, its memory and the contents of
- * its buffers are then gone.  The next task gets HY_CONTEXT_LOST, and idle returns true.  Calling
- * idle does not count as use.  The caller must still call close, and may free buffers before that.
+ * its buffers are then gone.  The next task gets HY_CONTEXT_LOST, and idle returns true.  A call of
+ * idle does not count as use of the device.  The caller must still call close, and may free buffers
+ * before that.
  */
 #ifndef HY_BACKEND_H
 #define HY_BACKEND_H
@@ -61,7 +62,7 @@ typedef struct HyDistanceTask
 	HyMatrix queries; /* fp32, host */
 	HyMatrix targets;
 	double *out; /* queries.rows * targets.rows, host */
-	/* number of doubles from the output of one query to that of the next; 0: targets.rows */
+	/* number of doubles from the start of a query's output to the next; 0: targets.rows */
 	int64_t out_stride;
 } HyDistanceTask;
 
@@ -167,8 +168,9 @@ typedef struct HyEstimate
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	/*
-	 * Duration of the warm task without jitter, for a device with virtual time; else 0.  It only
-	 * serves to evaluate a decision, never to make one, since no real device could report it.
+	 * Duration of the warm task without jitter, for a device with virtual time; else 0.  The value
+	 * is used only to evaluate decisions and never to make them, since no real device could report
+	 * it.
 	 */
 	uint64_t virtual_ns;
 } HyEstimate;
@@ -188,9 +190,9 @@ typedef struct HyLimits
 typedef struct HyTimings
 {
 	/*
-	 * Time from submit to done.  While the task runs: time from submit to the end of its latest
-	 * part.  Whenever this value changes, the caller polls again soon.  The value is 0 if no part
-	 * has ended yet, and always on the CPU, whose caller reads a clock.
+	 * Time from submit to done.  While the task runs, the time from submit to the end of the latest
+	 * part that has ended.  Whenever this value changes, the caller polls again soon.  The value is
+	 * 0 if no part has ended yet.  On the CPU it is always 0, since the caller reads a clock.
 	 */
 	uint64_t total_ns;
 	/* valid once done */
@@ -232,7 +234,7 @@ typedef struct HyBackend
 	/*
 	 * device_count stores the number of devices in *count, and probe describes device number i in
 	 * *info.  Neither opens a device.  HY_OK with 0 devices means that the machine has no device
-	 * and nothing is broken.  With 0 devices, and after an error, last_error has the reason.
+	 * and nothing is broken.  With 0 devices, or after an error, last_error returns the reason.
 	 */
 	HyStatus (*device_count)(int32_t *count);
 	HyStatus (*probe)(int32_t device, HyDeviceInfo *info);
@@ -272,32 +274,35 @@ typedef struct HyBackend
 #define HY_PLUGIN_ENTRY "hy_plugin_entry"
 typedef const HyBackend *(*HyPluginEntry)(const HyHost *host);
 
-/* hy_op_name: 'distance', 'topk', 'assign', 'score_codes', 'spread'. */
+/* hy_op_name: return 'distance', 'topk', 'assign', 'score_codes' or 'spread'. */
 extern const char *hy_op_name(HyOp op);
 
-/* hy_op_has_k: whether the operation keeps the k best results of each query. */
+/* hy_op_has_k: return whether the operation keeps the k best results of each query. */
 static inline bool
 hy_op_has_k(HyOp op)
 {
 	return op == HY_OP_TOPK || op == HY_OP_SCORE_CODES;
 }
 
-/* hy_task_shape: the shape of a task. */
+/* hy_task_shape: return the shape of a task. */
 extern HyShape hy_task_shape(const HyTask *task);
 
 /*
- * hy_shape_items: number of results: Q x N, or edges x seed sets, or rows; saturates at INT64_MAX.
+ * hy_shape_items: return the number of results (Q x N, edges x seed sets, or rows), at most
+ * INT64_MAX.
  */
 extern int64_t hy_shape_items(const HyShape *shape);
 
-/* hy_distance_stride: number of doubles from the output of one query to that of the next. */
+/*
+ * hy_distance_stride: return the number of doubles from the start of a query's output to the next.
+ */
 static inline int64_t
 hy_distance_stride(const HyDistanceTask *task)
 {
 	return task->out_stride > 0 ? task->out_stride : task->targets.rows;
 }
 
-/* hy_task_check: HY_INVALID when the task contradicts itself, else HY_OK. */
+/* hy_task_check: return HY_INVALID if the task contradicts itself, else HY_OK. */
 extern HyStatus hy_task_check(const HyTask *task);
 
 #endif

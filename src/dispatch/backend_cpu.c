@@ -5,8 +5,8 @@
  * submit runs the task to its end, so every ticket stands for a task that has ended and was not
  * polled yet.  A failing task fails in submit and gets no ticket.  The process has one such device.
  * It allocates no buffers, since host memory needs no HyBuffer.  Timings are 0, because the caller
- * already reads its clock around the call.  Two more readings would cost as much as the rest of the
- * dispatcher.
+ * already reads its clock around the call.  Two more readings of the clock would cost as much as
+ * the rest of the dispatcher.
  */
 #define _POSIX_C_SOURCE 200809L
 

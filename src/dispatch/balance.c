@@ -9,7 +9,7 @@ hy_balance_level(const HyBalanceLane *lane, int lanes, double rows)
 {
 	uint64_t taken = 0;
 	double speed = 0;  /* total rows per ns of the lanes that take part */
-	double offset = 0; /* rows these lanes would have completed by time 0 */
+	double offset = 0; /* rows that these lanes would have completed by time 0 */
 	double level = 0;
 
 	/*

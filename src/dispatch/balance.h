@@ -13,7 +13,7 @@
 
 typedef struct HyBalanceLane
 {
-	double free_ns;  /* end of its current work, relative to any common origin */
+	double free_ns;  /* end of the lane's current work, relative to any common origin */
 	double start_ns; /* >= 0; fixed cost of a piece */
 	double row_ns;   /* > 0 */
 } HyBalanceLane;

@@ -8,8 +8,8 @@
 
 #define MEMORY 16      /* number of batches in the moving mean */
 #define TIE 1.03       /* a larger size must be better by this factor */
-#define CLIP 1.5       /* times above this many times the mean are clipped to it */
-#define PRICE_SHARE 32 /* a trial may take 1/32 of the time since the last one, */
+#define CLIP 1.5       /* a time above this many times the mean is clipped to that limit */
+#define PRICE_SHARE 32 /* a trial may take 1/32 of the time since the last trial, */
 #define LOSS_SHARE 512 /* and lose 1/512 of that time at most */
 
 static int log2_floor(int64_t n);

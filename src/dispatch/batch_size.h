@@ -1,14 +1,15 @@
 /*
  * batch_size.h
- *		Chooses how many items to gather before a batch is dispatched, by the times of earlier
+ *		Chooses how many items to gather before a batch is dispatched, based on the times of earlier
  *		batches.
  *
  * Sizes are powers of two.  For each kind of batch and each size, the mean time per item is kept,
  * whichever side ran the batch.  The size with the smallest time per item is chosen.  A size
  * without measurements is rated by the dispatcher's forecast, if there is one.  Neighbors of the
  * best size are tried immediately.  Every other size is tried again now and then, so that a change
- * in speed is noticed.  Such a trial requires that the time spent since the last one is at least 32
- * times the time of such a batch, and 512 times its expected loss against the best size.
+ * in speed is noticed.  Such a trial requires that the time spent since the last trial is at least
+ * 32 times the time of a batch of that size.  It must also be at least 512 times the loss expected
+ * from the trial, compared with the best size.
  */
 #ifndef HY_BATCH_SIZE_H
 #define HY_BATCH_SIZE_H
@@ -37,8 +38,8 @@ typedef double (*HyBatchForecast)(void *arg, int64_t items);
 extern void hy_batch_size_begin(HyBatchSize *size, uint64_t kind);
 
 /*
- * hy_batch_size_choose: choose the size of the next batch: a power of two in [64, most], or most
- * itself if it is at most 64.  most is at least 1.  forecast may be NULL.
+ * hy_batch_size_choose: choose the size of the next batch: a power of two in [64, most], or 'most'
+ * itself if that is at most 64.  The caller passes 'most' >= 1.  'forecast' may be NULL.
  */
 extern int64_t
 hy_batch_size_choose(const HyBatchSize *size, int64_t most, HyBatchForecast forecast, void *arg);

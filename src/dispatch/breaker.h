@@ -54,7 +54,10 @@ extern void hy_breaker_init(HyBreaker *breaker);
  */
 extern bool hy_breaker_allow(HyBreaker *breaker, uint64_t now_ns, bool *probe);
 
-/* hy_breaker_would_allow: return the same answer without becoming half-open or starting a probe. */
+/*
+ * hy_breaker_would_allow: return the same answer, but leave the breaker unchanged and start no
+ * probe.
+ */
 extern bool hy_breaker_would_allow(const HyBreaker *breaker, uint64_t now_ns);
 
 /* hy_breaker_record: record the outcome of an attempt; return true when the state changed. */
@@ -66,7 +69,7 @@ extern void hy_breaker_abandon(HyBreaker *breaker);
 /* hy_breaker_rate: return the success rate over the window; 1 without attempts. */
 extern double hy_breaker_rate(const HyBreaker *breaker);
 
-/* hy_breaker_state_name: 'closed', 'open', 'half-open'. */
+/* hy_breaker_state_name: return 'closed', 'open' or 'half-open'. */
 extern const char *hy_breaker_state_name(HyBreakerState state);
 
 #endif

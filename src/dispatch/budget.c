@@ -8,10 +8,11 @@
  *		an equal share of the quota.  The quota is hybrid.gpu_memory_limit, or 80% of the
  *		device's memory if that is 0.  All open contexts on the device share it, including
  *		contexts of other processes if the executor uses a shared table;
- *		a cap after an out-of-memory failure: half of the size that did not fit.  The cap
- *		is raised by an eighth of that half with each task near it that fits and with each
- *		second.  It is removed when it no longer limits the budget.  (Additive increase,
- *		multiplicative decrease: V. Jacobson, "Congestion avoidance and control", 1988.)
+ *		a cap after an out-of-memory failure.  The cap starts at half of the size that did not
+ *		fit.  It grows by an eighth of that half with each second, and with each task that
+ *		fits and uses more than half of the cap.  It is removed when it no longer limits the
+ *		budget.  (Additive increase, multiplicative decrease: V. Jacobson, "Congestion avoidance
+ *		and control", 1988.)
  *
  * When a context opens, the shares of the other contexts shrink.  This takes effect with their next
  * task or piece.  Tasks already in flight keep the old share.
@@ -40,7 +41,8 @@ hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now)
 	if (bytes < 2)
 		return;
 	/*
-	 * The cap grows back in steps derived from the largest size refused, however small it is now.
+	 * The steps by which the cap grows follow from the largest size refused.  They stay the same if
+	 * a later failure lowers the cap.
 	 */
 	if (member->cap_bytes == 0 || member->cap_step < bytes / 2 / CAP_STEPS + 1)
 		member->cap_step = bytes / 2 / CAP_STEPS + 1;
@@ -100,7 +102,7 @@ free_now(HyExecutor *executor, HyMember *member, uint64_t now)
 {
 	/*
 	 * A query can cost more than a task, so an older figure is reused for a while.  If the figure
-	 * is wrong, the task falls back to the CPU, but the answer is never wrong.
+	 * is outdated, the task may fall back to the CPU, but its answer is always right.
 	 */
 	if (member->device != NULL &&
 	    (!member->free_known || now - member->free_at_ns >= FREE_STALE_NS) &&

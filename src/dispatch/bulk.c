@@ -242,8 +242,8 @@ next_poll(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 }
 
 /*
- * finish: count the job after all rows are done.  The work of a lane counts for its side.  The
- * caller counts the call itself.
+ * finish: count the job after all rows are done.  The work of each lane is counted for the side of
+ * the lane.  The caller counts the call itself.
  */
 static void
 finish(HyBulk *bulk)
@@ -251,7 +251,7 @@ finish(HyBulk *bulk)
 	int i;
 
 	bulk->report.status = HY_OK;
-	/* the devices failed and completed no row, so the CPU did all rows */
+	/* the devices failed without completing any row, so the CPU did all rows */
 	if (bulk->report.first != HY_OK && bulk->cpu.rows == bulk->slicing.extent)
 		bulk->report.fallback = true;
 	for (i = -1; i < bulk->lanes; i++)

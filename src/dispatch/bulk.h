@@ -6,8 +6,8 @@
  * by piece.  Each device has a lane that takes pieces from the front and may have several in
  * flight.  The CPU's lane takes pieces from the back, until no rows are left between them.  The
  * size of a piece follows from the predicted speed of its lane, so that all lanes end together
- * (balance.h).  The time of each completed piece corrects that prediction.  The device's memory
- * limits a piece, and so does the time that a failure may cost.
+ * (balance.h).  The time of each completed piece corrects that prediction.  The size is also
+ * limited by the device's memory and by the time that a failure may cost.
  *
  * A failure costs only the piece that failed.  The device gets no more pieces, the CPU redoes the
  * piece, and the other lanes do the rest.  After an out-of-memory failure, the lane's pieces are
@@ -28,7 +28,10 @@ typedef struct HyBulkPlan
 	bool with_cpu;    /* the CPU works at the same time */
 	bool
 		rescue; /* the CPU redoes pieces that failed on a device; otherwise the other devices redo them */
-	/* percentage of the rows for the devices, the rest is for the CPU; < 0: divided by speed */
+	/*
+	 * percentage of the rows for the devices (the CPU gets the rest); < 0: rows are divided by
+	 * speed
+	 */
 	int32_t percent;
 } HyBulkPlan;
 
@@ -61,8 +64,8 @@ hy_bulk_begin(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan, 
 
 /*
  * hy_bulk_step: do the work that is possible now; return true when the job is over.  Otherwise
- * *wait_ns is the time during which another step is useless (0: step at once).  *may_skip says
- * whether only virtual time passes meanwhile.
+ * *wait_ns is the time during which another step is useless (0: step at once).  *may_skip is true
+ * if only virtual time passes during the wait.
  */
 extern bool hy_bulk_step(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip);
 

@@ -2,8 +2,8 @@
  * bulk_cpu.c
  *		The CPU's part of a bulk job: it computes its pieces immediately.
  *
- * If the CPU takes part, it also takes back pieces from a device that is late.  If not, it still
- * redoes pieces that failed on a device, unless the plan forbids that.
+ * If the CPU takes part, it also takes back pieces from a device that is late.  If the CPU does not
+ * take part, it still redoes pieces that failed on a device, unless the plan forbids that.
  */
 #include "dispatch/bulk_state.h"
 
@@ -39,8 +39,8 @@ hy_bulk_feed_cpu(HyBulk *bulk)
 }
 
 /*
- * give_up: end the job if rows are left that no lane may do.  Its outcome is that of the lane
- * closed last.
+ * give_up: end the job if rows are left that no lane may do.  The job gets the outcome of the lane
+ * that was closed last.
  */
 static bool
 give_up(HyBulk *bulk, bool devices_left)
@@ -115,8 +115,8 @@ take_back(HyBulk *bulk)
 			continue;
 		remaining = (double) piece->flight.run.timings.remaining_ns;
 		/*
-		 * With no reported remaining time and no prediction, assume that the piece needs as long
-		 * again.
+		 * With no reported remaining time and no prediction, assume that the remaining time equals
+		 * the time that the piece has taken so far.
 		 */
 		if (remaining <= 0 && piece->predicted_ns > 0)
 			remaining = hy_bulk_busy_ns(piece->lane, now);

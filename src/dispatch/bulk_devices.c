@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #define MOST_LOST_NS 3e6 /* a lane that lost more time is not tried again */
-#define LATE 0.1         /* share of a piece's time by which its end may be noticed late */
-/* a device without memory for a small part of what it reported is given up */
+#define LATE 0.1         /* largest delay in noticing the end of a piece, as a share of its time */
+/* a lane is closed if a piece still does not fit after this many halvings */
 #define MOST_HALVINGS 6
 
 static void settle(HyBulk *bulk, HyBulkPiece *piece);
@@ -91,7 +91,7 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, HY_OK);
 	/*
 	 * If the end was noticed late, or together with the end of the previous piece, the time of this
-	 * piece is unknown.
+	 * piece is not known.
 	 */
 	if (!run->shared && (double) run->finished_ns - (double) piece->earliest_end_ns <= LATE * ns)
 		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
@@ -141,7 +141,7 @@ piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 }
 
 /*
- * report_loss: report the loss of a device or of the process.  All pieces affected by it are
+ * report_loss: report the loss of a device or of the process.  All pieces affected by the loss are
  * stopped first.
  */
 static void
@@ -165,8 +165,8 @@ report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
 }
 
 /*
- * smaller_will_do: return whether the failure was a lack of memory or of a queue place, so that
- * fewer or smaller pieces may succeed.
+ * smaller_will_do: return whether fewer or smaller pieces may succeed, because the failure was a
+ * lack of memory or of a queue place.
  */
 static bool
 smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
@@ -226,15 +226,16 @@ give_back(HyBulk *bulk, const HyBulkPiece *piece, bool failed)
 
 	rows.failed = failed;
 	/*
-	 * This cannot fail, since each range was a piece before.  If it does, the caller computes the
-	 * whole task again.
+	 * The array of ranges cannot be full, since each range was a piece before.  If it were full,
+	 * the caller would compute the whole task again.
 	 */
 	if (!hy_rows_give_back(&bulk->rows, rows))
 		hy_bulk_stop(bulk, HY_BUG);
 }
 
 /*
- * note_failure: record the failure if it is the first. note_end: record why a lane was closed.
+ * note_failure: record the failure if it is the first failure of the job.
+ * note_end: record why a lane was closed.
  */
 static void
 note_failure(HyBulk *bulk, const HyDeviceRun *run)
@@ -444,7 +445,10 @@ its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
 	return false;
 }
 
-/* shut_out: close a lane that never gets its turn.  A whole task would be refused likewise. */
+/*
+ * shut_out: close a lane that never gets its turn.  A task run as a whole would be refused in the
+ * same case.
+ */
 static void
 shut_out(HyBulk *bulk, HyBulkLane *lane)
 {

@@ -72,7 +72,7 @@ hy_rows_give_back(HyRows *rows, HyRowRange back)
 	return true;
 }
 
-/* find: find the range to take rows from; -1: take fresh rows instead. */
+/* find: return the range to take rows from; -1: take fresh rows instead. */
 static int32_t
 find(const HyRows *rows, const HyRowsFor *who)
 {

@@ -2,11 +2,11 @@
  * bulk_rows.h
  *		The rows of a bulk job that no lane has taken.
  *
- * Fresh rows lie between front and back.  Devices take them from the front and the CPU from the
- * back, until no fresh rows are left.  If there is a boundary, each side stops there.  Rows come
- * back from a lane that stopped, or from a device on which they failed.  Such rows are kept as
- * ranges, which are taken before fresh rows.  The CPU takes failed ranges first, and a device takes
- * them last.
+ * Fresh rows lie between front and back.  Devices take rows from the front and the CPU takes rows
+ * from the back, until no fresh rows are left.  If there is a boundary, each side stops there.
+ * Rows come back from a lane that stopped, or from a device on which they failed.  Such rows are
+ * kept as ranges, which are taken before fresh rows.  The CPU takes failed ranges first, and a
+ * device takes them last.
  */
 #ifndef HY_BULK_ROWS_H
 #define HY_BULK_ROWS_H
@@ -27,7 +27,7 @@ typedef struct HyRows
 {
 	int64_t front;
 	int64_t back;
-	int64_t boundary; /* devices take rows below it, the CPU rows from it on; < 0: no boundary */
+	int64_t boundary; /* devices take only rows below it, and the CPU takes the others; < 0: none */
 	int32_t ranges;
 	HyRowRange range[HY_ROW_RANGES];
 } HyRows;
@@ -53,7 +53,7 @@ extern HyRowRange hy_rows_take(HyRows *rows, const HyRowsFor *who, int64_t count
  */
 extern bool hy_rows_give_back(HyRows *rows, HyRowRange range);
 
-/* hy_rows_none: whether every row was taken. */
+/* hy_rows_none: return whether every row was taken. */
 static inline bool
 hy_rows_none(const HyRows *rows)
 {

@@ -15,15 +15,15 @@
 #include "dispatch/balance.h"
 
 #define PROBE_PARTS 16       /* a device of unknown speed first gets 1/16 of all rows */
-#define CPU_PROBE_PARTS 1024 /* the same for the CPU: devices are not polled meanwhile */
-/* several lanes are used if they need less than this share of the best lane's time */
+#define CPU_PROBE_PARTS 1024 /* the same for the CPU; devices are not polled while it computes */
+/* all lanes are used if together they need at most this share of the best lane's time */
 #define WORTH 0.92
 #define LONGEST_REST_NS 4e6    /* a final piece up to this long is not cut further */
-#define LONGEST_PIECE_NS 1.5e6 /* limit for a device, so that a failure costs little */
+#define LONGEST_PIECE_NS 1.5e6 /* longest piece of a device, so that a failure costs little */
 #define LEAST_CPU_NS 5e4       /* shortest and longest piece of the CPU */
 #define LONGEST_CPU_NS 2e6
-#define STARTS_WORTH 24 /* a device piece shorter than this many starts is not halved */
-#define PIECE_STARTS 3  /* minimum length of a piece, in starts, even if other clients wait */
+#define STARTS_WORTH 24 /* a device piece shorter than this many start costs is not halved */
+#define PIECE_STARTS 3  /* minimum length of a piece, in start costs, even if other clients wait */
 
 static int64_t rows_that_fit(HyBulk *bulk, HyBulkLane *lane);
 static uint64_t piece_bytes(const HyBulk *bulk, const HyBulkLane *lane, int64_t rows);
@@ -40,12 +40,14 @@ hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
 
 	if (whole_ns <= 0 || extent < 1)
 		return;
-	/* while the CPU works too, measuring a first piece is better than using a cold start */
+	/*
+	 * while the CPU also works, it is better to measure a first piece than to use a cold-start time
+	 */
 	if (bulk->plan.with_cpu &&
 	    hy_tracker_forecast(bulk->executor->tracker, &bulk->shape, lane->device).cold)
 		return;
 	one_ns = hy_tracker_predict(bulk->executor->tracker, &one, lane->device);
-	/* the CPU has no start cost, even if its smallest tasks took some time */
+	/* the CPU is treated as having no start cost, even if its smallest tasks took some time */
 	if (lane->device != 0 && one_ns > 0 && extent > 1)
 		lane->start_ns = fmin(one_ns, whole_ns / 2);
 	lane->row_ns = (whole_ns - lane->start_ns) / (double) extent;
@@ -122,7 +124,7 @@ hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane)
 }
 
 /*
- * rows_that_fit: find the maximum rows of a piece with which all pieces in flight fit the device.
+ * rows_that_fit: find the maximum rows per piece at which all pieces in flight fit the device.
  */
 static int64_t
 rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
@@ -132,9 +134,8 @@ rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
 	int64_t high = bulk->slicing.extent;
 
 	/*
-	 * The pieces in flight share the budget, since one large piece is no better than small ones in
-	 * succession.  Only if a single row does not fit its share of the budget, run one piece at a
-	 * time.
+	 * The pieces in flight share the budget, since one large piece is no better than several small
+	 * pieces.  Pieces run one at a time only if a single row does not fit a share of the budget.
 	 */
 	if (piece_bytes(bulk, lane, 1) > budget / (uint64_t) lane->depth)
 		lane->depth = 1;
@@ -189,7 +190,8 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 	if (known < lanes)
 		rows /= 4;
 	/*
-	 * Take half of the share now, the other half when more is known.  A short share is taken whole.
+	 * Take half of the share now, and the other half when more is known.  A short share is not
+	 * halved.
 	 */
 	else if (known > 1 && hy_bulk_lane_ns(lane, rows) >
 	                          STARTS_WORTH * fmax(lane->start_ns, HY_BULK_GUESSED_START_NS))
@@ -240,8 +242,8 @@ hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now)
 }
 
 /*
- * level_of: compute the time at which all lanes of known speed would have completed this many more
- * rows.  *known is the number of those lanes.
+ * level_of: compute the time at which all lanes of known speed would together have completed this
+ * many more rows.  *known is the number of these lanes.
  */
 static double
 level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *known)

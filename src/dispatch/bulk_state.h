@@ -102,8 +102,8 @@ hy_bulk_now(const HyBulk *bulk)
 }
 
 /*
- * hy_bulk_learn_speed: predict the lane's speed from history: the line through the predicted times
- * of the whole task and of a single row.
+ * hy_bulk_learn_speed: predict the lane's speed from history.  The prediction is the line through
+ * the predicted times of the whole task and of a single row.
  */
 extern void hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane);
 
@@ -114,21 +114,21 @@ extern void hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns);
 extern void hy_bulk_drop_slow_lanes(HyBulk *bulk);
 
 /*
- * hy_bulk_fit: find the maximum rows of a piece with which all pieces in flight fit the open
- * device.  It is computed again after the lane's share of memory has changed because another
- * process opened or closed a context on the device.
+ * hy_bulk_fit: find the maximum rows per piece at which all pieces in flight fit the open device.
+ * When another process has opened or closed a context on the device, the lane's share of memory has
+ * changed, and the maximum is computed again.
  */
 extern void hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane);
 
 /*
- * hy_bulk_device_rows, hy_bulk_cpu_rows: choose how many of the left rows the lane takes now.  0:
- * none, since other lanes are expected to finish them earlier.
+ * hy_bulk_device_rows, hy_bulk_cpu_rows: choose how many of the remaining rows the lane takes now.
+ * Return 0 if other lanes are expected to finish these rows earlier.
  */
 extern int64_t
 hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, uint64_t now);
 extern int64_t hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now);
 
-/* hy_bulk_lane_ns: predicted time for a piece on a lane of known speed. */
+/* hy_bulk_lane_ns: return the predicted time for a piece on a lane of known speed. */
 static inline double
 hy_bulk_lane_ns(const HyBulkLane *lane, double rows)
 {
@@ -136,8 +136,8 @@ hy_bulk_lane_ns(const HyBulkLane *lane, double rows)
 }
 
 /*
- * hy_bulk_busy_ns: expected time until the lane's pieces in flight are done.  A lane that is late
- * by x is expected to need another x.
+ * hy_bulk_busy_ns: return the expected time until the lane's pieces in flight are done.  A lane
+ * that is late by a time x is expected to need x more.
  */
 static inline double
 hy_bulk_busy_ns(const HyBulkLane *lane, uint64_t now)
@@ -160,10 +160,12 @@ extern bool hy_bulk_feed_devices(HyBulk *bulk);
 extern void hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece);
 
 /*
- * hy_bulk_overtake: stop a late piece so that the CPU can take its rows.  The tracker records the
- * elapsed time plus the remaining time that the device reports.  Otherwise the same prediction
- * would be made again.  The piece counts as hanging (HY_TIMEOUT, once per job) if no piece of the
- * lane has ended yet, and this piece reports no remaining time and is past its expected time.
+ * hy_bulk_overtake: stop a piece so that the CPU can take its rows, and close the lane.  If the
+ * piece is late, the tracker records the elapsed time plus the remaining time that the device
+ * reports.  Otherwise the same prediction would be made again.  The piece counts as hanging instead
+ * (HY_TIMEOUT, once per lane) if no piece of the lane has ended yet, and this piece reports no
+ * remaining time and is past its expected time.  A piece whose device is shared with tasks of other
+ * clients is neither recorded nor counted as hanging.
  * hy_bulk_stop_lane: stop all pieces of a lane.
  */
 extern void hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece);

@@ -3,9 +3,9 @@
  *		Priors from generated tasks: see calibration.h.
  *
  * The grid is processed size by size.  The smallest size comes first, since it shows the launch
- * cost.  Then come a size beyond the caches, one with many queries, and the sizes between.  So when
- * the time of a side runs out, all kinds have run about the same number of sizes.  A kind that only
- * ran small tasks yields no prior, since its law would be a guess.
+ * cost.  Then come a size beyond the caches, one with many queries, and the sizes between.  So all
+ * kinds have run about the same number of sizes when the time of a side runs out.  A kind that ran
+ * only small tasks yields no prior, since its cost law would be a guess.
  */
 #include "dispatch/calibration.h"
 
@@ -28,8 +28,8 @@
 static const int32_t grid_dims[] = {64, 128, 384, 768, 1536, 3072, 4096};
 
 /*
- * GridSize: a number of targets.  If targets is 0: as many as fit in bytes, or in 3/4 of the memory
- * if that is less.
+ * GridSize: numbers of queries and targets.  If targets is 0, the number is what fits in 'bytes' or
+ * in 3/4 of the memory, whichever is less.
  */
 typedef struct GridSize
 {
@@ -180,8 +180,8 @@ import_sizes(HyExecutor *executor, const HyPrior *prior)
 }
 
 /*
- * shape_of: the shape of a kind and size.  Kinds are numbered: distance and topk by metric and
- * dims, then spread.
+ * shape_of: return the shape of a kind and size.  Kinds are numbered: distance and topk by metric
+ * and dims, then spread.
  */
 static HyShape
 shape_of(int kind, int size, uint64_t memory)
@@ -232,8 +232,8 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 }
 
 /*
- * measure: run a size of a kind and add its times to the kind's law.  Except for the run set aside,
- * also add them as a size.
+ * measure: run a size of a kind and add the times of its runs to the kind's law.  Also store their
+ * mean as the time of the size, without the run that the law sets aside.
  */
 static HyStatus
 measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior, uint64_t *spent)

@@ -5,9 +5,9 @@
  *
  * The result is one prior per kind of task and device.  A prior consists of plain numbers.  It can
  * be stored and imported into another executor with the same devices.  The times of real tasks soon
- * outweigh it (HY_TRACKER_PRIOR).  Besides the law, a prior has the time of each measured size; the
- * largest size exceeds most caches.  Near the size of a cache, no law with few terms holds, and
- * small tasks reveal nothing about such sizes.
+ * outweigh it (HY_TRACKER_PRIOR).  Besides the law (the model of the time), a prior has the time of
+ * each measured size.  The largest size exceeds most caches.  Near the size of a cache, no law with
+ * few terms is accurate, and the times of small tasks do not show how long such sizes take.
  */
 #ifndef HY_CALIBRATION_H
 #define HY_CALIBRATION_H

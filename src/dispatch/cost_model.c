@@ -4,8 +4,8 @@
  *
  * Sizes range from one item to 10^12 and more, so the columns of the system differ by many powers
  * of ten.  Before it is solved, the system is scaled to a diagonal of ones.  A small value is then
- * added to the diagonal.  So columns that always changed together still have a unique solution (the
- * smallest).
+ * added to the diagonal.  So even columns that always changed together have a unique solution,
+ * which is the smallest.
  */
 #include "dispatch/cost_model.h"
 
@@ -18,17 +18,17 @@
 #define RIDGE 1e-7
 /*
  * Weight, in observations, of the assumption that launch, work and bytes each took a third of a
- * device's time.  If the launch time is known, it replaces the third of the launch, and work and
- * bytes share the rest.  The assumption matters only with very few observations.  Two tasks that
- * took equally long do not prove that a thousand times as much work costs nothing.
+ * device's time.  If the launch time is known, it is used instead of that third, and work and bytes
+ * share the rest.  The assumption matters only with very few observations.  Two tasks that took
+ * equally long do not prove that a thousand times as much work costs nothing.
  */
 #define EVEN_PARTS 0.02
 #define KNOWN_RIDGE 1e-10
 /*
  * Weights of assumptions relative to an observation, whose error is about a tenth.  Each rate is
- * assumed to differ from its value elsewhere by at most about that value.  A launch is assumed to
- * be at most about 30 times its value elsewhere, and at most about three times the smallest time
- * ever seen.
+ * assumed to differ from its value in similar tasks by at most about that value.  A launch is
+ * assumed to take at most about 30 times as long as in similar tasks, and at most about three times
+ * the smallest time ever seen.
  */
 #define LEAN_RATE 1e-2
 #define LEAN_LAUNCH 1e-5
@@ -38,11 +38,11 @@
 /* cost of inserting a neighbor into a heap, in results (measured: 7 to 15 ns against 4 ns) */
 #define INSERTION 3.0
 /*
- * Extra ridge on the CPU's launch and on a device's serial term.  Either is used only if the data
- * clearly show it.
+ * Extra ridge on the CPU's launch and on a device's serial term.  So each of the two terms is used
+ * only if the data clearly show it.
  */
 #define BELIEF_RIDGE 1e-2
-#define MOST_ROUNDS 8     /* limit of the rounds that add a column; more would be a cycle */
+#define MOST_ROUNDS 8     /* limit on rounds that add a column; more rounds would be a cycle */
 #define LEAST_SLOPE 1e-10 /* smaller slopes are rounding errors */
 
 /* the columns of the system */
@@ -217,7 +217,9 @@ hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coef
 		state = &cold;
 	}
 	usable = scaled(state, RIDGE, system, scale);
-	/* the coefficients if each term explained the whole time, divided by the number of terms */
+	/*
+	 * scaled coefficients: 'even' for a term that took the whole time, 'part' for its assumed part
+	 */
 	even = sqrt(state->weight);
 	part[LAUNCH] = even / 3;
 	if (launch_ns > 0 && scale[LAUNCH] > 0)
@@ -257,7 +259,7 @@ hy_cost_predict(const HyCoefficients *coefficients, HyCostTerms terms)
 int64_t
 hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit)
 {
-	int64_t low = 0; /* a number that is not faster; 0 is below all numbers */
+	int64_t low = 0; /* a number for which the side is not faster; 0 is below all numbers */
 	int64_t high = 1;
 
 	/* Test the limit first: an advantage only at small sizes is no break-even. */
@@ -295,7 +297,7 @@ observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_
 {
 	double x[TERMS] = {1 / ns, terms.work / ns, terms.bytes / ns, terms.serial / ns};
 	double keep = count == 1 ? 1 - 1.0 / window : pow(1 - 1.0 / window, count);
-	/* number of the count rows that remain in the window */
+	/* how many of the 'count' rows remain in the window */
 	double rows = window == 1 ? 1 : (1 - keep) * window;
 	double system[TERMS][TERMS];
 	double right[TERMS];

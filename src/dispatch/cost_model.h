@@ -8,9 +8,9 @@
  * serial is the time of one row, however many rows there are.
  *
  * The fit is recursive least squares on the relative error: a row is (1, work, bytes, serial) / T
- * with the answer 1.  So a task of a microsecond has as much weight as one of a second.  The state
- * holds the sums of the method (the information form) instead of the coefficients.  So the states
- * of several processes can be added.
+ * with the answer 1.  So a task of a microsecond has as much weight as a task of a second.  The
+ * state holds the sums of the method (the information form) instead of the coefficients.  So the
+ * states of several processes can be added.
  *
  * Forgetting is directional: an observation replaces old information only along its own direction,
  * with the factor 1 - 1 / window.  (R. Kulhavy, "Restricted exponential forgetting in real-time
@@ -80,8 +80,8 @@ extern bool
 hy_model_learn(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window);
 
 /*
- * hy_model_count: as hy_model_learn, but without setting aside or forgetting; for a state that is
- * passed on.
+ * hy_model_count: do the same as hy_model_learn, but set nothing aside and forget nothing.  Used
+ * for a state that is passed on.
  */
 extern void hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count);
 
@@ -91,22 +91,25 @@ extern void hy_model_count(HyModelState *state, HyCostTerms terms, double ns, in
  */
 extern void hy_model_merge(HyModelState *into, const HyModelState *from, double most);
 
-/* Launch time in ns that is assumed until one was seen, or one of these values. */
+/*
+ * Special values of launch_ns, which otherwise is the launch time in ns to assume until a launch
+ * was measured.
+ */
 #define HY_LAUNCH_NONE 0.0     /* the CPU: time is proportional to the task */
 #define HY_LAUNCH_UNKNOWN -1.0 /* all terms are assumed to have an equal part in the time */
 
 /*
- * hy_model_lean: pull a state with little information towards the fit of similar tasks on the same
- * side.  Times per unit of work, byte or result are similar for such tasks, so they are pulled
- * strongly.  A launch can differ by orders of magnitude, so it is pulled only weakly.  If launch_ns
- * > 0, the launch is also pulled towards launch_ns.
+ * hy_model_lean: pull a state with little information toward the fit of similar tasks on the same
+ * side.  The times per unit of work, byte and result are similar for such tasks, so they are pulled
+ * strongly.  The launch time can differ by orders of magnitude, so it is pulled only weakly.  If
+ * launch_ns > 0, the launch time is also pulled toward launch_ns.
  */
 extern void hy_model_lean(HyModelState *state, const HyModelState *like, double launch_ns);
 
 /*
- * hy_model_solve: compute the coefficients.  Returns false, and all 0, for an empty state.  If the
- * observation set aside is the only one, it is used.  launch_ns matters if the data cannot separate
- * the launch from the other terms.
+ * hy_model_solve: compute the coefficients.  For an empty state, returns false and sets all
+ * coefficients to 0.  If the observation set aside is the only one, it is used.  launch_ns matters
+ * if the data cannot separate the launch from the other terms.
  */
 extern bool
 hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coefficients);

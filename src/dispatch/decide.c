@@ -3,20 +3,20 @@
  *		Chooses the side of a task: the rules in their order, each with its reason.
  *
  *	1	force_cpu, execution = cpu			the CPU
- *	2	gpu, a name, prefer_*				the requested side; skips 5, 8 and 9, and opens at once
+ *	2	gpu, a name, prefer_*				the requested side, opened at once; skips 5, 8 and 9
  *										(prefer_gpu waits after a failed open, and after a turn
  *										in the queue that never came)
  *	3	no device that this process can use	the CPU
  *	4	not in the device's capabilities	the CPU
  *	5	fewer items than the minimum		the CPU (execution = split skips this rule)
  *	6	the breaker is open					the CPU
- *	7	more memory than the budget			in pieces, or the CPU if the smallest does not fit either
+ *	7	more memory than the budget			in pieces, or the CPU if even the smallest does not fit
  *	8	not open yet: ski rental; open: the fastest side by history, with hysteresis
  *	9	exploration: first sides without history, then an occasional trial of another side (trials.h)
- *	10	split: device and CPU at once if that is predicted to take at most 0.9 of the better side's time.
- *		If the user asked for a split, at most 0.95, since a smaller gain is lost again to a prediction
- *		error of that size.  Always with shares that the user fixed.  Replaces 9 while a side has no
- *		history
+ *	10	split: device and CPU at once, if that is predicted to take at most 0.9 of the better side's
+ *		time.  If the user asked for a split, the limit is 0.95, since the error of the prediction
+ *		could cancel a smaller gain.  A requested split is always made if the user fixed the shares.
+ *		It is also made while a side has no history, and then replaces rule 9
  *
  * With several devices, each device that rules 3 to 7 allow takes part in rules 8 and 9.  It is
  * rated by its predicted time plus the work in flight there.  Without a prediction, the device with
@@ -124,7 +124,10 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
 	         now < executor->member[found].taken_until_ns && cpu_able(executor, shape))
 		choose_cpu(choice, HY_REASON_COST);
-	/* The memory figures are those of the last device examined; compute them for the candidate. */
+	/*
+	 * The memory figures belong to the last device examined, so compute them again for the
+	 * candidate.
+	 */
 	if (choice->candidate != 0)
 		(void) fits_memory(executor, &executor->member[choice->candidate], shape, now, choice);
 	/*
@@ -272,8 +275,8 @@ goes_by(const HyMember *member, const char *name)
 }
 
 /*
- * why_none: explain why no device can be used.  That a device exists but is left out is a better
- * explanation than that a plug-in has no device.
+ * why_none: explain why no device can be used.  If a device exists but the settings leave it out,
+ * that explanation is preferred to one about a plug-in without a device.
  */
 static const char *
 why_none(const HyExecutor *executor, const HyChoice *choice)
@@ -293,8 +296,8 @@ why_none(const HyExecutor *executor, const HyChoice *choice)
 
 /*
  * told_of: return the device whose reason the decision should report, if choice->why is the reason
- * of a device.  It is reported if the settings ask for a device, or if a driver exists and failed.
- * Otherwise NULL: on a machine without a card, that is normal.
+ * of a device.  The reason is reported if the settings ask for a device, or if a driver exists and
+ * failed.  Otherwise returns NULL, because a machine without a card is a normal case.
  */
 static const HyMember *
 told_of(const HyExecutor *executor, const HyChoice *choice)
@@ -449,7 +452,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 		if (member->device != NULL || may_open(member, now))
 		{
 			sides[count] = side;
-			/* the fastest device with a prediction */
+			/* the fastest device among the devices with a prediction */
 			if (side.ns >= 0 && (best_device == 0 || side.ns < sides[best_device].ns))
 				best_device = count;
 			count++;

@@ -8,10 +8,10 @@
  * is polled again immediately, as at the start.  While nothing progresses, the waits between polls
  * grow.
  *
- * A canceled device may need a moment to stop, and the caller does not wait for that.  The contract
- * of cancel (backend.h) makes this safe.  The member keeps the ticket as a leftover.  The device
- * counts as busy until the leftover has ended.  A device that keeps a leftover for GRACE_NS is
- * considered hung.
+ * A device may need a moment to stop after a cancel, and the caller does not wait for that.  The
+ * contract of cancel (backend.h) makes this safe.  The member keeps the ticket as a leftover.  The
+ * device counts as busy until the leftover has ended.  A device that keeps a leftover for GRACE_NS
+ * is considered hung.
  */
 #include "dispatch/executor_state.h"
 
@@ -106,7 +106,7 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFl
 	flight->step_ns = FIRST_WAIT_NS;
 	flight->run.started_ns = hy_now(executor);
 	st = member->backend->submit(member->device, task, &flight->ticket);
-	/* the device may have closed itself while the task waited for its turn */
+	/* the device may have closed itself during the wait for a turn */
 	if (st == HY_CONTEXT_LOST && hy_member_idle(member) && !hy_task_shape(task).resident)
 	{
 		hy_member_close(executor, member);
@@ -289,8 +289,8 @@ fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 }
 
 /*
- * give_up: cancel the task on the device, and poll once whether it has stopped.  Returns status, or
- * the status of a lost device.
+ * give_up: cancel the task on the device, and poll once to see whether the task has stopped.
+ * Returns 'status', or the status of the device if the poll shows that it is lost.
  */
 static HyStatus
 give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
@@ -356,7 +356,7 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 
 /*
  * answer_in_range: return whether all row numbers in the answer are valid.  The caller reads rows
- * by these numbers, so invalid ones must be caught.  The distances cannot be checked.
+ * by these numbers, so invalid numbers must be caught.  The distances cannot be checked.
  */
 static bool
 answer_in_range(const HyTask *task)
@@ -395,7 +395,10 @@ answer_in_range(const HyTask *task)
 	return true;
 }
 
-/* scores_in_range: do the same for codes; the numbers of dead rows are invalid too. */
+/*
+ * scores_in_range: return whether all row numbers in an answer of 'score_codes' are valid.  The
+ * numbers of dead rows are invalid.
+ */
 static bool
 scores_in_range(const HyScoreTask *score)
 {

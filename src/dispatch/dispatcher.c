@@ -8,8 +8,8 @@
  * user forced a device (gpu or a name), its status is returned instead.
  *
  * The dispatcher never returns a device buffer to the caller, so a task with inputs in a buffer is
- * HY_INVALID here.  resident.c runs tasks over rows that stay on a device, and finds the rows by
- * key.
+ * HY_INVALID here.  Tasks over rows that stay on a device are run by resident.c, which finds the
+ * rows by key.
  *
  * A call on the CPU reads the clock twice and allocates nothing.  A call that repeats an earlier
  * decision costs a look-up and a write to one cache line (memo.h).
@@ -66,8 +66,8 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 }
 
 /*
- * recall: find the memo (cached decision) for the task; NULL if no valid one exists.  Reads only
- * the fields that make up a shape (hy_task_shape), and those that check() examines.
+ * recall: return the memo (cached decision) for the task, or NULL if no valid memo exists.  Reads
+ * only the fields that make up a shape (hy_task_shape) and the fields that check() examines.
  */
 static inline HyMemo *
 recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets)
@@ -290,7 +290,7 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 		hy_member_failure(choice->missed, &decision->failure);
 	if (choice->refusal == HY_OK || choice->missed != NULL)
 		return;
-	/* no device has this name, since a device would have given a reason */
+	/* no device has this name; otherwise the device would have given a reason */
 	if (choice->why == NULL && decision->execution == HY_EXECUTION_NAMED)
 		snprintf(decision->failure.text, sizeof(decision->failure.text),
 		         "no backend is called \"%s\"", decision->named);
@@ -324,9 +324,9 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 }
 
 /*
- * run_away: run the task as decided: on one device, or in pieces.  If a device fails, the CPU runs
- * the task, unless the user forced the device.  If the task turns out to be too large for the
- * device, it is run in pieces.
+ * run_away: run the task as decided: on one device, or in pieces.  If the device fails, the CPU
+ * runs the task, unless the user forced the device.  If the task turns out to be too large for the
+ * device, the task is run in pieces.
  */
 static HyStatus
 run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision *decision,
@@ -341,7 +341,7 @@ run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDec
 	if (hy_pieces_plan(executor, &decision->shape, choice, &plan))
 	{
 		st = hy_pieces_run(executor, task, &plan, decision, finished, &begun);
-		/* a job that could not begin leaves the whole task to be run below */
+		/* if the job could not begin, the whole task is run below */
 		if (begun)
 			return st;
 		if (choice->forced)

@@ -124,10 +124,9 @@ typedef struct HyDecision
 	bool virtual_time;          /* an emulated device took part, so actual_ns is not a real time */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
-	double load; /* runnable processes per core at the time of the decision; 0: not known */
-	int32_t
-		queue; /* tasks waiting or in flight on the device that was considered; -1: not looked up */
-	int32_t pieces;     /* number of pieces that the task ran in; 0: it ran whole */
+	double load;        /* runnable processes per core at the time of the decision; 0: not known */
+	int32_t queue;      /* tasks waiting or in flight on the device considered; -1: not looked up */
+	int32_t pieces;     /* number of pieces in which the task ran; 0: it ran whole */
 	double split_share; /* the device's share of a task run as a split; < 0: not split */
 } HyDecision;
 
@@ -143,12 +142,12 @@ typedef struct HyCounters
 	 */
 	int64_t calls;
 	int64_t
-		pieces; /* pieces of such tasks, and of tasks too large for it, that this device finished */
+		pieces; /* pieces finished by this device, of tasks cut over devices or too large for it */
 	int64_t items;
-	int64_t failures; /* failed attempts on this device, listed by status below */
+	int64_t failures; /* failed attempts on this device; by_status divides them by status */
 	int64_t by_status[HY_STATUS_COUNT];
 	int64_t fallbacks; /* tasks that failed on this device and then ran on the CPU */
-	int64_t by_cause[HY_STATUS_COUNT];  /* these tasks by the status of the last attempt */
+	int64_t by_cause[HY_STATUS_COUNT];  /* these fallbacks by the status of the last attempt */
 	int64_t by_reason[HY_REASON_COUNT]; /* number of tasks sent to this device for each reason */
 	uint64_t total_ns;
 	uint64_t bytes_up;
@@ -213,7 +212,7 @@ typedef struct HyLosses
 
 typedef struct HyExecutor HyExecutor;
 
-/* hy_executor_create: create an executor with only the CPU; HY_NOMEM or HY_OK. */
+/* hy_executor_create: create an executor with only the CPU.  Returns HY_OK or HY_NOMEM. */
 extern HyStatus hy_executor_create(const HyAllocator *allocator, const HyClock *clock,
                                    const HyLog *log, HyExecutor **executor);
 
@@ -226,14 +225,14 @@ extern void hy_executor_destroy(HyExecutor *executor);
  */
 extern void hy_executor_configure(HyExecutor *executor, const HyConfig *config);
 
-/* hy_config_default: the default values of the settings. */
+/* hy_config_default: fill in the default values of the settings. */
 extern void hy_config_default(HyConfig *config);
 
 /*
  * hy_executor_add_backend: add every device of a backend.  Returns HY_QUOTA beyond HY_MAX_DEVICES,
  * HY_INVALID for another ABI, or the backend's own status when it cannot count its devices.  In the
  * last case the views show the backend with the reason and no usable device.  A backend that counts
- * zero devices is treated as absent, see hy_executor_add_missing.
+ * zero devices is treated as absent (see hy_executor_add_missing).
  */
 extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
 
@@ -245,22 +244,24 @@ extern void hy_executor_set_losses(HyExecutor *executor, HyLosses *losses);
 
 /*
  * hy_executor_add_missing: list a plug-in that could not be loaded, so that the views can show why.
- * absent means that a missing plug-in is normal.  It is then logged only when the settings ask for
- * a device.
+ * absent means that a missing plug-in is normal.  In that case, the plug-in is logged only if the
+ * settings ask for a device.
  */
 extern void
 hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why, bool absent);
 
 /*
  * hy_executor_set_load: set the host's load from now on.  The predicted CPU time is multiplied by
- * the ratio of runnable processes per core now to those while its history was recorded.
+ * the number of runnable processes per core now, divided by that number while the history was
+ * recorded.
  */
 extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
 extern HyLoad hy_executor_load(const HyExecutor *executor);
 
 /*
  * hy_executor_use_queue: make tasks for devices wait for their turn in this queue, which other
- * executors share.  NULL: no other executors exist.  The queue must stay valid while it is in use.
+ * executors share.  NULL means that there are no other executors.  The queue must stay valid while
+ * it is in use.
  */
 extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
 
@@ -275,11 +276,11 @@ extern bool hy_executor_reprobe(HyExecutor *executor);
 extern void hy_executor_close_devices(HyExecutor *executor);
 
 /*
- * hy_dispatch: run the task on some side.  HY_OK: the outputs are filled.  HY_CANCELLED: the task
- * was canceled.  HY_NOMEM: the host itself is out of memory.  HY_INVALID: the task contradicts
- * itself, or its inputs lie in a device buffer (the executor does not know which device owns a
- * buffer).  When the user forced a device, the status can be any status of that device.  decision
- * may be NULL; otherwise *decision is always filled.
+ * hy_dispatch: run the task on some side.  Returns HY_OK if the outputs are filled, HY_CANCELLED if
+ * the task was canceled, and HY_NOMEM if the host itself is out of memory.  Returns HY_INVALID if
+ * the task contradicts itself, or if its inputs lie in a device buffer (the executor does not know
+ * which device owns a buffer).  If the user forced a device, the status can be any status of that
+ * device.  decision may be NULL; otherwise *decision is always filled.
  */
 extern HyStatus hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision);
 
@@ -303,15 +304,15 @@ extern void hy_executor_reset(HyExecutor *executor);
 extern uint64_t hy_executor_epoch(const HyExecutor *executor);
 
 /*
- * hy_counters_quantile: return the latency in ns below which a share q of the calls lies; 0: no
- * calls.
+ * hy_counters_quantile: return the latency in ns below which a share q of the calls lies, or 0 if
+ * there are no calls.
  */
 extern double hy_counters_quantile(const HyCounters *counters, double q);
 
 /*
- * hy_reason_name: 'below minimum batch', ...
- * hy_flush_name: 'size', 'time', 'memory', 'end'.
- * hy_scan_limit_name: 'max_scan_tuples', 'memory'.
+ * hy_reason_name: return 'below minimum batch', ...
+ * hy_flush_name: return 'size', 'time', 'memory' or 'end'.
+ * hy_scan_limit_name: return 'max_scan_tuples' or 'memory'.
  */
 extern const char *hy_reason_name(HyReason reason);
 extern const char *hy_flush_name(HyFlush cause);

@@ -97,7 +97,9 @@ hy_executor_configure(HyExecutor *executor, const HyConfig *config)
 
 	if (memcmp(&executor->config, config, sizeof(*config)) != 0)
 		executor->generation++;
-	/* if the limit on contexts changes, devices that it kept closed may be tried again at once */
+	/*
+	 * if the limit on contexts changes, devices that the old limit kept closed may be tried at once
+	 */
 	for (i = 1; i < executor->members; i++)
 	{
 		if (executor->member[i].open_status == HY_QUOTA &&
@@ -230,8 +232,8 @@ hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
 	int32_t i;
 
 	/*
-	 * Before the first report, the load during earlier observations is unknown.  Observations of
-	 * other processes were most likely made under the current load.
+	 * Before the first report, the load during earlier observations is unknown.  The observations
+	 * of other processes were probably made under the current load.
 	 */
 	if (executor->load.runnable <= 0)
 	{
@@ -419,7 +421,7 @@ add_missing(HyExecutor *executor, const char *name, const HyFailure *failure, bo
 }
 
 /*
- * tell: log once why a backend has no device, if that is a failure or the settings ask for a
+ * tell: log once why a backend has no device, if the cause is a failure or the settings ask for a
  * device.
  */
 static void

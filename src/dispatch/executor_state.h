@@ -56,8 +56,8 @@ typedef struct HyMember
 	/* tasks of all processes that waited or were in flight on the device at the last poll */
 	HyQueueLoad queue;
 	/*
-	 * duration of the last failed wait for a turn, at least doubled by each failure; 0: the last
-	 * turn came
+	 * duration of the last failed wait for a turn, at least doubled by each further failure; 0: the
+	 * last wait succeeded
 	 */
 	uint64_t taken_ns;
 	uint64_t taken_until_ns; /* until this time, a turn is expected to take taken_ns */
@@ -76,7 +76,7 @@ typedef struct HyMember
 	/* resident rows (resident.c) */
 	HyResidency *residency; /* NULL: no unit was requested in this context */
 	HyResidencyCounts resident;
-	uint64_t send_after_ns; /* after the device refused a unit, time of the next one */
+	uint64_t send_after_ns; /* after the device refused a unit, time of the next attempt */
 	uint64_t unit_bytes;    /* hy_resident_unit_bytes; 0: never queried */
 	int32_t left_alone;     /* resident units not used because the CPU was predicted to be faster */
 
@@ -183,7 +183,7 @@ struct HyChoice
 	bool forced; /* the user named the side, so there is no fallback */
 	HyStatus
 		refusal; /* status if the forced side cannot run the task, and no side runs it; else HY_OK */
-	const char *why; /* text for a refusal, or when no device is able; static or the member's */
+	const char *why; /* text for a refusal, or if no device is able; static or owned by a member */
 	const HyMember *missed; /* an unusable device that the decision reports; NULL: none */
 	double cpu_ns;          /* predictions for both sides, < 0: none */
 	double device_ns;
@@ -192,7 +192,7 @@ struct HyChoice
 	bool chunked;      /* by rule 7, the task fits the device only in pieces */
 	bool split;        /* by rule 10, the task should run on device and CPU at once */
 	double share;      /* device's share of a split task, 0 .. 1 */
-	double split_ns;   /* predicted time of the split, < 0: unknown, or too long to be worth it */
+	double split_ns;   /* predicted time of the split; < 0: unknown, or too long to be worthwhile */
 	uint32_t unable;   /* bit d: device d was considered and is not able */
 	int32_t tasks_until_trial; /* tasks of this kind until a trial may be due */
 	uint64_t holds_ns;         /* time until which the breakers do not change the decision */
@@ -217,7 +217,8 @@ extern uint64_t hy_turn_limit(const HyExecutor *executor);
 extern void hy_turn_set_timeout(HyExecutor *executor, const HyChoice *choice);
 
 /*
- * hy_turn_missed: record that no turn came within waited_ns. hy_turn_came: record that a turn came.
+ * hy_turn_missed: record that no turn came within waited_ns.
+ * hy_turn_came: record that a turn came.
  */
 extern void hy_turn_missed(HyExecutor *executor, HyMember *member, uint64_t waited_ns);
 extern void hy_turn_came(HyMember *member);
@@ -244,8 +245,8 @@ hy_device_asked(const HyConfig *config)
 }
 
 /*
- * hy_gauge_update: update the load on each device. hy_gauge_queue: return the tasks that wait or
- * are in flight on one device now.
+ * hy_gauge_update: update the load on each device.
+ * hy_gauge_queue: return the tasks that wait or are in flight on one device now.
  */
 extern void hy_gauge_update(HyExecutor *executor);
 extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
@@ -276,20 +277,20 @@ extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t no
  */
 extern bool hy_side_fits(HyExecutor *executor, const HyShape *shape, int32_t device);
 
-/* hy_side_can: as hy_side_able, but with rules 3, 4 and 7 only. */
+/* hy_side_can: the same as hy_side_able, but only for rules 3, 4 and 7. */
 extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /*
- * hy_decision_begin: initialize a decision about shape. hy_decision_describe: copy the choice into
- * the decision.
+ * hy_decision_begin: initialize a decision about shape.
+ * hy_decision_describe: copy the choice into the decision.
  */
 extern void hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
                               HyDecision *decision);
 extern void hy_decision_describe(const HyChoice *choice, HyDecision *decision);
 
 /*
- * hy_route_note: record that a task went to device for this reason.  With fallback, it then ran on
- * the CPU.
+ * hy_route_note: record that a task went to 'device' for this reason.  If 'fallback' is set, the
+ * task then ran on the CPU.
  */
 extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device,
                           HyReason reason, bool fallback);
@@ -298,18 +299,18 @@ extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t de
 extern bool hy_executor_foreign(HyExecutor *executor);
 
 /*
- * hy_member_open, hy_member_close: open or close the device's context.  Both write to the log, and
- * open records its failures. hy_member_idle: return whether the device has closed itself although
- * the executor has it as open.
+ * hy_member_open, hy_member_close: open or close the device's context.  Both functions write to the
+ * log, and hy_member_open records its failures.  hy_member_idle: return whether the device has
+ * closed itself although the executor still records it as open.
  */
 extern HyStatus hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_close(HyExecutor *executor, HyMember *member);
 extern bool hy_member_idle(const HyMember *member);
 
 /*
- * hy_member_latch: never use the device again in this process; with all, no device of its backend.
- * The log line is "device 1 (cuda 0) " followed by the text what.  abandon: do not close the
- * device, since closing might block.
+ * hy_member_latch: never use the device again in this process.  If 'all' is set, never use any
+ * device of its backend again.  The log line is "device 1 (cuda 0) " followed by the text 'what'.
+ * If 'abandon' is set, the device is not closed, since closing might block.
  */
 extern void
 hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what);
@@ -322,7 +323,8 @@ extern void hy_member_apply_losses(const HyExecutor *executor, HyMember *member)
 
 /*
  * hy_open_credit_add: add the CPU time of a task to the ski rental of a device that stayed closed.
- * If a prediction for the device exists (it was open before), add only the difference.
+ * If a prediction for the device exists because the device was open before, only the difference is
+ * added.
  */
 extern void
 hy_open_credit_add(HyExecutor *executor, int32_t device, double cpu_ns, double device_ns);
@@ -340,8 +342,8 @@ typedef struct HyDeviceRun
 
 /*
  * hy_member_budget: return the bytes that all tasks in flight on the device may use together.
- * hy_member_refused: record that a task of this many bytes did not fit. hy_member_fitted: record
- * that a task of this many bytes fitted.
+ * hy_member_refused: record that a task of this many bytes did not fit.
+ * hy_member_fitted: record that a task of this many bytes fitted.
  */
 extern uint64_t hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now);
@@ -349,19 +351,21 @@ extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 
 /*
  * hy_member_room: return the bytes that resident units may use: half of the memory that this
- * process may use. hy_member_yield: evict units beyond that. hy_member_forget: drop all units
- * because the context is about to close.
+ * process may use.
+ * hy_member_yield: evict units that exceed those bytes.
+ * hy_member_forget: drop all units because the context is about to close.
  */
 extern uint64_t hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_yield(HyExecutor *executor, HyMember *member);
 extern void hy_member_forget(HyMember *member);
 
 /*
- * hy_attempt_begin: prepare a task of op for the device: ask the breaker, and open the context.  If
- * it returns false, *run has the reason.  An attempt that took place was then counted and
- * evaluated. The exception is HY_PROCESS_LOST, which the caller evaluates.  Only the caller knows
- * which other tasks are in flight and must end first. hy_attempt_report: report an outcome to the
- * breaker, and latch off devices that the outcome shows to be lost.
+ * hy_attempt_begin: prepare a task of op for the device: ask the breaker, and open the context.  On
+ * failure, returns false, and *run has the reason.  If an attempt took place, it was counted and
+ * evaluated.  The exception is HY_PROCESS_LOST, which the caller evaluates, because only the caller
+ * knows which other tasks are in flight and must end first.
+ * hy_attempt_report: report an outcome to the breaker, and latch off devices that the outcome shows
+ * to be lost.
  */
 extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
 extern void hy_attempt_report(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
@@ -415,10 +419,13 @@ extern bool hy_flight_over(HyExecutor *executor, HyFlight *flight);
 /* hy_flight_stop: cancel the flight; its status becomes HY_CANCELLED. */
 extern void hy_flight_stop(HyExecutor *executor, HyFlight *flight);
 
-/* hy_flight_poll_delay: return the ns during which another poll is useless; 0: poll at once. */
+/*
+ * hy_flight_poll_delay: return the time in ns during which another poll is useless; 0: poll at
+ * once.
+ */
 extern uint64_t hy_flight_poll_delay(HyExecutor *executor, HyFlight *flight, bool *may_skip);
 
-/* hy_wait: skip ns if may_skip; otherwise sleep for ns, but at most a millisecond. */
+/* hy_wait: skip ns if may_skip is set; otherwise sleep for ns, but for at most a millisecond. */
 extern void hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip);
 
 /* hy_device_run: run one flight from start to end, including the wait for its turn. */
@@ -432,23 +439,26 @@ hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whole);
 
 /*
- * hy_device_granted: return whether the task may be submitted now. hy_device_shared: return whether
- * tasks of other clients were in flight when the place was granted.
+ * hy_device_granted: return whether the task may be submitted now.
+ * hy_device_shared: return whether tasks of other clients were in flight when the place was
+ * granted.
  */
 extern bool hy_device_granted(HyExecutor *executor, int32_t place);
 extern bool hy_device_shared(const HyExecutor *executor, int32_t place);
 
 /*
  * hy_device_quantum: return how long a piece should last so that other clients get their turn; 0:
- * no other clients. hy_device_leave: give the place back because the task has ended.
+ * no other clients.
+ * hy_device_leave: give the place back because the task has ended.
  */
 extern double hy_device_quantum(const HyExecutor *executor, int32_t device);
 extern void hy_device_leave(HyExecutor *executor, int32_t place);
 
 /*
  * hy_member_settle: return whether every task that was given up on an open device has ended.  A
- * device that keeps such a task for too long is latched off. hy_member_settle_wait: wait that long
- * for such tasks, and latch nothing off.
+ * device that keeps such a task for too long is latched off.
+ * hy_member_settle_wait: return the same after waiting for such tasks, at most that long.  Latches
+ * no device off.
  */
 extern bool hy_member_settle(HyExecutor *executor, HyMember *member);
 extern bool hy_member_settle_wait(HyExecutor *executor, HyMember *member);
@@ -500,15 +510,15 @@ hy_load_seen(HyExecutor *executor, int32_t count)
 }
 
 /*
- * hy_event_slot: return the slot for the next event. hy_event_keep: keep the event written in that
- * slot; the oldest event is dropped.
+ * hy_event_slot: return the slot for the next event.
+ * hy_event_keep: keep the event written in that slot, and drop the oldest event.
  */
 extern HyDecision *hy_event_slot(HyExecutor *executor);
 extern void hy_event_keep(HyExecutor *executor);
 
 /*
- * hy_record_tick: record that a call ended at now.  If nothing is due, this is all that the shared
- * table costs a call. hy_record_flush: flush if a flush is due.
+ * hy_record_tick: record that a call ended at 'now'.  If no flush is due, this function is the only
+ * cost of the shared table for a call.  hy_record_flush: flush if a flush is due.
  */
 extern void hy_record_flush(HyExecutor *executor, uint64_t now);
 
@@ -530,10 +540,12 @@ hy_share_record(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now, b
 extern void hy_share_abandon(HyExecutor *executor, HyMember *member, HyOp op);
 
 /*
- * hy_share_take_context: count one more context; returns false when hybrid.gpu_max_contexts are
- * open. hy_share_give_context: stop counting a closed context. hy_share_contexts: return the number
- * of open contexts on the device over all processes of the table.  It includes the member's own
- * context, even before that is open.  1 when nothing is shared.
+ * hy_share_take_context: count one more context; returns false when hybrid.gpu_max_contexts
+ * contexts are open.
+ * hy_share_give_context: stop counting a closed context.
+ * hy_share_contexts: return the number of open contexts on the device over all processes of the
+ * table.  The number includes the member's own context, even before that is open.  Returns 1 if
+ * nothing is shared.
  */
 extern bool hy_share_take_context(HyExecutor *executor, HyMember *member);
 extern void hy_share_give_context(HyMember *member);

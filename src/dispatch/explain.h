@@ -18,7 +18,7 @@ typedef struct HySideCost
 	double in_flight_ns;
 	double weight;    /* number of observations in the regression */
 	int32_t samples;  /* observations of the task's own size */
-	int32_t steps;    /* powers of two above the sizes seen, < 0: below them */
+	int32_t steps;    /* powers of two above the sizes seen; 0: within them; < 0: below them */
 	bool cold;        /* its history has only the first observation (cold start) */
 	HyEstimate needs; /* resources needed, as estimated by the backend */
 } HySideCost;
@@ -27,8 +27,8 @@ typedef struct HySideCost
  * hy_explain: return the decision of hy_dispatch for any exact task of this shape, and the cost of
  * each side.  costs is an array of HY_MAX_DEVICES entries, of which *count are filled, the CPU
  * first.  A missing backend is left out unless the decision is about it.  Returns HY_OK, HY_INVALID
- * for a shape that no task can have, or the status with which a forced device is refused. Runs no
- * task and changes no decision.
+ * for a shape that no task can have, or the status with which a forced device is refused. The call
+ * runs no task and changes no decision.
  */
 extern HyStatus hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision,
                            HySideCost *costs, int32_t *count);
@@ -38,10 +38,10 @@ typedef struct HyHistory
 {
 	HyTrackerRow row;
 	double predicted_ns; /* predicted time of row.shape on the device, < 0: not known */
-	double speedup; /* CPU time / device time of row.shape, < 0: one is not known; 1 for the CPU */
+	double speedup;      /* CPU time / device time of row.shape, < 0: not known; 1 for the CPU */
 	/*
-	 * number of targets at or above which the device wins, with row.shape otherwise; -1: none below
-	 * 10^9
+	 * number of targets at or above which the device is faster, in a task that otherwise has
+	 * row.shape; -1: none below 10^9
 	 */
 	int64_t break_even;
 	HyBreakerState breaker;
@@ -52,9 +52,10 @@ typedef struct HyHistory
 extern bool hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history);
 
 /*
- * hy_executor_breaker: return a device's breaker for an operation.  Unlike history, it exists even
- * for a device that never succeeded. hy_tracker_history: as hy_executor_history, for a tracker.  A
- * tracker has no breakers, so the row shows a closed one without failures.
+ * hy_executor_breaker: return a device's breaker for an operation.  Unlike history, a breaker
+ * exists even for a device that never succeeded.
+ * hy_tracker_history: the same as hy_executor_history, but for a tracker.  A tracker has no
+ * breakers, so the row shows a closed breaker without failures.
  */
 extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
 extern bool hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history);

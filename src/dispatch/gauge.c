@@ -4,11 +4,12 @@
  *
  * The cost model predicts the time of a task on an idle side.  The load changes it as follows:
  *
- *		on the CPU		it is multiplied by the ratio of runnable processes per core now to those
- *						while history was recorded;
- *		on a device		the tasks of all clients that wait or are in flight there are added.  Tasks
- *						without a prediction count as long as this one.  If memory is so scarce that
- *						the task must run in pieces, the cost of starting all pieces is added.
+ *		on the CPU		the time is multiplied by the number of runnable processes per core now,
+ *						divided by that number while history was recorded;
+ *		on a device		the times of all tasks that wait or are in flight there, of any client, are
+ *						added.  A task without a prediction counts as long as this task.  If memory
+ *						is so scarce that this task must run in pieces, the cost of starting all
+ *						pieces is added.
  *
  * The gauge also sets the timeout of a wait for a turn on a device, and records a failed wait.
  */
@@ -101,7 +102,7 @@ hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other)
 	const HyQueueLoad *a = &executor->member[device].queue;
 	const HyQueueLoad *b = &executor->member[other].queue;
 
-	/* tasks of unknown time may be long, so compare their numbers first */
+	/* tasks of unknown time may be long, so first compare the numbers of such tasks */
 	return a->unknown != b->unknown ? a->unknown < b->unknown : a->ns < b->ns;
 }
 
@@ -120,8 +121,8 @@ hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, do
 }
 
 /*
- * in_pieces_ns: return whole_ns.  If the task does not fit the budget, return the time of its
- * pieces in sequence.
+ * in_pieces_ns: return whole_ns if the task fits the budget, else the time of its pieces in
+ * sequence.
  */
 static double
 in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *shape,

@@ -33,7 +33,8 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	}
 	member->device = NULL;
 	/*
-	 * Another session may close its context at any time, so the delay does not grow after HY_QUOTA.
+	 * After HY_QUOTA the delay does not grow, since another session may close its context at any
+	 * time.
 	 */
 	if (member->open_wait_ns == 0 || st == HY_QUOTA)
 		member->open_wait_ns = OPEN_RETRY_FIRST_NS;
@@ -181,8 +182,8 @@ open_context(HyExecutor *executor, HyMember *member)
 }
 
 /*
- * note_loss: record a loss; number -1: all devices of the backend.  When the list is full, an entry
- * of the same backend is extended to all its devices.
+ * note_loss: record a loss.  The number -1 stands for all devices of the backend.  When the list is
+ * full, an entry of the same backend is extended to all devices of the backend.
  */
 static void
 note_loss(HyExecutor *executor, const char *backend, int32_t number, const char *why)

@@ -8,12 +8,12 @@
 
 #include "dispatch/executor_state.h"
 
-#define CLIP_FLOOR_NS 100 /* as in tracker.c */
+#define CLIP_FLOOR_NS 100 /* the same value as in tracker.c */
 
 /* a device slower by this factor can overtake the CPU only after a large change of history */
 #define FAR 2.0
 
-/* End: the decision and the expected time at one end of a memo's targets. */
+/* End: the decision and the expected time at one end of a memo's range of targets. */
 typedef struct End
 {
 	int64_t targets;
@@ -65,7 +65,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 		return;
 	high = low;
 	half_power(shape, &least, &most);
-	/* in another size class the correction differs, and predictions are no longer on one line */
+	/* the range stays within one size class, since the correction differs in another class */
 	(void) reach(executor, task, shape, choice, now, least, &low);
 	(void) reach(executor, task, shape, choice, now, most, &high);
 	left = calls_left(executor, &low, &high, now);
@@ -112,7 +112,8 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 }
 
 /*
- * reach: decide the task with another number of targets; return true if the decision is the same.
+ * reach: decide the task with another number of targets.  If the decision is the same, set *end and
+ * return true.
  */
 static bool
 reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyChoice *choice,
@@ -126,8 +127,8 @@ reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyCh
 		return true;
 	other.targets = targets;
 	/*
-	 * A trial belongs to the kind and not to the size, so it is ignored here;
-	 * choice->tasks_until_trial says when it may be due.
+	 * Trials are due per kind of task and not per size, so they are ignored here;
+	 * choice->tasks_until_trial says when a trial may be due.
 	 */
 	executor->no_trials = true;
 	hy_decide(executor, task, &other, now, &there.choice);
@@ -167,8 +168,8 @@ half_power(const HyShape *shape, int64_t *low, int64_t *high)
 }
 
 /*
- * expect: fill in the expected CPU time, around which observations are clipped, if the decision did
- * not need it.  Returns false without a prediction or with only a cold start.
+ * expect: set the expected CPU time, around which observations are clipped.  If the decision did not
+ * predict the CPU time, predict it now.  Returns false if there is no history, or only a cold start.
  */
 static bool
 expect(HyExecutor *executor, const HyShape *shape, End *end)
@@ -194,8 +195,8 @@ line(double low, double high, int64_t steps)
 }
 
 /*
- * calls_left: count the calls until a trial may be due, or until the ski rental is paid and the
- * device opens.
+ * calls_left: return the number of calls until a trial may be due, or until the ski rental is paid
+ * and the device opens.
  */
 static int32_t
 calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t now)
@@ -213,7 +214,7 @@ calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t
 	paid = high->expected - (high->choice.device_ns >= 0 ? high->choice.device_ns : 0);
 	if (due <= 0)
 		return member->open_after_ns > now ? left : 0;
-	/* use half of that count, since the expected time is inexact, especially at first */
+	/* use half of the computed count, since the expected time is inexact, especially at first */
 	if (paid > 0 && due / paid / 2 < left)
 		left = (int32_t) (due / paid / 2);
 	return left;
@@ -281,7 +282,7 @@ hy_memo_fold(HyExecutor *executor, bool all)
 		int32_t slot = executor->next_event - i;
 		const HyBrief *brief = &executor->briefs[slot < 0 ? slot + HY_EVENT_SLOTS : slot];
 
-		/* calls that did not use a memo are counted already */
+		/* a call without a memo was counted when it ended */
 		if (brief->memo == HY_BRIEF_FULL)
 			continue;
 		count_brief(executor, brief);
@@ -291,8 +292,8 @@ hy_memo_fold(HyExecutor *executor, bool all)
 		executor->fold_at_ns = now + HY_MEMO_NS;
 	executor->uncounted = 0;
 	/*
-	 * pass on all memos together, since trials become due by the tasks of a kind, which has many
-	 * memos
+	 * Settle all memos together: a trial becomes due by the number of tasks of a kind, and a kind
+	 * has many memos.
 	 */
 	if (!all && executor->unsettled < HY_MEMO_CALLS && now < executor->settled_ns + HY_MEMO_NS)
 		return;
@@ -401,7 +402,7 @@ count_brief(HyExecutor *executor, const HyBrief *brief)
 	memo->sum_targets += (double) brief->targets;
 }
 
-/* settle: add the calls of a memo to history, as that many calls of their mean size. */
+/* settle: add the calls of a memo to history, as an equal number of calls of their mean size. */
 static void
 settle(HyExecutor *executor, HyMemo *memo)
 {

@@ -9,9 +9,9 @@
  *
  * Two tasks are alike if they are equal except for the number of targets, and their work lies in
  * the same half of a power of two.  A memo covers the targets between two ends at which the
- * decision was evaluated and was the same.  Between them predictions lie on a line, since the law
- * is linear and its correction is the same for a size class.  The calls are added to history as
- * that many calls of their mean size.
+ * decision was evaluated and was the same.  Between the ends predictions lie on a line, since the
+ * regression is linear and its correction is the same within a size class.  The calls of a memo are
+ * added to history as an equal number of calls of their mean size.
  *
  * HyExecutor.generation is incremented whenever a decision could turn out differently, and
  * HyExecutor.moved shows changes of history that a memo depends on.  In addition, a memo expires
@@ -23,12 +23,13 @@
 #include "dispatch/dispatcher.h"
 
 #define HY_MEMOS 128 /* a power of two */
-/* large enough that fewer than one call in a hundred pays for counting the others */
+/* calls between two folds; large enough that fewer than one call in a hundred pays for a fold */
 #define HY_MEMO_CALLS 192
 #define HY_MEMO_NS UINT64_C(100000000)
 
 /*
- * HyBrief: a call decided by a memo, as stored in the ring; or a mark that the full event exists.
+ * HyBrief: a call decided by a memo, as stored in the ring; or a mark that HyExecutor.event holds
+ * the call.
  */
 typedef struct HyBrief
 {
@@ -38,7 +39,7 @@ typedef struct HyBrief
 	int64_t targets;
 	int32_t dims;
 	int32_t k;
-	float cpu_ns; /* predicted */
+	float cpu_ns; /* predicted time */
 	float device_ns;
 	float bytes_required;
 	float bytes_available;
@@ -47,7 +48,7 @@ typedef struct HyBrief
 	uint8_t metric;
 	uint8_t numeric_class;
 	uint8_t reason : 5;
-	uint8_t missed : 3; /* an unusable device that the decision reports; 0: none */
+	uint8_t missed : 3; /* an unusable device that the decision reports; 0: no device */
 	uint8_t execution;
 	uint8_t load; /* runnable processes per core, in sixteenths */
 	uint8_t memo; /* number of the memo; HY_BRIEF_FULL: HyExecutor.event holds the call */
@@ -63,13 +64,13 @@ _Static_assert(sizeof(HyBrief) == 64, "a brief is one cache line");
 /* HyWatch: the changes of history that a decision depends on. */
 typedef enum HyWatch
 {
-	HY_WATCH_NOTHING, /* the decision rules did not use history */
-	HY_WATCH_LEAPS,   /* only large changes matter, since the other side is far slower */
-	HY_WATCH_MOVES,
+	HY_WATCH_NOTHING, /* none; the decision rules did not use history */
+	HY_WATCH_LEAPS,   /* large changes; the device is far slower or not open */
+	HY_WATCH_MOVES,   /* all changes that the tracker counts */
 	HY_WATCH_COUNT
 } HyWatch;
 
-/* HyLine: a value at the smallest number of targets, and its increase per target. */
+/* HyLine: a value at the memo's smallest number of targets, and the increase per target. */
 typedef struct HyLine
 {
 	float low;
@@ -84,11 +85,11 @@ typedef struct HyMemo
 	uint64_t generation;
 	int64_t low; /* smallest number of targets */
 	int64_t high;
-	uint64_t until; /* value of HyExecutor.noted at which a trial or an open may be due */
-	uint32_t moved;
+	uint64_t until;    /* value of HyExecutor.noted at which a trial or an open may be due */
+	uint32_t moved;    /* HyExecutor.moved[watch] when the memo was made */
 	uint8_t watch;     /* a HyWatch */
-	uint8_t candidate; /* device whose ski rental is increased by the calls, 0: none */
-	bool dirty;        /* it is in the list of memos to fold */
+	uint8_t candidate; /* device whose ski rental grows with the calls; 0: no device */
+	bool dirty;        /* the memo is in HyExecutor.dirty_memo */
 	int32_t count;     /* calls that were not added to history yet */
 	double sum_ns;     /* sum of the clipped times of these calls */
 	double sum_targets;
@@ -100,7 +101,7 @@ typedef struct HyMemo
 
 struct HyChoice;
 
-/* hy_memo_keep: make a memo after the CPU was chosen for a task of this shape and has run it. */
+/* hy_memo_keep: make a memo, after the CPU was chosen for a task of this shape and has run it. */
 extern void hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape,
                          const struct HyChoice *choice, uint64_t now);
 
@@ -108,7 +109,7 @@ extern void hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape
 extern void hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t started,
                          uint64_t finished, HyDecision *decision);
 
-/* hy_memo_brief: the brief of a call with this many targets; the caller fills in the times. */
+/* hy_memo_brief: set *brief for a call with this many targets; the caller fills in the times. */
 extern void hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief);
 
 /*
@@ -116,7 +117,7 @@ extern void hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief);
  */
 extern void hy_memo_fold(HyExecutor *executor, bool all);
 
-/* hy_memo_like: the memo that decides a task of this shape now, NULL when there is none. */
+/* hy_memo_like: return the memo that decides a task of this shape now, or NULL without such a memo. */
 extern HyMemo *
 hy_memo_like(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uint64_t now);
 
@@ -127,9 +128,9 @@ extern void hy_memo_forget(HyExecutor *executor);
 extern void hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *decision);
 
 /*
- * hy_memo_slot: the slot of a task.  For one kind of task, consecutive half powers of two of the
- * work get consecutive slots, so they do not evict each other.  Work that overflows gets an
- * arbitrary slot.
+ * hy_memo_slot: return the slot of a task.  For one kind of task, consecutive half powers of two of
+ * the work get consecutive slots, so they do not evict each other.  If the work overflows, the slot
+ * is arbitrary.
  */
 static inline uint32_t
 hy_memo_slot(int64_t queries, int64_t targets, int32_t dims, int32_t k, uint32_t kind)
@@ -145,7 +146,7 @@ hy_memo_slot(int64_t queries, int64_t targets, int32_t dims, int32_t k, uint32_t
 	       (HY_MEMOS - 1);
 }
 
-/* hy_line_at: the value of a line at this many targets above the smallest. */
+/* hy_line_at: return the value of a line at this many targets above the smallest number. */
 static inline float
 hy_line_at(HyLine line, int64_t above_low)
 {

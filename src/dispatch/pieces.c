@@ -6,9 +6,9 @@
 
 #include "dispatch/slice.h"
 
-#define WHOLE_NS 4e6    /* a longer task runs in pieces, so that a failure costs only one of them */
+#define WHOLE_NS 4e6    /* a longer task runs in pieces, so that a failure costs only one piece */
 #define ALL_FROM_NS 5e5 /* a task at least this long is divided among all devices */
-#define OPEN_SHARE 0.5  /* maximum time to open another device, as a part of the task's time */
+#define OPEN_SHARE 0.5  /* maximum time to open another device, as a fraction of the task's time */
 
 static void
 tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision);
@@ -89,8 +89,9 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 }
 
 /*
- * tell_who_did_it: record the shares of a split.  If nothing failed and one side did all rows, the
- * task counts for that side.  It is then not a split, unless the user fixed the shares.
+ * tell_who_did_it: record the shares of a split.  If nothing failed and one side computed all rows,
+ * the task counts for that side.  The task then does not count as a split, unless the user fixed the
+ * shares.
  */
 static void
 tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision)

@@ -45,7 +45,7 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 		snprintf(why, length, "the path of %s.so is too long", name);
 		return NULL;
 	}
-	/* dlopen would wait for a writer of a pipe */
+	/* if the file were a named pipe, dlopen would wait for a writer */
 	if (stat(path, &file) == 0 && !S_ISREG(file.st_mode))
 	{
 		snprintf(why, length, "%s.so is no regular file", name);
@@ -53,7 +53,7 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 	}
 	if (access(path, R_OK) != 0)
 	{
-		/* Not left to dlopen: its text for this most common case is the least clear. */
+		/* Checked before dlopen, whose message for this most common case is the least clear. */
 		if (errno == ENOENT)
 			snprintf(why, length, "%s.so is not installed", name);
 		else
@@ -76,8 +76,8 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 		return NULL;
 	}
 	/*
-	 * ISO C has no cast from an object pointer to a function pointer; POSIX guarantees that they
-	 * fit.
+	 * ISO C has no cast from an object pointer to a function pointer.  POSIX guarantees that dlsym's
+	 * result can be converted.
 	 */
 	memcpy(&entry, &symbol, sizeof(entry));
 	backend = entry(host);
@@ -125,7 +125,7 @@ hy_backend_name_allowed(const char *name)
 	return strlen(name) < HY_NAME_LENGTH && sayable(name) && !reserved(name);
 }
 
-/* sayable: whether the name can be used in hybrid.execution without quotes. */
+/* sayable: return whether the name can be used in hybrid.execution without quotes. */
 static bool
 sayable(const char *name)
 {
@@ -133,7 +133,7 @@ sayable(const char *name)
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
 }
 
-/* reserved: whether the name has another meaning in hybrid.execution, or is the CPU's. */
+/* reserved: return whether the name has another meaning in hybrid.execution, or is 'cpu'. */
 static bool
 reserved(const char *name)
 {

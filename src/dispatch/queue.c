@@ -1,13 +1,14 @@
 /*
  * queue.c
- *		The order in which clients use a device: see queue.h.
+ *		Orders the clients that use a device: see queue.h.
  */
 #include "dispatch/queue.h"
 
 #include <string.h>
 
-#define SHARED_PIECE_NS 2e6 /* length of a bulk piece when other clients make no small calls */
-/* length of a bulk piece when others make small calls, as a multiple of a small call */
+/* length of a bulk piece when other clients use the device without small calls */
+#define SHARED_PIECE_NS 2e6
+/* length of a bulk piece when small calls arrive, as a multiple of their mean length */
 #define SMALL_MULTIPLE 2.0
 #define SMALL_SHARE 0.125 /* weight of a new small call in the moving mean */
 
@@ -92,8 +93,8 @@ hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t
 	lock(seat);
 	own->asked_ns = now;
 	/*
-	 * Any client that asks grants all free places, even to others, which see the grant when they
-	 * ask.
+	 * A client that asks grants all free places, also to other clients.  These see the grant when
+	 * they ask again.
 	 */
 	while ((next = next_in_turn(queue, own->device, depth, now)) != NULL)
 	{
@@ -169,7 +170,8 @@ hy_queue_load(const HyQueueSeat *seat, int32_t device)
 }
 
 /*
- * next_in_turn: the request that gets the next place on the device; NULL: no request, or no place.
+ * next_in_turn: return the request that gets the next place on the device, or NULL if there is no
+ * request or no free place.
  */
 static HyQueuePlace *
 next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
@@ -190,7 +192,7 @@ next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
 	return small != NULL ? small : bulk;
 }
 
-/* first_of: the first waiting request of one sort whose client has asked recently. */
+/* first_of: return the first waiting request, small or not, whose client has asked recently. */
 static HyQueuePlace *
 first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 {
@@ -219,7 +221,7 @@ first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 	return best;
 }
 
-/* of_others: count the granted places on the same device that other clients have. */
+/* of_others: count the granted places of other clients on the same device. */
 static int32_t
 of_others(const HyQueue *queue, const HyQueuePlace *place)
 {
@@ -250,8 +252,8 @@ served(const HyQueue *queue, int32_t role)
 }
 
 /*
- * note_served: record that a role was served.  The entry of the role served longest ago may be
- * replaced, since a role without an entry also comes first.
+ * note_served: record that a role was served.  If no entry is free, replace the entry of the role
+ * that was served longest ago.  This role still comes first, because a role without an entry does.
  */
 static void
 note_served(HyQueue *queue, int32_t role)
@@ -289,15 +291,15 @@ leave(HyQueue *queue, HyQueuePlace *place)
 	device->work_ns -= place->ns;
 	device->tasks--;
 	device->unknown -= place->ns <= 0;
-	/* remove rounding errors */
+	/* a rounding error may remain after the last task has left */
 	if (device->work_ns < 1)
 		device->work_ns = 0;
 	place->state = PLACE_FREE;
 }
 
 /*
- * recent: return whether an arrival at that time (0: never) may repeat.  The time may be from
- * another process.
+ * recent: return whether an arrival at time `at` (0: never) is recent enough to be expected again.
+ * The time may be from another process.
  */
 static bool
 recent(uint64_t at, uint64_t now)
@@ -305,7 +307,7 @@ recent(uint64_t at, uint64_t now)
 	return at != 0 && (now < at || now - at < HY_QUEUE_RECENT_NS);
 }
 
-/* number_of: the queue's number of the client's device; two devices may have to share one. */
+/* number_of: return the queue's number of the client's device; two devices may share a number. */
 static int32_t
 number_of(const HyQueueSeat *seat, int32_t device)
 {

@@ -6,23 +6,24 @@
  * Clients (backends, in a server) ask for a place before they submit, and leave it when the task
  * has ended.  Free places are granted in this order:
  *
- *		small calls before the pieces of bulk jobs.  Bulk pieces still get at least every other grant
- *		while both wait.  One place stays free for small calls while such calls keep arriving;
+ *		small calls before all other tasks, which are longer calls and pieces of bulk jobs.  While
+ *		tasks of both sorts wait, the other tasks still get at least every other grant.  On a device
+ *		with several places, one stays free for small calls while such calls keep arriving;
  *		within each of the two sorts, the role that was served least recently;
  *		within a role, the order of asking.
  *
- * While small calls arrive, a bulk job should keep its pieces short (hy_queue_quantum).  A call
- * then waits for one short piece instead of a long one.  It takes a few times as long as without
- * the bulk job.
+ * While small calls arrive, a bulk job should keep its pieces short (hy_queue_quantum).  A small
+ * call then waits for a short piece instead of a long piece, and takes a few times as long as
+ * without the bulk job.
  *
  * The queue is one fixed block of plain data without pointers, so it may lie in memory that several
- * processes share; they supply the lock.  Nothing waits inside the queue: a client without a grant
- * asks again.  A place is granted only to a client that asked within the last
- * HY_QUEUE_ASK_TIMEOUT_NS. So a client that sleeps or died delays no other client, and
- * hy_queue_forget frees its places.
+ * processes share; these processes supply the lock.  The queue's functions never wait: a client
+ * without a grant asks again.  A place is granted only to a client that asked within the last
+ * HY_QUEUE_ASK_TIMEOUT_NS.  So a client that sleeps or has died delays no other client while it
+ * waits for a place.  hy_queue_forget frees the places of a dead client.
  *
  * Clients must therefore agree on the time.  An emulated device shifts the clock of the process
- * that uses it, so clients in several processes supply one that is never shifted
+ * that uses it, so clients in several processes supply a clock that is never shifted
  * (HyQueueSeat.clock).
  */
 #ifndef HY_QUEUE_H
@@ -37,45 +38,45 @@
 #define HY_QUEUE_PLACES 256 /* waiting and granted places of all clients on all devices */
 #define HY_QUEUE_ROLES 64
 #define HY_QUEUE_ASK_TIMEOUT_NS UINT64_C(2000000)
-/* limit of the predicted time of a whole task that counts as a small call */
+/* maximum predicted time of a small call, which is always a whole task */
 #define HY_QUEUE_SMALL_NS 1e6
 #define HY_QUEUE_RECENT_NS                                                                         \
 	UINT64_C(100000000) /* time during which an arrival is expected to repeat */
 
 typedef struct HyQueuePlace
 {
-	int32_t state; /* 0: free, else a HyQueueState */
+	int32_t state; /* a HyQueueState; 0: free */
 	int32_t device;
 	int32_t client;
 	int32_t role;
 	int32_t small;
 	int32_t behind;    /* places granted to other clients on the device when this one was granted */
-	uint64_t order;    /* order of asking */
-	uint64_t asked_ns; /* time of the last request */
-	double ns;         /* predicted, 0: not known */
+	uint64_t order;    /* serial number of the request */
+	uint64_t asked_ns; /* time when the client last asked */
+	double ns;         /* predicted time of the task; 0: not known */
 } HyQueuePlace;
 
 typedef struct HyQueueRole
 {
 	int32_t role;
 	int32_t used;
-	uint64_t served; /* order of the last grant */
+	uint64_t served; /* serial number of the last grant; requests and grants share one series */
 } HyQueueRole;
 
 typedef struct HyQueueDevice
 {
 	int32_t in_flight;
 	int32_t bulk_in_flight;
-	double work_ns;    /* predicted, of all tasks that wait or are in flight */
+	double work_ns;    /* predicted time of all tasks that wait or are in flight */
 	int32_t tasks;     /* number of these tasks */
-	int32_t unknown;   /* number of them without a prediction */
-	int32_t small_row; /* consecutive grants to small calls while bulk pieces waited */
+	int32_t unknown;   /* number of these tasks without a prediction */
+	int32_t small_row; /* consecutive grants to small calls while other tasks waited */
 	int32_t padding;
 	double small_ns;      /* moving mean of the predicted time of small calls */
 	uint64_t small_at_ns; /* last arrival of a small call; 0: never */
-	int32_t last_client;  /* client that asked last; other_at_ns: last time the client changed */
+	int32_t last_client;  /* client that asked last */
 	int32_t padding2;
-	uint64_t other_at_ns;
+	uint64_t other_at_ns; /* last time that last_client changed to another client */
 } HyQueueDevice;
 
 typedef struct HyQueue
@@ -87,8 +88,8 @@ typedef struct HyQueue
 } HyQueue;
 
 /*
- * HyQueueLock: the lock held around every access to the queue; NULL functions: one process, one
- * thread.
+ * HyQueueLock: the lock held during every access to the queue; NULL functions: no lock, for a queue
+ * used by one thread of one process.
  */
 typedef struct HyQueueLock
 {
@@ -105,10 +106,10 @@ typedef struct HyQueueSeat
 	int32_t client; /* unique among the users of the queue, not 0 */
 	int32_t role;   /* the role that the client works for */
 	/*
-	 * numbers[d] is the queue's number of the executor's device d; NULL: the numbers are the same
+	 * numbers[d] is the queue's number of the executor's device d; NULL: both use the same numbers
 	 */
 	const int32_t *numbers;
-	const HyClock *clock; /* the same for all clients; NULL: the clocks of their executors */
+	const HyClock *clock; /* clock shared by all clients; NULL: the clocks of their executors */
 } HyQueueSeat;
 
 /* HyQueueLoad: the tasks that wait or are in flight on a device. */
@@ -116,20 +117,23 @@ typedef struct HyQueueLoad
 {
 	int32_t tasks;
 	int32_t unknown; /* tasks without a prediction */
-	double ns;       /* predicted time of the other tasks together */
+	double ns;       /* total predicted time of the tasks with a prediction */
 } HyQueueLoad;
 
 /* hy_queue_init: make the queue empty. */
 extern void hy_queue_init(HyQueue *queue);
 
 /*
- * hy_queue_ask: request a place on device for a task of about ns (0: not known).  whole: it is not
- * a piece of a bulk job.  Returns a place to ask for again, or -1 when the queue is full.
+ * hy_queue_ask: request a place on device for a task of about ns (0: not known).  whole: the task
+ * is not a piece of a bulk job.  Returns a place for hy_queue_granted, or -1 if the queue is full.
  */
 extern int32_t
 hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uint64_t now);
 
-/* hy_queue_granted: whether the task may be submitted now, with depth places on the device. */
+/*
+ * hy_queue_granted: return whether the task may be submitted now.  depth is the number of tasks that
+ * may be in flight on the device.
+ */
 extern bool hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t now);
 
 /*
@@ -139,15 +143,15 @@ extern bool hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t dep
  */
 extern bool hy_queue_alone(const HyQueueSeat *seat, int32_t place);
 
-/* hy_queue_leave: the task has ended or was given up; place -1 is allowed. */
+/* hy_queue_leave: free a place whose task has ended or was given up; place -1 is allowed. */
 extern void hy_queue_leave(const HyQueueSeat *seat, int32_t place);
 
-/* hy_queue_forget: leave all places of a client. */
+/* hy_queue_forget: free all places of a client. */
 extern void hy_queue_forget(const HyQueueSeat *seat, int32_t client);
 
 /*
- * hy_queue_quantum: return how long a piece of a bulk job should last so that other clients get
- * their turn; 0: no limit, since there are no other clients.
+ * hy_queue_quantum: return how many ns a piece of a bulk job should last so that other clients get
+ * their turn.  Returns 0 (no limit) if neither a small call nor another client came recently.
  */
 extern double hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now);
 

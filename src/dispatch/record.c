@@ -1,8 +1,8 @@
 /*
  * record.c
- *		The executor's record of its calls: counters, latencies, the ring of events.
+ *		Records the calls of an executor in counters, latencies and the ring of events.
  *
- * Everything has a fixed size.  Latencies fall into buckets a power of two wide, so a quantile is
+ * All of these have a fixed size.  Each bucket of latencies covers a power of two, so a quantile is
  * exact to within its bucket.
  */
 #include "dispatch/executor_state.h"
@@ -32,7 +32,7 @@ hy_event_keep(HyExecutor *executor)
 {
 	executor->briefs[executor->next_event].memo = HY_BRIEF_FULL;
 	hy_event_step(executor);
-	/* logged calls are found later by the number of latest slots, and this event takes one slot */
+	/* hy_memo_fold counts the calls in the latest `uncounted` slots, and this event takes a slot */
 	if (executor->uncounted > 0)
 		executor->uncounted++;
 }
@@ -146,7 +146,7 @@ void
 hy_executor_limited(HyExecutor *executor, HyScanLimit limit)
 {
 	executor->member[0].counters[HY_OP_DISTANCE].scan_limits[limit]++;
-	/* no later call is certain to flush this count to the table */
+	/* flush this count to the table even if no later call does */
 	executor->share.postponed = true;
 }
 

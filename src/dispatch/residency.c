@@ -1,16 +1,16 @@
 /*
  * residency.c
- *		Units of rows on a device: see residency.h.
+ *		Keeps units of rows on a device: see residency.h.
  *
  * Units are found through hash chains, and are in a list ordered by use.  For units that are not on
  * the device, a table of fixed size keeps traces of the last request.  A new trace replaces the
- * oldest of its set.
+ * oldest trace of the same set.
  */
 #include "dispatch/residency.h"
 
 #include <string.h>
 
-#define CHAINS 4096 /* a power of two, as TRACES */
+#define CHAINS 4096 /* a power of two, like TRACES */
 #define TRACES 4096 /* sets of traces of missing units; each set has WAYS traces */
 #define WAYS 4
 
@@ -25,11 +25,11 @@ struct HyUnit
 	int64_t rows;
 	uint64_t used; /* number of the last request */
 	bool whole;    /* all parts were sent */
-	bool paid;     /* a later task has used it */
+	bool paid;     /* a task has used the unit after the request that sent it */
 	void *notes;
 };
 
-/* Trace: the last request for a unit. */
+/* Trace: the last request for a unit that is not on the device. */
 typedef struct Trace
 {
 	uint64_t place; /* hash of the place, 0: empty */
@@ -185,7 +185,7 @@ hy_residency_begin(HyResidency *residency, const HyUnitKey *key, uint64_t seen, 
 	new->bytes = bytes;
 	new->rows = rows;
 	*find_place(residency, key) = new;
-	/* an incomplete unit is first in line for eviction, since its sender may never return */
+	/* an incomplete unit is the first to be evicted, since its sender may never return */
 	prepend(residency, new);
 	residency->counts->units++;
 	residency->counts->bytes += bytes;
@@ -328,7 +328,7 @@ mix(const uint64_t *words, int count)
 	return sum;
 }
 
-/* find_place: the pointer to the unit of this place, or to the end of its chain. */
+/* find_place: return the chain's pointer to the unit of this place, or the chain's final NULL. */
 static HyUnit **
 find_place(HyResidency *residency, const HyUnitKey *key)
 {
@@ -339,7 +339,7 @@ find_place(HyResidency *residency, const HyUnitKey *key)
 	return at;
 }
 
-/* find_trace: the trace of a place, or the one that it replaces. */
+/* find_trace: return the trace of a place, or the trace that a new trace of the place replaces. */
 static Trace *
 find_trace(HyResidency *residency, uint64_t place)
 {
@@ -358,9 +358,9 @@ find_trace(HyResidency *residency, uint64_t place)
 }
 
 /*
- * leave_trace: record that a missing unit was requested now.  Returns its previous request.
- * Returns 0 if the version differs, unless an earlier version of the unit (known) was used by a
- * task.
+ * leave_trace: record that a missing unit was requested now.  Returns the number of the previous
+ * request, or 0 if no previous request of the same version is known.  known: a task has used an
+ * earlier version of the unit; then returns the number of this request.
  */
 static uint64_t
 leave_trace(HyResidency *residency, const HyUnitKey *key, bool known)
@@ -380,7 +380,7 @@ leave_trace(HyResidency *residency, const HyUnitKey *key, bool known)
 	return seen;
 }
 
-/* append: add to the list as the newest. */
+/* append: add the unit to the list as the newest. */
 static void
 append(HyResidency *residency, HyUnit *unit)
 {
@@ -393,7 +393,7 @@ append(HyResidency *residency, HyUnit *unit)
 	residency->newest = unit;
 }
 
-/* prepend: add to the list as the oldest. */
+/* prepend: add the unit to the list as the oldest. */
 static void
 prepend(HyResidency *residency, HyUnit *unit)
 {
@@ -406,7 +406,7 @@ prepend(HyResidency *residency, HyUnit *unit)
 	residency->oldest = unit;
 }
 
-/* take_out: remove from the list. */
+/* take_out: remove the unit from the list. */
 static void
 take_out(HyResidency *residency, HyUnit *unit)
 {

@@ -1,6 +1,6 @@
 /*
  * resident.c
- *		Tasks over rows that stay on a device: see resident.h.
+ *		Runs tasks over rows that stay on a device: see resident.h.
  */
 #include "dispatch/resident.h"
 
@@ -11,8 +11,9 @@
 #define HOPELESS 4.0 /* no trial if the device takes more than this many times as long */
 
 /*
- * Number of units that the available memory is divided into, for units below HY_UNIT_MOST; and the
- * range of that number within which the unit size stays the same.
+ * Number of units into which the available memory is divided, if a unit is smaller than
+ * HY_UNIT_MOST.  The unit size stays the same while this number stays between FEWEST_UNITS and
+ * MOST_UNITS.
  */
 #define UNITS 8
 #define FEWEST_UNITS 4
@@ -245,7 +246,7 @@ hy_member_forget(HyMember *member)
 	member->residency = NULL;
 }
 
-/* home_of: choose the device for this unit; 0: no device can hold it. */
+/* home_of: choose the device for this unit.  Returns 0 if no device is usable. */
 static int32_t
 home_of(HyExecutor *executor, const HyUnitKey *key)
 {
@@ -263,7 +264,7 @@ home_of(HyExecutor *executor, const HyUnitKey *key)
 	return home[(key->place[2] * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (uint64_t) count];
 }
 
-/* usable: whether a task can run there at once, in the open context. */
+/* usable: return whether a task can run on the device at once, in a context that is already open. */
 static bool
 usable(const HyExecutor *executor, int32_t device)
 {
@@ -274,7 +275,7 @@ usable(const HyExecutor *executor, int32_t device)
 	       hy_device_meant(executor, device);
 }
 
-/* can_send: return whether the unit that was begun may still be sent; otherwise clear it. */
+/* can_send: return whether the unit may still be sent; if not, set resident->unit to NULL. */
 static bool
 can_send(HyExecutor *executor, HyResident *resident)
 {
@@ -287,7 +288,10 @@ can_send(HyExecutor *executor, HyResident *resident)
 	return false;
 }
 
-/* sent: evaluate the outcome of a step for the device; units had `before` bytes before the step. */
+/*
+ * sent: process the status of a step of sending, and return it.  `before` is the number of bytes of
+ * all units before the step.
+ */
 static HyStatus
 sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const HyCancel *cancel,
      HyStatus st)
@@ -305,7 +309,7 @@ sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const Hy
 		return st;
 	}
 	member->send_after_ns = hy_now(executor) + SEND_AGAIN_NS;
-	/* an error other than a lack of memory is evaluated for the device */
+	/* an error other than a lack of memory or support counts as a failed attempt of the device */
 	if (st != HY_NOMEM && st != HY_QUOTA && st != HY_UNSUPPORTED)
 	{
 		hy_count_attempt(&member->counters[resident->op], st);
@@ -317,9 +321,9 @@ sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const Hy
 }
 
 /*
- * unit_bytes: the size of units on a device, a power of two.  It stays the same while the memory
- * for units varies a little, as it does whenever another process starts or ends.  With another
- * size, all units would have to be sent again.
+ * unit_bytes: return the size of units on a device, a power of two.  The size stays the same while
+ * the memory for units varies a little, which happens whenever another process starts or ends.  If
+ * the size changed, all units would have to be sent again.
  */
 static uint64_t
 unit_bytes(HyExecutor *executor, HyMember *member)
@@ -339,8 +343,8 @@ unit_bytes(HyExecutor *executor, HyMember *member)
 }
 
 /*
- * worth: return whether a task of this shape should run on the device, over a unit that is there or
- * will be sent.
+ * worth: return whether a task of this shape should run on the device.  there: the unit is on the
+ * device and need not be sent.
  */
 static bool
 worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident)
@@ -370,7 +374,7 @@ worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *reside
 	return true;
 }
 
-/* point_at: make the buffer the task's large input; false: the task has no such input. */
+/* point_at: make the buffer the task's large input; return false if the task has no such input. */
 static bool
 point_at(HyTask *task, HyBuffer *buffer)
 {
@@ -391,7 +395,7 @@ point_at(HyTask *task, HyBuffer *buffer)
 	return true;
 }
 
-/* asked_for: whether the user wants a device rather than the faster side. */
+/* asked_for: return whether the user wants a device rather than the faster side. */
 static bool
 asked_for(const HyConfig *config)
 {
@@ -399,7 +403,7 @@ asked_for(const HyConfig *config)
 	       config->execution == HY_EXECUTION_NAMED;
 }
 
-/* note_bytes: adjust the known free memory by the change in the memory of units. */
+/* note_bytes: adjust the recorded free memory by the change in the memory of units. */
 static void
 note_bytes(HyMember *member, uint64_t before)
 {

@@ -1,13 +1,13 @@
 /*
  * share.c
- *		An executor's part in a table of several processes: see share.h.
+ *		Connects an executor to a table shared by several processes: see share.h.
  *
- * The executor keeps its counters and a copy of those already flushed.  A flush adds the difference
- * to the table, so every count is flushed exactly once.
+ * The executor keeps its counters and a copy of the counters as last flushed.  A flush adds the
+ * difference to the table, so every count is flushed exactly once.
  *
- * Breakers: successes of a trusted device wait for the next flush, since they change nothing.
- * Everything else (a failure, or a device that is not trusted) is evaluated in the table under its
- * lock, and the executor's copy becomes the table's.
+ * Breakers: successes under a closed breaker wait for the next flush, since they cause no
+ * transition.  Any other event (a failure, or an attempt under a breaker that is not closed) is
+ * evaluated in the table under the table's lock.  The result is then copied to the executor.
  */
 #include "dispatch/executor_state.h"
 
@@ -102,7 +102,7 @@ hy_executor_settle(HyExecutor *executor)
 	flush_counters(share, executor);
 	flush_successes(executor);
 	flush_events(executor, now);
-	/* Models learned before a reset must be forgotten and not flushed. */
+	/* observations made before a reset must be dropped and not flushed */
 	if (now - share->models_ns >= HY_SHARE_NS && hy_table_epoch(share->table) == share->epoch)
 	{
 		share->models_ns = now;
@@ -111,7 +111,10 @@ hy_executor_settle(HyExecutor *executor)
 	hy_table_end(share->table, &share->host->lock);
 	if (hy_table_epoch(share->table) != share->epoch)
 	{
-		/* Another process reset the table.  Counts not flushed by then count as later ones. */
+		/*
+		 * Another process reset the table.  Counts that were not flushed before the reset were
+		 * added after it.
+		 */
 		share->epoch = hy_table_epoch(share->table);
 		hy_executor_forget(executor);
 		memset(share->flushed, 0, sizeof(share->flushed));
@@ -258,7 +261,7 @@ hy_share_take_context(HyExecutor *executor, HyMember *member)
 	taken =
 		hy_table_take_context(share->table, slot, executor->config.max_contexts, &member->place);
 	hy_table_end(share->table, &share->host->lock);
-	/* without a limit, a context that cannot be counted for lack of space is allowed */
+	/* if contexts are not limited, allow a context that cannot be counted for lack of space */
 	return taken || executor->config.max_contexts <= 0;
 }
 
@@ -284,8 +287,8 @@ hy_share_contexts(const HyExecutor *executor, const HyMember *member)
 }
 
 /*
- * nothing_new: return whether neither this process nor the table has anything new.  Most
- * transactions make no call.
+ * nothing_new: return true if neither this process nor the table has anything new.  This is the
+ * usual case, because most transactions make no call.
  */
 static bool
 nothing_new(const HyExecutor *executor)
@@ -321,7 +324,7 @@ flush_counters(HyShare *share, const HyExecutor *executor)
 	}
 }
 
-/* flush_successes: flush the successes of devices that this process trusts. */
+/* flush_successes: flush the successes under breakers that are closed in this process. */
 static void
 flush_successes(HyExecutor *executor)
 {
@@ -341,7 +344,8 @@ flush_successes(HyExecutor *executor)
 			share->successes[i][op] = 0;
 			hy_table_breaker(share->table, &share->host->lock, share->slot[i], (HyOp) op, &breaker);
 			/*
-			 * Failures of another process have opened the breaker; these successes are older.
+			 * Failures of another process have opened the breaker.  These successes are older and
+			 * are dropped.
 			 */
 			if (breaker.state != HY_BREAKER_CLOSED)
 				continue;
@@ -376,8 +380,8 @@ flush_events(HyExecutor *executor, uint64_t now)
 		const HyDecision *decision = hy_executor_event(executor, i);
 
 		/*
-		 * Of many new events, flush only the newest and all failures; otherwise they would fill the
-		 * shared ring.
+		 * If there are many new events, flush only the newest events and all failures.  Otherwise
+		 * the events of this process would fill the shared ring.
 		 */
 		if (executor->events - i > HY_SHARE_CALLS && decision->status == HY_OK)
 			continue;
@@ -395,8 +399,9 @@ flush_events(HyExecutor *executor, uint64_t now)
 }
 
 /*
- * flush_models: add the observations since the last flush to the table's models.  The sum is
- * limited to the window's number of observations, so that it can still change.
+ * flush_models: add the observations since the last flush to the table's models.  The weight of a
+ * model is limited to the window's number of observations, so that new observations can still change
+ * the model.
  */
 static void
 flush_models(HyExecutor *executor)
@@ -460,7 +465,7 @@ adopt_models(HyExecutor *executor)
 	}
 }
 
-/* adopt_breakers: copy the table's state of every device here. */
+/* adopt_breakers: copy the breakers of every device from the table to the executor. */
 static void
 adopt_breakers(HyExecutor *executor)
 {
@@ -501,7 +506,7 @@ take_breaker(HyExecutor *executor, const HyMember *member, HyOp op, BreakerUse *
 	use->before = use->breaker.state;
 	use->breaker.open_until_ns += use->shift;
 	use->breaker.probe_since_ns += use->shift;
-	/* Earlier successes are recorded first. */
+	/* record the earlier successes first */
 	for (; *successes > 0; --*successes)
 	{
 		if (use->breaker.state == HY_BREAKER_CLOSED)
@@ -523,8 +528,8 @@ put_breaker(HyExecutor *executor, HyMember *member, HyOp op, BreakerUse *use)
 }
 
 /*
- * put_off: treat another process's probe as running for a short time only, because only the table
- * knows when the probe is over.
+ * put_off: let the executor's copy of another process's probe time out soon, so that the table is
+ * asked again.  Only the table shows when the probe is over.
  */
 static void
 put_off(HyBreaker *breaker, uint64_t now)
@@ -549,7 +554,7 @@ slot_of(const HyExecutor *executor, const HyMember *member)
 	return executor->share.slot[member - executor->member];
 }
 
-/* difference: now - before, word by word; false when it is zero. */
+/* difference: set *delta to now - before, word by word; return false if nothing differs. */
 static bool
 difference(const HyCounters *now, const HyCounters *before, HyCounters *delta)
 {

@@ -1,17 +1,17 @@
 /*
  * share.h
- *		An executor's part in a table of several processes.
+ *		Connects an executor to a table shared by several processes.
  *
- * The executor counts and decides with its own copies and reads the table only now and then.
+ * The executor counts and decides with its own copies, and reads the table only occasionally.
  * Counters, successes and events are flushed every HY_SHARE_CALLS calls or HY_SHARE_NS, whichever
- * comes first.  While calls are so short that flushing would never stop, the flush waits until the
- * ring of events would overflow, and then includes the calls that memo.h has logged.  Learned times
- * go to the table at most every HY_SHARE_NS, and come back only when an executor joins.  A failure,
- * and the breaker's reaction to it, goes to the table at once.  Breakers are evaluated there, so
- * that a transition happens once.
+ * comes first.  If calls are very short, a flush waits until HY_SHARE_LEAST_NS have passed since the
+ * last flush, or until the ring of events would overflow.  A flush includes the calls that memo.h
+ * has logged.  Models are written to the table at most every HY_SHARE_NS, and are copied to an
+ * executor only when it joins.  A failure changes the breaker in the table at once.  Breakers are
+ * evaluated in the table, so that each transition happens once.
  *
- * Times in the table are from a clock that is the same in every process; an executor's own clock
- * may be shifted against it.
+ * Times in the table are from a clock that is the same in every process.  An executor's own clock
+ * may be shifted against that clock.
  */
 #ifndef HY_SHARE_H
 #define HY_SHARE_H
@@ -27,23 +27,23 @@
 typedef struct HyShareHost
 {
 	HyTableLock lock;
-	const HyClock *clock; /* the same in every process */
-	/* the origin of the events of this process, and the calendar time now */
+	const HyClock *clock; /* a clock that is the same in every process */
+	/* returns the origin of this process's events, and the current calendar time */
 	void (*origin)(void *arg, HyOrigin *origin, int64_t *wall_us);
 	void *arg;
 } HyShareHost;
 
 /*
- * hy_executor_share: join the table with the executor's current devices, and start from its times
- * and breakers for them.  At most once per executor.
+ * hy_executor_share: join the table with the executor's current devices, and copy the table's models
+ * and breakers of these devices.  Call it at most once per executor.
  */
 extern void hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost *host);
 
 /*
- * hy_executor_flush: write everything that happened here to the table, and follow a reset by
- * another process.
- * hy_executor_settle: the same, but learned times may wait for their interval.  It costs nothing if
- * neither side has anything new.
+ * hy_executor_flush: write everything that happened in this process to the table, and apply a reset
+ * by another process.
+ * hy_executor_settle: do the same, but write models only after HY_SHARE_NS.  Costs almost nothing
+ * if neither the process nor the table has anything new.
  */
 extern void hy_executor_flush(HyExecutor *executor);
 extern void hy_executor_settle(HyExecutor *executor);
@@ -54,7 +54,7 @@ extern void hy_executor_settle(HyExecutor *executor);
  */
 extern void hy_executor_follow(HyExecutor *executor);
 
-/* hy_executor_table_device: the device's number in the table, or HY_TABLE_NO_DEVICE. */
+/* hy_executor_table_device: return the device's number in the table, or HY_TABLE_NO_DEVICE. */
 extern int32_t hy_executor_table_device(const HyExecutor *executor, int32_t device);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * shared_cell.c
- *		Values that one process at a time writes and all read: see shared_cell.h.
+ *		Stores values that one process at a time writes and all processes read: see shared_cell.h.
  */
 #include "dispatch/shared_cell.h"
 
 #include <string.h>
 
-#define TRIES 1000 /* before a reader takes the lock */
+#define TRIES 1000 /* attempts before a reader takes the lock */
 
 void
 hy_cell_store_words(uint64_t *to, const void *from, size_t words)

@@ -1,12 +1,13 @@
 /*
  * shared_cell.h
- *		Values that one process at a time writes and all read, without a lock: see shared_table.h.
+ *		Stores values that one process at a time writes and all processes read without a lock: see
+ *		shared_table.h.
  *
  * All data is read and written as 64-bit words, each with an atomic load or store.  So a copy that
- * a reader takes during a write is stale or mixed but never undefined, and the sequence number
- * shows that it must not be used.  The words of a cell are stored with release and loaded with
- * acquire: a reader that sees one word of a newer value also sees the stepped number.  On x86 these
- * orderings cost nothing.
+ * a reader takes during a write may be stale or mixed, but never undefined.  The sequence number
+ * then shows that the copy must not be used.  The words of a cell are stored with release and loaded
+ * with acquire: a reader that sees one word of a newer value also sees a newer sequence number.  On
+ * x86 these orderings cost nothing.
  */
 #ifndef HY_SHARED_CELL_H
 #define HY_SHARED_CELL_H
@@ -26,24 +27,28 @@ hy_cell_store(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/* hy_cell_store_words, hy_cell_load_words: several words, which may be from different moments. */
+/*
+ * hy_cell_store_words, hy_cell_load_words: store or load several words, each of them atomically.
+ * Loaded words may be from different moments.
+ */
 extern void hy_cell_store_words(uint64_t *to, const void *from, size_t words);
 extern void hy_cell_load_words(void *to, const uint64_t *from, size_t words);
 
 /*
- * hy_cell_put: store a new value, as the only writer; copy number (version % 2) is the current one.
+ * hy_cell_put: store a new value.  The caller is the only writer.  Copy number (version % 2) is the
+ * current copy.
  */
 extern void hy_cell_put(uint64_t *version, uint64_t *copies, const void *value, size_t words);
 
 /*
- * hy_cell_try: read the current copy; false when a writer stepped the version meanwhile, which
- * cannot happen under the lock.
+ * hy_cell_try: read the current copy.  Returns false if a writer incremented the version meanwhile,
+ * which cannot happen under the lock.
  */
 extern bool hy_cell_try(const uint64_t *version, const uint64_t *copies, void *value, size_t words);
 
 /*
- * hy_cell_get: read the current copy at any time; takes the lock only after writers interfered very
- * often.
+ * hy_cell_get: read the current copy at any time.  Takes the lock only if writers have interfered
+ * with many attempts.
  */
 extern void hy_cell_get(const HyTableLock *lock, const uint64_t *version, const uint64_t *copies,
                         void *value, size_t words);

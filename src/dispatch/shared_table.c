@@ -1,8 +1,8 @@
 /*
  * shared_table.c
- *		The data that several processes share: see shared_table.h.
+ *		Implements the table that several processes share: see shared_table.h.
  *
- * Everything is read and written through the cells and words of shared_cell.h.
+ * All shared data is read and written through the cells and words of shared_cell.h.
  */
 #include "dispatch/shared_table.h"
 
@@ -18,7 +18,7 @@ _Static_assert(sizeof(HyBreaker) % sizeof(uint64_t) == 0, "breakers are copied b
 _Static_assert(sizeof(HyTableModel) % sizeof(uint64_t) == 0, "models are copied by words");
 _Static_assert(sizeof(HyTableEvent) % sizeof(uint64_t) == 0, "events are copied by words");
 
-/* A cell: copy number (version % 2) is the current one. */
+/* a cell with two copies of its value; copy number (version % 2) is the current copy */
 typedef struct CountersCell
 {
 	uint64_t version;
@@ -34,12 +34,12 @@ typedef struct BreakerCell
 typedef struct ModelCell
 {
 	uint64_t version;
-	/* the table's write count at the last write; the smallest in a set is replaced */
+	/* HySharedTable.writes at the last write; the cell with the smallest value in a set is replaced */
 	uint64_t used;
 	uint64_t copies[2][WORDS(HyTableModel)];
 } ModelCell;
 
-/* version: 2 * ticket + 2 when the cell holds event number ticket; one less while it is written */
+/* version: 2 * ticket + 2 if the cell holds the event with this ticket; 2 * ticket + 1 during a write */
 typedef struct EventCell
 {
 	uint64_t version;
@@ -48,7 +48,7 @@ typedef struct EventCell
 
 typedef struct DeviceCell
 {
-	HyTableDevice key; /* does not change once the device is counted */
+	HyTableDevice key; /* does not change after the device was registered */
 	CountersCell counters[HY_OP_COUNT];
 	BreakerCell breakers[HY_OP_COUNT];
 } DeviceCell;
@@ -61,14 +61,14 @@ struct HySharedTable
 	uint64_t models_at;
 	uint64_t events_at;
 	uint64_t contexts_at;
-	uint64_t contexts; /* contexts ever taken */
+	uint64_t contexts; /* number of contexts ever taken */
 	uint64_t sessions;
 	uint64_t epoch;
 	uint64_t transitions;
 	uint64_t resetting;
 	uint64_t devices;
 	uint64_t writes;
-	uint64_t tickets; /* events ever written */
+	uint64_t tickets; /* number of events ever written */
 };
 
 static HyTableLimits rounded(const HyTableLimits *limits);
@@ -205,7 +205,7 @@ hy_table_put_breaker(HySharedTable *table, int32_t device, HyOp op, const HyBrea
 	BreakerCell *cell = &device_cell(table, device)->breakers[op];
 
 	hy_cell_put(&cell->version, cell->copies[0], breaker, WORDS(HyBreaker));
-	/* after the state, so that a reader that sees the step also sees the state */
+	/* increment last, so that a reader that sees the new number also sees the new state */
 	if (transition)
 		hy_cell_store(&table->transitions, table->transitions + 1);
 }
@@ -267,7 +267,7 @@ hy_table_take_context(HySharedTable *table, int32_t device, int32_t most, HyTabl
 	{
 		uint64_t *word = context_word(table, device, i);
 
-		/* only the lock's holder sets it to a value other than 0; no value is used twice */
+		/* only the lock's holder sets a word to a value other than 0; no value is used twice */
 		if (hy_cell_load(word) != 0)
 			continue;
 		hy_cell_store(&table->contexts, table->contexts + 1);
@@ -393,7 +393,7 @@ hy_table_events(const HySharedTable *table, HyTableEvent *events, int32_t room)
 	{
 		const EventCell *cell = event_cell(table, ticket);
 
-		/* An event that a writer has replaced meanwhile was the oldest, and is skipped. */
+		/* skip an event that a writer has replaced meanwhile; it was the oldest event then */
 		if (hy_cell_load(&cell->version) != 2 * ticket + 2)
 			continue;
 		hy_cell_load_words(&events[found], cell->words, WORDS(HyTableEvent));
@@ -418,7 +418,7 @@ rounded(const HyTableLimits *limits)
 	return n;
 }
 
-/* lined_up: round up to whole cache lines, so that no two parts share one. */
+/* lined_up: round up to whole cache lines, so that no two parts share a cache line. */
 static size_t
 lined_up(size_t bytes)
 {
@@ -451,7 +451,10 @@ event_cell(const HySharedTable *table, uint64_t ticket)
 	       ticket % (uint64_t) table->limits.events;
 }
 
-/* set_of: the first of the HY_TABLE_WAYS positions of a model, -1 if the table has no space for models. */
+/*
+ * set_of: return the first of the HY_TABLE_WAYS possible positions of a model, or -1 if the table
+ * has no space for models.
+ */
 static int32_t
 set_of(const HySharedTable *table, int32_t device, uint32_t number)
 {
@@ -481,7 +484,7 @@ add_counters(HyCounters *sum, const HyCounters *delta)
 	}
 }
 
-/* forget_all: do or finish a reset; it may be interrupted and repeated at any point. */
+/* forget_all: start or finish a reset, which may be interrupted at any point and then repeated. */
 static void
 forget_all(HySharedTable *table)
 {
@@ -512,8 +515,8 @@ forget_all(HySharedTable *table)
 		hy_cell_put(&cell->version, cell->copies[0], &no_model, WORDS(HyTableModel));
 	}
 	/*
-	 * Set a version below every ticket's.  The tickets continue, so that no reader takes an old
-	 * event for a new one.
+	 * Version 0 marks a cell without an event.  The tickets continue, so that no reader takes an old
+	 * event for a new event.
 	 */
 	for (i = 0; i < table->limits.events; i++)
 		hy_cell_store(&event_cell(table, (uint64_t) i)->version, 0);

@@ -1,19 +1,19 @@
 /*
  * shared_table.h
- *		The data that several processes share: counters, breakers, models, events.
+ *		A table that several processes share, with counters, breakers, models and events.
  *
- * A table of fixed size in memory that the caller supplies: a shared segment, or a process's own.
- * Its size is computed once.  It contains no pointer, so each process may map it at another
+ * The table has a fixed size, and lies in memory that the caller supplies: a shared segment, or the
+ * memory of one process.  The table contains no pointers, so each process may map it at another
  * address.
  *
  * There is one writer at a time, under a lock that the caller supplies (hy_table_begin,
- * hy_table_end).  Readers take no lock: every cell has a sequence number.  Cells whose value must
- * survive have two copies, and the sequence number says which one is current.  A writer fills the
- * other copy and then steps the number.  So a writer that is killed half-way leaves the cell
- * unchanged, and nothing needs repair.  An event has one copy: its number is odd while it is
- * written, and the next writer, which gets the same ticket, writes it again.  A reset that was
- * interrupted is finished by the next writer. (Sequence locks, C. Lameter 2005; the two copies are
- * Linux's latch.)
+ * hy_table_end).  Readers usually take no lock, because every cell has a sequence number.
+ * Counters, breakers and models have two copies, and the sequence number says which copy is
+ * current.  A writer fills the other copy and then increments the number.  So a writer that is
+ * killed half-way leaves the value unchanged, and nothing needs repair.  An event has one copy,
+ * whose sequence number is odd during a write.  If the writer is killed, the next writer gets the
+ * same ticket and overwrites the event.  The next writer also finishes a reset that was interrupted.
+ * (Sequence locks, C. Lameter 2005; the two copies are Linux's latch.)
  *
  * A killed process loses only the data that it had not flushed yet.
  */
@@ -30,25 +30,25 @@ typedef struct HyTableLimits
 	int32_t devices;
 	int32_t models; /* rounded up to a multiple of HY_TABLE_WAYS */
 	int32_t events;
-	int32_t contexts; /* contexts counted per device: as many as there are processes */
+	int32_t contexts; /* contexts that can be counted per device, normally one per process */
 } HyTableLimits;
 
 #define HY_TABLE_WAYS 8
 #define HY_TABLE_NO_DEVICE (-1)
 
 /*
- * HyTablePlace: a counted context, which counts while its word has this value.  Its holder may set
- * the word to 0 at any time, without the lock, from any thread.
+ * HyTablePlace: a counted context.  It counts while *word equals value.  The context's holder may
+ * set the word to 0 at any time, without the lock, from any thread.
  */
 typedef struct HyTablePlace
 {
-	uint64_t *word; /* NULL: none */
+	uint64_t *word; /* NULL: no context */
 	uint64_t value;
 } HyTablePlace;
 
 /*
- * HyTableLock: mutual exclusion of writers, released when its holder dies; NULL functions: none
- * needed.
+ * HyTableLock: the writers' lock, which must be released when its holder dies.  NULL functions: no
+ * lock is needed.
  */
 typedef struct HyTableLock
 {
@@ -63,21 +63,21 @@ typedef struct HyTableDevice
 	char backend[HY_NAME_LENGTH];
 	char name[HY_NAME_LENGTH];
 	char architecture[HY_NAME_LENGTH];
-	int32_t number; /* the backend's own */
+	int32_t number; /* the backend's number of the device */
 	int32_t virtual_time;
 } HyTableDevice;
 
 /* HyTableModel: the model of a kind of task on a device. */
 typedef struct HyTableModel
 {
-	int32_t device;  /* its number in the table */
-	uint32_t number; /* hy_shape_kind, above 0 */
+	int32_t device;  /* the device's number in the table */
+	uint32_t number; /* result of hy_shape_kind; 0: no model */
 	HyShape shape;   /* the last shape seen of the kind, for the views */
 	int64_t samples; /* observations by all processes */
 	HyModelState state;
 } HyTableModel;
 
-/* HyOrigin: the process that an event is from. */
+/* HyOrigin: the process that wrote an event. */
 typedef struct HyOrigin
 {
 	uint64_t session; /* unlike a process id, never used again while the table lives */
@@ -88,13 +88,13 @@ typedef struct HyOrigin
 typedef struct HyTableEvent
 {
 	HyOrigin origin;
-	int64_t wall_us; /* start of the call by the caller's calendar */
-	int32_t device;  /* its number in the table, or HY_TABLE_NO_DEVICE */
+	int64_t wall_us; /* calendar time at the start of the call, as HyShareHost.origin reports it */
+	int32_t device;  /* the device's number in the table, or HY_TABLE_NO_DEVICE */
 	char backend[HY_NAME_LENGTH];
-	HyDecision decision; /* its device number is that of the writer's executor */
+	HyDecision decision; /* decision.device is the number in the writer's executor */
 } HyTableEvent;
 
-/* hy_table_size: size in bytes, a multiple of 64. */
+/* hy_table_size: return the size of a table in bytes, a multiple of 64. */
 extern size_t hy_table_size(const HyTableLimits *limits);
 
 /* hy_table_init: create an empty table in memory of hy_table_size bytes, aligned to 8. */
@@ -107,12 +107,12 @@ extern HySharedTable *hy_table_init(void *memory, const HyTableLimits *limits);
 extern void hy_table_begin(HySharedTable *table, const HyTableLock *lock);
 extern void hy_table_end(HySharedTable *table, const HyTableLock *lock);
 
-/* hy_table_new_session: a number above 0 that no other caller gets; needs no lock. */
+/* hy_table_new_session: return a number above 0 that no other caller gets; needs no lock. */
 extern uint64_t hy_table_new_session(HySharedTable *table);
 
 /*
- * hy_table_epoch: a number that changes with every reset.
- * hy_table_transitions: a number that changes whenever a breaker changes its state.
+ * hy_table_epoch: return a number that changes with every reset.
+ * hy_table_transitions: return a number that changes whenever a breaker changes its state.
  */
 extern uint64_t hy_table_epoch(const HySharedTable *table);
 extern uint64_t hy_table_transitions(const HySharedTable *table);
@@ -120,16 +120,16 @@ extern uint64_t hy_table_transitions(const HySharedTable *table);
 /*
  * The functions in this group are for the writer: call them between begin and end.
  *
- * hy_table_register: the device's number in the table, a new one if necessary; HY_TABLE_NO_DEVICE
- * when the table is full.  Devices are never removed.
+ * hy_table_register: return the device's number in the table, after adding the device if necessary.
+ * Returns HY_TABLE_NO_DEVICE when the table is full.  Devices are never removed.
  * hy_table_count: add delta to the counters; they stop at INT64_MAX.
  * hy_table_put_breaker: store a breaker; set transition if its state has changed.
- * hy_table_put_model: replace the model of (device, number), and add its samples to the previous
- * ones; a new model replaces the oldest of its set.
- * hy_table_put_event: store an event in place of the oldest.  Without room for events it does
- * nothing.
- * hy_table_take_context: count one more context on the device.  It returns false and sets *place to
- * none if most contexts are open (0: no limit), or as many as there is room to count.
+ * hy_table_put_model: replace the model of (device, number), and add the previous number of samples
+ * to the new number.  A model of a new kind replaces the oldest model of its set.
+ * hy_table_put_event: store an event in place of the oldest.  Does nothing if the table has no space
+ * for events.
+ * hy_table_take_context: count one more context on the device.  Returns false and sets place->word
+ * to NULL if at least `most` contexts are open (0: no limit), or if the table cannot count more.
  * hy_table_reset: clear counters, breakers, models and events; devices and contexts stay.
  */
 extern int32_t hy_table_register(HySharedTable *table, const HyTableDevice *device);
@@ -149,9 +149,10 @@ extern void hy_table_give_context(HyTablePlace *place);
  * The functions in this group are for readers.  Call them at any time; they take no lock unless
  * writers interfere for long.
  *
- * hy_table_find_model: read the model of (device, number), false when there is none.
- * hy_table_model: the same by position, 0 .. hy_table_models() - 1; false when it is empty.
- * hy_table_events: read the newest events, oldest first, at most room of them; returns their
+ * hy_table_find_model: read the model of (device, number); returns false if it does not exist.
+ * hy_table_model: read the model at a position, 0 .. hy_table_models() - 1; returns false if the
+ * position is empty.
+ * hy_table_events: read the newest events, at most `room`, in order from the oldest; returns their
  * number.
  */
 extern int32_t hy_table_devices(const HySharedTable *table);

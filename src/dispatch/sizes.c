@@ -1,6 +1,6 @@
 /*
  * sizes.c
- *		The means of size classes, and the correction by them: see sizes.h.
+ *		Keeps mean times of size classes, and corrects predictions by them: see sizes.h.
  */
 #include "dispatch/sizes.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define ELSEWHERE 0.5 /* weight, in observations, of a correction from other sizes */
-#define DOUBT 0.5     /* weight, in observations, of the assumption that no correction is needed */
+#define DOUBT 0.5     /* weight, in observations, of the prior assumption of no correction */
 #define WIDEST 1e6    /* limit of a correction in either direction */
 
 static uint32_t size_number(const HyShape *shape, double work);
@@ -127,8 +127,8 @@ hy_log2_floor(double n)
 }
 
 /*
- * size_number: the number of a size class; classes of one manner are ordered by their powers of
- * two.
+ * size_number: return the number of a size class.  Within one manner, the numbers grow with the
+ * power of two of the work.
  */
 static uint32_t
 size_number(const HyShape *shape, double work)
@@ -136,7 +136,10 @@ size_number(const HyShape *shape, double work)
 	return UINT32_C(1) << 30 | size_manner(shape) << 8 | (uint32_t) hy_log2_floor(work);
 }
 
-/* size_manner: a class of queries (up to 64) and neighbors, each by factors of four. */
+/*
+ * size_manner: return a number for the approximate counts of queries and neighbors.  Each class
+ * covers a factor of four; all counts of 64 or more queries are one class.
+ */
 static uint32_t
 size_manner(const HyShape *shape)
 {
@@ -146,7 +149,7 @@ size_manner(const HyShape *shape)
 	return k << 2 | (queries < 3 ? queries : 3);
 }
 
-/* faded: the remaining part of a correction this many powers of two beyond the sizes seen. */
+/* faded: return the fraction of a correction that remains this many powers of two from its class. */
 static double
 faded(uint32_t away)
 {
@@ -154,7 +157,7 @@ faded(uint32_t away)
 }
 
 /*
- * log_correction: logarithm of a class's mean time divided by the regression's
+ * log_correction: return the logarithm of the ratio of a class's mean time to the regression's
  * prediction, reduced while the class has few observations.
  */
 static double

@@ -178,7 +178,7 @@ hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *out
 		int32_t count = output->counts[q];
 		int32_t p;
 
-		/* After the first parts, most results are not near enough and are dropped here. */
+		/* drop results that are not among the k best; after the first slices, these are most */
 		if (answers.counts[q] == k)
 			count = before(part, count, first, &whole[k - 1]);
 		for (p = 0; p < count; p++)
@@ -241,7 +241,7 @@ slice_codes(HyScoreTask *score, int64_t first, int64_t count)
 		rows->lists--;
 }
 
-/* merge: fold the sorted part into the sorted whole, of which k are kept. */
+/* merge: merge the sorted part into the sorted whole, and keep the k best. */
 static void
 merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part, int32_t part_count,
       HyNeighbor *spare)
@@ -278,7 +278,7 @@ merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part, int3
 	*count = n;
 }
 
-/* before: number of n sorted neighbors, with first added to their rows, that come before limit. */
+/* before: count those of n sorted neighbors, with first added to their rows, that precede limit. */
 static int32_t
 before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *limit)
 {
@@ -298,8 +298,8 @@ before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *lim
 }
 
 /*
- * cut_by_targets: whether repeating the queries (and answers) costs less than repeating the
- * targets.
+ * cut_by_targets: return whether to cut by targets.  This is so if repeating the queries and answers
+ * for each slice costs no more than repeating the targets.
  */
 static bool
 cut_by_targets(const HyShape *shape)

@@ -4,12 +4,13 @@
  *
  * A task is cut along one side: the queries (for spread, the seed sets) or the targets.  Each slice
  * needs all of the other side, so the cut is along the side that makes this repetition cheaper.
- * Distances and activations go directly to their place in the outputs of the whole task.  So slices
- * may be computed in any order, on any backend, and more than once.  Only top-k and scored codes,
- * when cut by targets, have separate answers for each slice, and hy_slice_merge folds these into
- * the answers of the whole task.  Since neighbors are totally ordered by (distance, row), the bits
- * and the order of ties equal those of the uncut task, in whatever order slices end.  Codes are cut
- * between blocks, without regard to list boundaries.
+ * Most outputs, such as distances and activations, are written directly to their place in the
+ * outputs of the whole task.  So slices may be computed in any order, on any backend, and more than
+ * once.  Only top-k and scored codes, when cut by targets, have separate answers for each slice.
+ * hy_slice_merge merges these into the answers of the whole task.  Neighbors are totally ordered by
+ * (distance, row).  So the merged answers equal the answers of the uncut task, including all bits
+ * and the order of ties, in whatever order the slices end.  Codes are cut between blocks, without
+ * regard to list boundaries.
  */
 #ifndef HY_SLICE_H
 #define HY_SLICE_H
@@ -21,46 +22,49 @@ typedef struct HySlicing
 	const HyTask *task; /* the whole task; outlives its slices */
 	bool by_targets;
 	bool merges;    /* slices have outputs of their own */
-	int64_t extent; /* rows, or blocks, of the side that is cut; below 2 it cannot be cut */
+	int64_t extent; /* rows, or blocks, of the side that is cut; below 2 the task cannot be cut */
 } HySlicing;
 
-/* HySliceOutput: the answers of one slice that must be merged. */
+/* HySliceOutput: the answers of one slice, if they must be merged. */
 typedef struct HySliceOutput
 {
 	HyNeighbor *out; /* queries * k */
 	int32_t *counts; /* queries */
 } HySliceOutput;
 
-/* hy_slicing_init: find how to cut a valid task. */
+/* hy_slicing_init: decide how to cut a valid task. */
 extern void hy_slicing_init(HySlicing *slicing, const HyTask *task);
 
 /* hy_slicing_begin: clear the answers of the whole task, before the first slice is merged. */
 extern void hy_slicing_begin(const HySlicing *slicing);
 
-/* hy_slice_output_bytes: size of one HySliceOutput, out and counts; 0 when slices need none. */
+/*
+ * hy_slice_output_bytes: return the size of the arrays of one HySliceOutput, out and counts; 0 if
+ * slices are not merged.
+ */
 extern uint64_t hy_slice_output_bytes(const HySlicing *slicing);
 
-/* hy_slice_output_at: a HySliceOutput in hy_slice_output_bytes bytes of memory. */
+/* hy_slice_output_at: lay out a HySliceOutput in hy_slice_output_bytes bytes of memory. */
 extern HySliceOutput hy_slice_output_at(const HySlicing *slicing, void *memory);
 
 /*
- * hy_slice: a slice of rows, or blocks, first .. first + count - 1 of the side that is cut; output
- * is used if slices are merged.
+ * hy_slice: return the slice with rows, or blocks, first .. first + count - 1 of the side that is
+ * cut.  output is used only if slices are merged.
  */
 extern HyTask
 hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOutput *output);
 
 /*
- * hy_slice_merge: fold the answers of the slice that began at row first into those of the whole
- * task; spare is an array of k neighbors.  Does nothing if slices need no merging.
+ * hy_slice_merge: merge the answers of the slice that began at row first into the answers of the
+ * whole task.  spare is an array of k neighbors.  Does nothing if slices need no merging.
  */
 extern void hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *output,
                            HyNeighbor *spare);
 
-/* hy_shape_extent: rows, or blocks, of the side along which a task of this shape is cut. */
+/* hy_shape_extent: return the rows, or blocks, of the side along which a task of this shape is cut. */
 extern int64_t hy_shape_extent(const HyShape *shape);
 
-/* hy_shape_slice: the shape of a slice of count such rows or blocks. */
+/* hy_shape_slice: return the shape of a slice of count such rows or blocks. */
 extern HyShape hy_shape_slice(const HyShape *shape, int64_t count);
 
 #endif

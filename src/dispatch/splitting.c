@@ -1,6 +1,6 @@
 /*
  * splitting.c
- *		Device and CPU at once: see splitting.h.
+ *		Splits a task between a device and the CPU: see splitting.h.
  */
 #include "dispatch/splitting.h"
 
@@ -8,7 +8,7 @@
 
 #define SPLIT_GAIN 0.9
 #define SPLIT_ASKED_GAIN 0.95
-#define SPLIT_FROM_NS 1e6 /* for shorter tasks, cutting and joining take too large a share */
+#define SPLIT_FROM_NS 1e6 /* minimum time of a task; cutting and joining take too long otherwise */
 #define SPLIT_JOIN_NS 5e4
 #define SPLIT_STEPS 12
 
@@ -31,7 +31,7 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 
 	if (!executor->cuts || !hy_side_can(executor, shape, 0) || hy_shape_extent(shape) < 2)
 		return;
-	/* a split opens a device only for a trial, when its ski rental is paid */
+	/* a split opens a device only for a trial, when the device's ski rental is paid */
 	if (member->device == NULL && choice->reason != HY_REASON_EXPLORATION)
 		return;
 	if (!asked_for && (!known || better < SPLIT_FROM_NS))
@@ -68,7 +68,7 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 	                (choice->split_ns >= 0 && choice->split_ns <= gain * better);
 }
 
-/* part_ns: predicted time of a side for a part of a task, < 0: not known. */
+/* part_ns: return the predicted time of a side for a part of a task, < 0 if not known. */
 static double
 part_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double part)
 {

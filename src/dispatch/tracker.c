@@ -1,30 +1,30 @@
 /*
  * tracker.c
- *		The history of tasks by kind and device: see tracker.h.  tracker_forecast.c predicts from
- *		it.
+ *		Keeps the history of tasks by kind and device: see tracker.h.  Predictions from this history
+ *		are in tracker_forecast.c.
  *
  * Kinds are in a fixed array, found through an open-addressed index.  The data of a device is
- * allocated when it first runs the kind, so later calls allocate nothing.  When memory is short an
- * observation is dropped: history helps but is never required.
+ * allocated when the device first runs the kind, so later calls allocate nothing.  When memory is
+ * short, an observation is dropped: history helps but is never required.
  */
 #include "dispatch/tracker_state.h"
 
 #include <math.h>
 #include <string.h>
 
-#define CLIP_FROM 5    /* minimum observations of a size for clipping */
-#define CLIP_WEIGHT 20 /* minimum observations of all sizes for clipping */
+#define CLIP_FROM 5    /* minimum observations of a size for clipping around its mean */
+#define CLIP_WEIGHT 20 /* minimum observations of all sizes for clipping around the regression */
 #define CLIP 0.5
 #define CLIP_WIDE 1.0
-/* minimum expected time; below it, the clock's resolution exceeds half of the mean */
+/* minimum width of the band above the expected time, because the clock's resolution is limited */
 #define CLIP_FLOOR_NS 100
 #define LONGEST_NS 4e15 /* 46 days */
 #define MOVED 0.02      /* relative change that makes a prediction count as changed */
 #define LEAPED 0.25
-/* minimum observations of a size whose mean can be the device's smallest time */
+/* minimum observations of a size before its mean can become the device's smallest time */
 #define LEAST_FROM 2
 
-/* Layout of a kind's number: one bit that says 'used', then its parts, then the bits of a size. */
+/* Layout of a kind's number: the bit KIND_USED, the parts of the kind, SIZE_BITS bits for a size. */
 #define SIZE_BITS 6
 #define KIND_USED (UINT32_C(1) << 31)
 
@@ -74,8 +74,8 @@ hy_tracker_set_window(HyTracker *tracker, int32_t window)
 	if (window > HY_TRACKER_MAX_WINDOW)
 		window = HY_TRACKER_MAX_WINDOW;
 	/*
-	 * Means over more observations than the new window adapt at the rate of the new window from now
-	 * on.
+	 * Means over more observations than the new window allows are kept.  They adapt at the rate of
+	 * the new window from now on.
 	 */
 	tracker->window = window;
 }
@@ -231,7 +231,7 @@ hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device
 {
 	HyTrackerSide *side = (HyTrackerSide *) hy_tracker_side(tracker, shape, device);
 
-	/* a later calibration replaces an earlier one that has no real observations yet */
+	/* a later calibration replaces an earlier calibration if there are no real observations yet */
 	if (side != NULL && side->prior && side->observations == 0 && model->weight > 0)
 	{
 		memset(&side->model, 0, sizeof(side->model));
@@ -308,7 +308,7 @@ hy_shape_class(const HyShape *shape)
 static uint32_t
 index_slot(uint32_t number)
 {
-	/* Fibonacci hashing: the kinds in use differ in a few bits. */
+	/* Fibonacci hashing, because the kinds in use differ in only a few bits */
 	return (number * UINT32_C(2654435769)) >> 23;
 }
 
@@ -327,7 +327,10 @@ hy_tracker_kind(const HyTracker *tracker, uint32_t number)
 	return NULL;
 }
 
-/* claim_kind: create the kind of shape, which has none; it replaces the least recently used. */
+/*
+ * claim_kind: create the kind of shape, which does not exist yet.  If the array is full, the new
+ * kind replaces the least recently used kind.
+ */
 static HyTrackerKind *
 claim_kind(HyTracker *tracker, const HyShape *shape)
 {
@@ -354,8 +357,8 @@ claim_kind(HyTracker *tracker, const HyShape *shape)
 }
 
 /*
- * rebuild_index: rebuild, since removing one entry from a probe sequence is harder and this is
- * rare.
+ * rebuild_index: rebuild the whole index.  Removing one entry from a probe sequence would be more
+ * difficult, and new kinds are rare.
  */
 static void
 rebuild_index(HyTracker *tracker)
@@ -414,9 +417,9 @@ hy_tracker_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
 }
 
 /*
- * clipped: ns, clipped to a band around the expected time.  For a size with few observations only
- * the regression gives an expected time, once it rests on enough.  The band is then wider, since
- * the next observations will show the true time.
+ * clipped: return ns, clipped to a band around the expected time.  The expected time of a size with
+ * few observations comes from the regression, if the regression rests on CLIP_WEIGHT observations.
+ * The band is then wider, since the next observations of the size will show the true time.
  */
 static double
 clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape, HyCostTerms terms,

@@ -1,13 +1,13 @@
 /*
  * tracker_forecast.c
- *		Predicts the time of a task: the regression of its kind, corrected by sizes like it.  With
- *		little history of its own, other kinds of the operation are used too.  See tracker.h.
+ *		Predicts the time of a task by the regression of its kind, corrected by similar sizes.  If the
+ *		kind has little history, other kinds of the operation are used too.  See tracker.h.
  */
 #include "dispatch/tracker_state.h"
 
 #define POOL_UNTIL 30 /* observations of the kind; with more, the pool hardly matters */
 
-/* Contest: two sides at some number of targets, for the break-even. */
+/* Contest: a device to compare with the CPU at various numbers of targets, for the break-even. */
 typedef struct Contest
 {
 	const HyTracker *tracker;
@@ -83,8 +83,8 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->largest);
 			largest.work = side->largest;
 			/*
-			 * scale the other terms likewise, since the time beyond that of the largest task may be
-			 * overestimated
+			 * Scale the other terms likewise, since the predicted increase over the largest task may
+			 * be too high.
 			 */
 			largest.bytes = terms.bytes * (side->largest / terms.work);
 			largest.serial = terms.serial * (side->largest / terms.work);
@@ -114,7 +114,10 @@ hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms t
 	       hy_sizes_correction(&side->sizes, &side->fit, shape, terms.work);
 }
 
-/* borrowed: prediction by other kinds of the same operation and residency, < 0: none. */
+/*
+ * borrowed: return the prediction by other kinds of the same operation and residency, < 0 if there
+ * is none.
+ */
 static double
 borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
@@ -128,8 +131,8 @@ borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 }
 
 /*
- * launch_belief: return the assumed launch time.  For a device, it is the smallest time ever seen
- * there, since a launch cannot take much longer.
+ * launch_belief: return the assumed launch time.  For a device, it is the smallest mean time of any
+ * size class, since a launch cannot take much longer than the shortest task.
  */
 static double
 launch_belief(const HyTracker *tracker, int32_t device)

@@ -1,6 +1,6 @@
 /*
  * trials.c
- *		Which side is tried, and when: see trials.h.
+ *		Decides which side is tried, and when: see trials.h.
  */
 #include "dispatch/trials.h"
 
@@ -14,20 +14,20 @@
 #define ENOUGH_SAMPLES 5
 #define EVEN_RATIO 1.5
 #define RATIO_LIMIT 4.0
-/* a hint comes from other kinds of tasks, so it may be wrong by a factor of RATIO_LIMIT */
+/* RATIO_LIMIT squared: a hint comes from other kinds of task and may itself be wrong by RATIO_LIMIT */
 #define HINT_LIMIT 16.0
 #define LEAST_QUEUE_NS 1e6
-#define FIRST_TRY_NS 2e7 /* limit of the loss of a first try, whatever time was spent */
+/* loss that a first try may always cause, whatever time was spent so far */
+#define FIRST_TRY_NS 2e7
 
 static bool worth_a_first_try(const HyExecutor *executor, double hint, double best);
 static int32_t due_after(const HySide *best, const HySide *other);
 static double trial_loss(const HySide *best, const HySide *other);
 
 /*
- * hy_untried: return a side that has no history or only a cold start; NULL if there is none that is
- * worth a try.  Devices come before the CPU.  The time of the CPU grows with the task, so the CPU is
- * tried when a task is no larger than the smallest one so far, or after TRY_FEW tasks
- * without it.
+ * hy_untried: return a side that has no history or only a cold start; NULL if no such side is worth
+ * a try.  Devices come before the CPU.  The time of the CPU grows with the task.  So the CPU is tried
+ * when a task is no larger than the smallest task so far, or after TRY_FEW tasks on other sides.
  */
 const HySide *
 hy_untried(const HyExecutor *executor, const HySide *sides, int count)
@@ -46,7 +46,7 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 		if (sides[i].forecast.above > 0)
 			smallest = false;
 	}
-	/* For the CPU, a hint or a cold start is good enough: its error is below the limit. */
+	/* for the CPU, a hint or a cold start is good enough: its error is below HINT_LIMIT */
 	if (best < 0)
 		best = sides[0].ns >= 0 ? sides[0].ns : sides[0].forecast.hint_ns;
 	for (i = 1; i < count; i++)
@@ -58,7 +58,7 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 		if (best >= 0 && sides[i].ns < 0 && !worth_a_first_try(executor, hint, best))
 			continue;
 		/*
-		 * do not try a device first while long tasks of other clients wait or are in flight there
+		 * do not try a device while long tasks of other clients wait or are in flight on it
 		 */
 		if (executor->member[sides[i].device].queue.ns >
 		    (best >= 0 ? RATIO_LIMIT * best : LEAST_QUEUE_NS))
@@ -73,8 +73,8 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 }
 
 /*
- * worth_a_first_try: whether to try a device without history.  hint is its time as predicted by
- * similar kinds of task (< 0: no prediction), best the time of the best other side.
+ * worth_a_first_try: return whether to try a device without history.  hint is the device's time as
+ * predicted by similar kinds of task (< 0: no prediction).  best is the time of the best other side.
  */
 static bool
 worth_a_first_try(const HyExecutor *executor, double hint, double best)
@@ -87,8 +87,8 @@ worth_a_first_try(const HyExecutor *executor, double hint, double best)
 }
 
 /*
- * due_after: number of tasks of a kind that bypass a side before its next trial.  If both sides are
- * about equal, a trial costs little and says most about the point where one overtakes the other.
+ * due_after: return the number of tasks of a kind that bypass a side before its next trial.  If both
+ * sides are about equal, a trial costs little and is most informative about the break-even point.
  */
 static int32_t
 due_after(const HySide *best, const HySide *other)
@@ -103,8 +103,8 @@ due_after(const HySide *best, const HySide *other)
 }
 
 /*
- * trial_loss: predicted loss of a trial against the best side, 0 if it would win; < 0 if the two
- * are too far apart for a trial at any time.
+ * trial_loss: return the predicted loss of a trial compared with the best side, 0 if the trial would
+ * be faster, and < 0 if the times differ too much for a trial at any time.
  */
 static double
 trial_loss(const HySide *best, const HySide *other)
@@ -143,7 +143,7 @@ hy_tasks_until_trial(const HyExecutor *executor, const HySide *best, const HySid
 		return INT32_MAX;
 	if (left > 0)
 		return (int32_t) left;
-	/* the trial is due, but too expensive until this many more calls like this one have been made */
+	/* the trial is due, but is too expensive until this many more calls on the best side were made */
 	until = ((executor->regret_ns + loss) / HY_REGRET_SHARE - executor->spent_ns) / best->ns;
 	return !(until > TRY_STALE) ? TRY_STALE : until < INT32_MAX ? (int32_t) until : INT32_MAX;
 }

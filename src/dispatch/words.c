@@ -1,6 +1,6 @@
 /*
  * words.c
- *		Words of settings and function arguments: see words.h.
+ *		Parses and lists the keywords of settings and function arguments: see words.h.
  */
 #include "dispatch/words.h"
 
@@ -73,7 +73,7 @@ count_of(HyWords kind)
 	return 0;
 }
 
-/* word_of: the word of a value, NULL if there is none. */
+/* word_of: return the word for a value, or NULL if the value has no word. */
 static const char *
 word_of(HyWords kind, int value)
 {

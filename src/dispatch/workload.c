@@ -1,6 +1,6 @@
 /*
  * workload.c
- *		Generated tasks: see workload.h.
+ *		Generates tasks for measurements: see workload.h.
  */
 #include "dispatch/workload.h"
 
@@ -110,7 +110,7 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 	{
 		HyDeviceRun run;
 
-		/* A task that was given up there earlier would be measured as well. */
+		/* a task that was given up earlier on the device would be measured as well */
 		if (!hy_member_settle(executor, member) || member->device == NULL)
 			return HY_BUSY;
 		hy_device_run(executor, member, task, &run);
@@ -120,7 +120,7 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 	return st;
 }
 
-/* carve: reserve count elements of size bytes in the block, NULL when they do not fit. */
+/* carve: reserve count elements of size bytes in the block; return NULL if they do not fit. */
 static void *
 carve(HyWorkload *workload, uint64_t count, uint64_t size)
 {
@@ -138,8 +138,8 @@ carve(HyWorkload *workload, uint64_t count, uint64_t size)
 }
 
 /*
- * fill: fill the used part of the block with vectors; leftover answers could be slow to compute
- * with.
+ * fill: fill the used part of the block with vectors.  Outputs left from an earlier task would be
+ * read as arbitrary floats, and arithmetic with these could be slow.
  */
 static void
 fill(HyWorkload *workload)
@@ -200,7 +200,10 @@ vector_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	return true;
 }
 
-/* score_task: codes in whole blocks, in one list; rows beyond the shape's are dead. */
+/*
+ * score_task: make a task over codes in whole blocks, in one list.  Rows beyond the shape's number
+ * of targets are dead.
+ */
 static bool
 score_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 {
@@ -312,7 +315,7 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 		uint64_t b;
 
 		graph->row_start[i] = (int64_t) e;
-		/* one source out of each quarter, so that they are distinct and ascending */
+		/* one source node from each quarter of the nodes, so that sources are distinct and ascending */
 		for (b = 0; b < EDGES_PER_NODE && b * band < nodes && e < edges; b++, e++)
 		{
 			graph->column[e] = (uint32_t) (b * band + random_of(e) % band);
@@ -339,7 +342,7 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	return true;
 }
 
-/* random_of: a number that depends only on its seed (splitmix64). */
+/* random_of: return a pseudorandom number that depends only on the seed (splitmix64). */
 static uint64_t
 random_of(uint64_t seed)
 {

@@ -1,7 +1,7 @@
 /*
  * compute.c
- *		The operations of the emulated device, computed on the host with core, with canonical
- *		bits.
+ *		Computes the operations of the emulated device on the host with core, so results have the
+ *		canonical bits.
  */
 #include "emulated/device.h"
 
@@ -43,13 +43,13 @@ emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
 		return hy_distance_window(d->metric, &queries, &targets, d->out, hy_distance_stride(d),
 		                          task->cancel);
 	/*
-	 * with the CPU's prefilter unless exact, because without it the host may need ten times as long
+	 * Use the CPU's prefilter unless exact is set.  Without it, the host may need ten times as long.
 	 */
 	return hy_nearest_search(t->metric, &queries, &targets, t->k, t->limits,
 	                         exact ? NULL : task->allocator, t->out, t->counts, task->cancel);
 }
 
-/* assign: the rows may be in a buffer. */
+/* assign: assign rows to centroids.  The rows may be in a buffer. */
 static HyStatus
 assign(const HyDevice *device, const HyTask *task)
 {
@@ -62,7 +62,7 @@ assign(const HyDevice *device, const HyTask *task)
 	return hy_assign(&rows, &a->centroids, &a->groups, task->allocator, a->nearest, task->cancel);
 }
 
-/* spread: use the host's graph or, if there is a buffer, only the graph in the buffer. */
+/* spread: spread over the host's graph or, if the task has a buffer, over the graph in the buffer. */
 static HyStatus
 spread(const HyDevice *device, const HyTask *task)
 {
@@ -91,7 +91,7 @@ spread(const HyDevice *device, const HyTask *task)
 	return st;
 }
 
-/* unpack: make a graph of the buffer. The counts of its rows give the start of each. */
+/* unpack: make a graph from the buffer. Row starts are running sums of the packed row counts. */
 static HyStatus
 unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph)
 {

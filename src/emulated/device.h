@@ -1,6 +1,6 @@
 /*
  * device.h
- *		A context on an emulated device. Shared by emulated.c, engine.c, memory.c, idle.c,
+ *		Defines a context on an emulated device, for emulated.c, engine.c, memory.c, idle.c,
  *		compute.c and loss.c.
  */
 #ifndef HY_EMULATED_DEVICE_H
@@ -10,10 +10,10 @@
 
 #define EMULATED_TICKETS 16
 #define EMULATED_DEVICES 64
-#define EMULATED_MAX_K 1024 /* like the limit of devices that keep the heap in fast memory */
+#define EMULATED_MAX_K 1024 /* typical limit of devices that keep the heap in fast memory */
 
-/* Native codes of failures; 0 is none. */
-#define NATIVE_FAULT 900  /* + HyStatus: requested by emulated_faults */
+/* native codes of failures; 0: no failure */
+#define NATIVE_FAULT 900  /* plus the HyStatus: requested by emulated_faults */
 #define NATIVE_SYNTAX 800 /* emulated_faults cannot be parsed */
 #define NATIVE_MEMORY 2   /* the device's memory is used up */
 #define NATIVE_LIMIT 3    /* the limit given to open is reached */
@@ -33,7 +33,7 @@ typedef struct Ticket
 	HyTask task;
 	FaultVerdict fault;
 	EmulatedLoad load;
-	uint64_t submitted_ns; /* by the host's clock, like the times below */
+	uint64_t submitted_ns; /* time by the host's clock, like the two times below */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	bool wait;
@@ -43,7 +43,7 @@ typedef struct Ticket
 struct HyBuffer
 {
 	HyDevice *device;
-	HyBuffer *previous; /* list of all buffers of a context, which closing it frees */
+	HyBuffer *previous; /* list of all buffers of the context; closing the context frees them */
 	HyBuffer *next;
 	uint64_t bytes;
 	char *data;
@@ -55,7 +55,7 @@ struct HyDevice
 	uint64_t limit; /* 0: the memory of the device */
 	uint64_t used;  /* bytes of buffers and running tasks */
 	uint64_t serial;
-	uint32_t warm; /* bit op: the operation has run in this context */
+	uint32_t warm; /* bit op is set if the operation has run in this context */
 	bool lost;
 	bool idle;        /* the context has closed itself */
 	uint64_t used_ns; /* time of the last use, by the host's clock */
@@ -84,32 +84,33 @@ extern HyStatus emulated_reserve(HyDevice *device, uint64_t bytes);
 
 /*
  * emulated_on_host: copy the matrix descriptor, and make it refer to rows that core can read.
- * Returns HY_INVALID if its buffer belongs to another device or is too small for the rows.
+ * Returns HY_INVALID if the matrix's buffer belongs to another context or is too small for the rows.
  */
 extern HyStatus
 emulated_on_host(const HyDevice *device, const HyMatrix *matrix, HyMatrix *host_matrix);
 
-/* emulated_free_data: free the contents of all buffers, but not the buffers. */
+/* emulated_free_data: free the contents of all buffers, but not the HyBuffer structures. */
 extern void emulated_free_data(HyDevice *device);
 
 /*
- * idle.c: see HyBackend.idle. emulated_used marks the context as used now. emulated_check_not_idle marks it
- * as used and returns HY_OK, unless it has closed itself. Then it returns the status with which a
- * task or a copy fails.
+ * idle.c: see HyBackend.idle. emulated_used marks the context as used now. emulated_check_not_idle
+ * also marks the context as used, and returns HY_OK. If the context has closed itself, it instead
+ * returns the status with which a task or a copy fails.
  */
 extern bool emulated_idle(const HyDevice *device);
 extern void emulated_used(HyDevice *device);
 extern HyStatus emulated_check_not_idle(HyDevice *device);
 
 /*
- * compute.c: emulated_compute computes the task's outputs; if exact, only by the canonical kernels.
- * emulated_fill_with_garbage fills them with garbage, as a failed copy back may.
+ * compute.c: emulated_compute computes the task's outputs. If exact is set, it uses only the
+ * canonical kernels. emulated_fill_with_garbage fills the outputs with garbage, as a failed copy to
+ * the host may do.
  */
 extern HyStatus emulated_compute(const HyDevice *device, const HyTask *task, bool exact);
 extern void emulated_fill_with_garbage(const HyTask *task);
 
 /*
- * engine.c: see HyBackend. emulated_engine_reset makes the engines of all devices free.
+ * engine.c: see HyBackend. emulated_engine_reset marks the engines of all devices as free.
  * emulated_pass_time lets ns of virtual time pass.
  */
 extern HyStatus emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket);
@@ -122,27 +123,27 @@ extern void emulated_pass_time(uint64_t ns, bool wait);
 extern HyStatus emulated_fail(HyFailure *failure, HyStatus status, int32_t code, const char *text);
 
 /*
- * emulated_lost: return HY_OK, or the status of every call once the context, the device or the
- * process is lost.
+ * emulated_lost: return HY_OK, or the status for any call if the context, the device or the process
+ * is lost.
  */
 extern HyStatus emulated_lost(const HyDevice *device, int32_t number, HyFailure *failure);
 
 /*
- * emulated_look_up_fault: look up the fault that emulated_faults requests for this call of a context or, if
- * device is NULL, for opening one. Returns an error if the setting cannot be parsed or something
- * was lost before.
+ * emulated_look_up_fault: look up the fault that emulated_faults requests for this call. device is
+ * the context of the call, or NULL for a call that opens a context. Returns an error if the setting
+ * cannot be parsed, or if the context, the device or the process was lost before.
  */
 extern HyStatus emulated_look_up_fault(HyDevice *device, int32_t number, FaultPlace call, HyOp op,
                                        uint64_t bytes, FaultVerdict *fault, HyFailure *failure);
 
 /*
- * emulated_apply_fault: make a fault happen. Marks what it makes unusable as lost, and returns its
- * status.
+ * emulated_apply_fault: make a fault happen. Marks the context, device or process as lost if the
+ * fault says so, and returns the fault's status.
  */
 extern HyStatus emulated_apply_fault(HyDevice *device, int32_t number, const FaultVerdict *fault,
                                      HyFailure *failure);
 
-/* emulated_loss_reset: forget the losses of devices and of the process. */
+/* emulated_loss_reset: clear the losses of all devices and of the process. */
 extern void emulated_loss_reset(void);
 
 #endif

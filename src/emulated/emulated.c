@@ -1,9 +1,9 @@
 /*
  * emulated.c
- *		The plug-in hybrid_emulated.so: a device that does not exist.
+ *		The plug-in hybrid_emulated.so: a backend for devices that do not exist.
  *
- * This file is the backend as the dispatcher sees it: its devices, their capabilities, and contexts
- * on them. Everything reported is marked virtual_time.
+ * This file defines the backend for the dispatcher: its devices, their capabilities, and contexts on
+ * the devices. Every device is reported with virtual_time set.
  */
 #include "emulated/device.h"
 
@@ -40,7 +40,7 @@ static HyBackend backend = {.abi = HY_BACKEND_ABI,
                             .cancel = emulated_cancel,
                             .last_error = emulated_last_error};
 
-/* The entry symbol, the only one that is exported. */
+/* the entry symbol, which is the only exported symbol */
 extern __attribute__((visibility("default"))) const HyBackend *hy_plugin_entry(const HyHost *of);
 
 const HyBackend *

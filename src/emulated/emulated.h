@@ -2,7 +2,8 @@
  * emulated.h
  *		Inputs of the emulated device: its settings, its time model and its faults.
  *
- * device.h declares how it uses them. README.md explains its purpose and its settings.
+ * device.h declares the parts of the device that use these inputs. README.md explains the purpose
+ * and the settings of the device.
  */
 #ifndef HY_EMULATED_H
 #define HY_EMULATED_H
@@ -11,24 +12,24 @@
 
 #define EMULATED_CORES 80
 
-/* EmulatedSettings: read again at every call that uses one. */
+/* EmulatedSettings: the current settings. They are read again at every call that uses them. */
 typedef struct EmulatedSettings
 {
 	int32_t devices;
 	double launch_ns;
-	double bytes_per_ns; /* speed of the bus; 0: nothing needs to be copied */
+	double bytes_per_ns; /* bandwidth of the bus; 0: nothing needs to be copied */
 	double flop_per_ns;
 	uint64_t memory; /* bytes */
 	uint64_t open_ns;
-	bool wait;  /* virtual time passes in real time instead of being skipped */
+	bool wait;  /* virtual time also takes real time, instead of being skipped */
 	bool exact; /* searches use only the canonical kernels */
 } EmulatedSettings;
 
 extern void emulated_settings(const HyHost *host, EmulatedSettings *settings);
 
 /*
- * emulated_faults_text: return the setting emulated_faults, or the faults of the profile if it is
- * empty. Never NULL.
+ * emulated_faults_text: return the setting emulated_faults, or the faults of the profile if this
+ * setting is empty. The result is never NULL.
  */
 extern const char *emulated_faults_text(const HyHost *host);
 
@@ -44,28 +45,28 @@ typedef struct EmulatedLoad
 } EmulatedLoad;
 
 /*
- * emulated_load: compute the load of a shape. For spread, the shape lacks nodes and hops, which are
- * guessed.
+ * emulated_load: compute the load of a shape. For spread, the numbers of nodes and hops are guessed,
+ * because the shape does not contain them.
  */
 extern void emulated_load(const HyShape *shape, EmulatedLoad *load);
 
 /*
- * emulated_task_load: compute the load of a task, with its real nodes. Its hops are guessed if they
- * are not limited.
+ * emulated_task_load: compute the load of a task. For spread, the real number of nodes is used. The
+ * number of hops is guessed if the task does not limit it.
  */
 extern void emulated_task_load(const HyTask *task, EmulatedLoad *load);
 
 /*
- * emulated_duration: return the duration in ns. first: the operation has not run in this context
- * before.
+ * emulated_duration: return the duration of a load in ns. first: the operation has not run in this
+ * context before.
  */
 extern uint64_t emulated_duration(const EmulatedSettings *settings, const EmulatedLoad *load,
                                   bool first, uint64_t seed);
 
-/* emulated_expected: return the duration on a warm device, without jitter. */
+/* emulated_expected: return the duration of a load in ns on a warm device, without jitter. */
 extern double emulated_expected(const EmulatedSettings *settings, const EmulatedLoad *load);
 
-/* emulated_copy_ns: return the time to copy so many bytes. */
+/* emulated_copy_ns: return the time in ns to copy this many bytes in one direction. */
 extern double emulated_copy_ns(const EmulatedSettings *settings, uint64_t bytes);
 
 /* emulated_random: return a pseudorandom number that depends only on seed (splitmix64). */
@@ -83,8 +84,8 @@ typedef enum FaultKind
 {
 	FAULT_NONE = 0,
 	FAULT_STATUS, /* FaultVerdict.status */
-	FAULT_HANG,   /* never done until canceled */
-	FAULT_DEAF,   /* never done, not even when canceled */
+	FAULT_HANG,   /* the task does not end until it is canceled */
+	FAULT_DEAF,   /* the task never ends, even if it is canceled */
 	FAULT_SYNTAX  /* the setting cannot be parsed; FaultVerdict.text says why */
 } FaultKind;
 
@@ -93,20 +94,20 @@ typedef struct FaultVerdict
 	FaultKind kind;
 	FaultPlace place;
 	HyStatus status;
-	bool fresh; /* the setting has changed since the last call, which undoes losses */
+	bool fresh; /* the setting has changed since the last call; the change clears losses */
 	char text[HY_TEXT_LENGTH];
 } FaultVerdict;
 
 /*
  * emulated_fault: determine the fault that the setting requests for this call. call is FAULT_OPEN,
- * FAULT_UPLOAD or FAULT_SUBMIT. op is ignored for the first two. With FAULT_SUBMIT, the fault is one
- * of the whole task, so it may also happen in poll. Each rule for this kind of call counts the call,
- * for fail_at=N and fail_every=N.
+ * FAULT_UPLOAD or FAULT_SUBMIT. op is ignored for the first two. FAULT_SUBMIT stands for the whole
+ * task, so the fault may also happen in poll. Every rule that covers this call counts it, for
+ * fail_at=N and fail_every=N.
  */
 extern void emulated_fault(const HyHost *host, FaultPlace call, HyOp op, int32_t device,
                            uint64_t bytes, FaultVerdict *verdict);
 
-/* emulated_wrong_abi: return whether the plug-in is to claim another ABI. */
+/* emulated_wrong_abi: return whether the setting asks the plug-in to report a wrong ABI. */
 extern bool emulated_wrong_abi(const HyHost *host);
 
 #endif

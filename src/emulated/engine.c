@@ -1,14 +1,16 @@
 /*
  * engine.c
- *		Tasks on an emulated device, in virtual time.
+ *		Runs tasks on an emulated device, in virtual time.
  *
- * Like a real device, it works asynchronously. Outputs are written by the poll that reports done,
- * not by submit. A task that fails in poll leaves garbage in its outputs.
+ * Like a real device, an emulated device works asynchronously. Outputs are written by the poll that
+ * reports the end of the task, not by submit. A task that fails in poll leaves garbage in its
+ * outputs.
  *
- * A ticket is done when the host's clock has reached its end. The time that the emulation itself
- * takes is subtracted from that clock, so only virtual time passes. With emulated_wait, or a clock
- * that cannot skip, both pass. A device is one engine: a task starts when all tasks before it have
- * ended, no matter which context of the process submitted them.
+ * A task is done when the host's clock has reached its end time. The time that the emulation itself
+ * takes is subtracted from that clock, so only virtual time passes. With emulated_wait, or with a
+ * clock that cannot skip, nothing is subtracted and the wait takes real time. A device has one
+ * engine: a task starts when all tasks before it have ended, no matter which context of the process
+ * submitted them.
  */
 #include "emulated/device.h"
 
@@ -23,7 +25,7 @@ static uint64_t now_ns(void);
 static bool skips(bool wait);
 static void take_out(uint64_t since, bool wait);
 
-static uint64_t busy_until_ns[EMULATED_DEVICES]; /* end of the last task of each device */
+static uint64_t busy_until_ns[EMULATED_DEVICES]; /* end time of the last task on each device */
 
 HyStatus
 emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
@@ -88,7 +90,7 @@ submit(HyDevice *device, const HyTask *task, const EmulatedSettings *settings, u
 	slot->end_ns = slot->start_ns +
 	               emulated_duration(settings, &load, !(device->warm >> task->op & 1),
 	                                 device->serial * EMULATED_DEVICES + (uint64_t) device->number);
-	/* A hung task waits for something else and does not occupy the engine. */
+	/* a hung task is assumed to wait for something else, so it does not occupy the engine */
 	if (fault.kind != FAULT_HANG && fault.kind != FAULT_DEAF)
 		*busy = slot->end_ns;
 	device->warm |= UINT32_C(1) << task->op;
@@ -176,7 +178,10 @@ find_ticket(HyDevice *device, HyTicket ticket)
 	return slot->state != TICKET_FREE && slot->number == ticket ? slot : NULL;
 }
 
-/* release: free the ticket. If its task leaves before its end, the engine is free from now on. */
+/*
+ * release: free the ticket. If its task is the last on the engine and is released before its end
+ * time, the engine becomes free early.
+ */
 static void
 release(HyDevice *device, Ticket *slot)
 {
@@ -195,7 +200,7 @@ now_ns(void)
 	return emulated_host->clock->now(emulated_host->clock->arg);
 }
 
-/* skips: return whether virtual time passes by skipping. */
+/* skips: return whether virtual time passes by skipping the clock forward. */
 static bool
 skips(bool wait)
 {
@@ -203,7 +208,7 @@ skips(bool wait)
 }
 
 /*
- * take_out: subtract the time since `since` from the clock, because the host spent it on the
+ * take_out: subtract the time since `since` from the clock, because the host spent that time on the
  * emulation.
  */
 static void

@@ -1,6 +1,6 @@
 /*
  * faults.c
- *		The failures that the emulated device imitates: the setting emulated_faults.
+ *		Parses the setting emulated_faults, and decides which calls of the emulated device fail.
  *
  *		faults	= [ rule { ';' rule } ]
  *		rule	= word { ',' word }
@@ -8,21 +8,21 @@
  *
  *	when	fail_at=N		the N-th call since the setting was last changed, counted from 1
  *			fail_every=N	every N-th call
- *			fail_rate=P		a share P (0 .. 1) of the calls, drawn by seed=N (default 1)
- *			above=BYTES		tasks that need more device memory, or larger uploads; k, m or g may
- *							follow the number
+ *			fail_rate=P		a random share P (0 .. 1) of the calls, with seed=N (default 1)
+ *			above=BYTES		tasks that need more device memory than this, or larger uploads; k, m or g
+ *							may follow the number
  *			(none of them: every call)
  *	where	op=NAME, device=N		only calls of this operation or device; only these are counted
  *			in=submit | poll | open | upload	which call fails; poll leaves garbage in the outputs
  *	what	status=NAME		nomem, quota, busy, transient (the default), timeout, cancelled,
  *							context_lost, process_lost (or sticky), device_gone, invalid, bug,
- *							unsupported; hang: never done until canceled; deaf: not even then.
- *							With above=BYTES the default is nomem.
- *	wrong_abi, a rule by itself: the plug-in claims another ABI when it is loaded.
+ *							unsupported; hang: the task ends only when it is canceled; deaf: the task
+ *							never ends. With above=BYTES the default is nomem.
+ *	wrong_abi, as a separate rule: the plug-in reports a wrong ABI when it is loaded.
  *
  * Spaces around words do not matter. The first rule that applies wins. The setting is read at every
- * call, so faults can be switched on and off in a session. A change resets the counts and
- * undoes losses (loss.c).
+ * call, so faults can be switched on and off in a session. A change resets the counts and clears
+ * losses (loss.c).
  */
 #include "emulated/emulated.h"
 
@@ -47,7 +47,7 @@ typedef struct FaultRule
 	FaultKind kind;
 	HyStatus status;
 	bool has_status;
-	int64_t calls; /* number of calls that this rule was checked for */
+	int64_t calls; /* number of calls that this rule covers, whether they failed or not */
 } FaultRule;
 
 typedef struct FaultName
@@ -75,7 +75,7 @@ static const FaultName fault_names[] = {{"unsupported", FAULT_STATUS, HY_UNSUPPO
 
 #define FAULT_NAMES (sizeof(fault_names) / sizeof(fault_names[0]))
 
-/* The setting as last read. A plug-in has one host. */
+/* the setting as last read; it is static because a plug-in has one host */
 static char read_text[MAX_TEXT];
 static FaultRule rules[MAX_RULES];
 static int rule_count;
@@ -342,7 +342,7 @@ trim(char *text)
 	return text;
 }
 
-/* applies: count the call and return whether it is one that fails. */
+/* applies: count the call, and return whether the rule makes it fail. */
 static bool
 applies(FaultRule *rule, uint64_t bytes)
 {

@@ -1,10 +1,10 @@
 /*
  * idle.c
- *		A context closes itself if it has not been used for hybrid.gpu_idle_timeout.
+ *		Closes a context that has not been used for hybrid.gpu_idle_timeout.
  *
  * There is no thread and no timer. The timeout takes effect at the next call that checks it. That
- * call is in the caller's own thread, so memory can be freed at once. The time is that of the
- * host's clock, which includes virtual time.
+ * call is in the caller's own thread, so memory can be freed at once. The idle time is measured with
+ * the host's clock, which includes virtual time.
  */
 #include "emulated/device.h"
 
@@ -27,10 +27,10 @@ emulated_idle(const HyDevice *device)
 	if (timeout == 0 || has_work(device))
 		return false;
 	now = emulated_host->clock->now(emulated_host->clock->arg);
-	/* just opened: the time starts with the first check */
+	/* the context was just opened: its idle time starts with the first check */
 	if (device->used_ns == 0)
 		self->used_ns = now;
-	/* the emulation's own time is subtracted from the clock, so now may be before the last use */
+	/* the emulation's own time is subtracted from the clock, so now may be before used_ns */
 	if (now < device->used_ns + timeout)
 		return false;
 	self->idle = true;
@@ -69,8 +69,7 @@ timeout_ns(void)
 }
 
 /*
- * has_work: return whether a task runs. A canceled task does not count unless it ignores the
- * cancel.
+ * has_work: return whether a task is running. A canceled task counts only if it ignores the cancel.
  */
 static bool
 has_work(const HyDevice *device)

@@ -1,7 +1,6 @@
 /*
  * loss.c
- *		Tracks what a fault of the emulated device makes unusable: a context, a device or the whole
- *		process.
+ *		Tracks contexts, devices and the process that a fault of the emulated device makes unusable.
  *
  * A context stays lost until it is closed, or until a call for it notices a change of the setting.
  * A device or the process stays lost until the setting changes.
@@ -58,7 +57,7 @@ HyStatus
 emulated_apply_fault(HyDevice *device, int32_t number, const FaultVerdict *fault,
                      HyFailure *failure)
 {
-	/* A hang needs a ticket. Opening and uploading have none, and time out. */
+	/* a hang needs a ticket; open and upload have no ticket, so they time out at once */
 	HyStatus st = fault->kind == FAULT_STATUS ? fault->status : HY_TIMEOUT;
 
 	if (st == HY_PROCESS_LOST)

@@ -1,6 +1,6 @@
 /*
  * memory.c
- *		The memory of an emulated device: its use, and the buffers of a context.
+ *		Manages the memory of an emulated device: the bytes in use, and the buffers of a context.
  */
 #include "emulated/device.h"
 
@@ -79,7 +79,7 @@ emulated_buf_free(HyDevice *device, HyBuffer *buffer)
 	if (buffer->next != NULL)
 		buffer->next->previous = buffer->previous;
 	device->used -= buffer->bytes;
-	/* as on hardware, where another context may get this memory next */
+	/* clear the memory as a real backend does, since another context may get it next */
 	if (buffer->data != NULL)
 		memset(buffer->data, 0, buffer->bytes);
 	hy_free(emulated_host->allocator, buffer->data);
@@ -133,7 +133,7 @@ emulated_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, voi
 	return st;
 }
 
-/* reach: return HY_OK if the context is usable and these bytes are in the buffer. */
+/* reach: return HY_OK if the context is usable and these bytes lie within the buffer. */
 static HyStatus
 reach(HyDevice *device, const HyBuffer *buffer, uint64_t offset, uint64_t bytes)
 {

@@ -6,8 +6,8 @@
  *
  * On purpose, the model does not have the form that the dispatcher's history assumes
  * (dispatch/cost_model.h). Work is done in whole waves of blocks over the cores. Copies transfer
- * whole pages, with a latency for each direction. Every run is up to 10% longer or shorter, by a
- * number that depends only on the run's serial number and the device.
+ * whole pages, with a latency for each direction. Every run is up to 10% longer or shorter. This
+ * jitter depends only on the run's serial number in its context and on the device.
  */
 #include "emulated/emulated.h"
 
@@ -20,11 +20,11 @@
 #define PAGE_BYTES 65536.0
 #define COPY_LATENCY_NS 1500.0
 #define JITTER 0.10
-#define WARM_UP 10.0 /* cost of a first run, in launches */
+#define WARM_UP 10.0 /* additional time of a first run, in launches */
 #define GUESSED_HOPS 10
-#define MOST_VALUES (UINT64_C(1) << 58) /* their bytes still fit 63 bits */
+#define MOST_VALUES (UINT64_C(1) << 58) /* maximum whose size in bytes fits in 63 bits */
 
-/* Profile: the values of an emulated_profile, which replace the settings of the same names. */
+/* Profile: a value of emulated_profile, and the numbers that replace the settings of the same names. */
 typedef struct Profile
 {
 	const char *name;
@@ -100,8 +100,8 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 	load->flop = pairs * (double) dims * (shape->metric == HY_METRIC_COSINE ? 4 : 3);
 	load->k = hy_op_has_k(shape->op) ? shape->k : 0;
 	/*
-	 * a code takes one table lookup per four dimensions; its upload is one bit per dimension, and
-	 * factors
+	 * a code takes one table lookup per four dimensions; its upload takes one bit per dimension, and
+	 * the factors of the code
 	 */
 	if (shape->op == HY_OP_SCORE_CODES)
 	{
@@ -109,7 +109,7 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 		target_bytes = (uint64_t) shape->targets * (dims / 8 + sizeof(HyCode));
 	}
 	load->bytes_up = query_bytes + (shape->resident ? 0 : target_bytes);
-	/* for this operation, the rows may be on the device */
+	/* for this operation, the rows (here the queries) may be on the device */
 	if (shape->op == HY_OP_ASSIGN && shape->resident)
 		load->bytes_up = target_bytes;
 	if (hy_op_has_k(shape->op))
@@ -233,7 +233,7 @@ spread_load(int64_t nodes, const HyShape *shape, int32_t hops, EmulatedLoad *loa
 
 	load->flop = 2.0 * (double) shape->targets * (double) shape->queries * (double) hops;
 	load->bytes_up = s * 16 + (shape->resident ? 0 : e * 8 + n * 16);
-	/* a shape that only serves a query may exceed any memory, so limit its values */
+	/* a shape used only for an estimate may exceed any memory, so limit the number of values */
 	if (__builtin_mul_overflow(n, s, &values) || values > MOST_VALUES)
 		values = MOST_VALUES;
 	load->bytes_down = values * 12;

@@ -22,8 +22,8 @@ typedef struct HybridSeed
 extern void hybrid_require_argument(FunctionCallInfo fcinfo, int n, const char *name);
 
 /*
- * hybrid_parse_direction: parse 'out', 'in' or 'both'. Raises an error that lists them for any
- * other name.
+ * hybrid_parse_direction: parse 'out', 'in' or 'both'. For any other name, raises an error that
+ * lists these names.
  */
 extern HyDirection hybrid_parse_direction(const char *name);
 

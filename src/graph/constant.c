@@ -152,7 +152,8 @@ order_varies(const SortGroupClause *clause)
 
 /*
  * has_snapshot: return whether reads of the relation follow the snapshot. Reads of sequences and
- * foreign tables do not, nor do reads of a table that has a foreign table among its children.
+ * foreign tables do not follow it. Neither do reads of a table that has a foreign table among its
+ * children.
  */
 static bool
 has_snapshot(const RangeTblEntry *relation)

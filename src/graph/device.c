@@ -3,9 +3,10 @@
  *		Keeps the graph of a call site on a device: see device.h.
  *
  * On a device, a graph is a unit like the units of an index (dispatch/residency.h). In the unit's
- * key, the place is the graph's serial number, which this process never reuses. The version
- * consists of decay and fan, which determine the gain that is stored with the graph. After a graph
- * is dropped, its unit is never requested again. The cache is then told to evict that unit first.
+ * key, the field place is the graph's serial number, which this process never reuses. The field
+ * version consists of decay and fan, which determine the gain that is stored with the graph. After
+ * a graph is dropped, its unit is never requested again. The cache then evicts that unit before all
+ * others.
  */
 #include "postgres.h"
 
@@ -121,8 +122,8 @@ send_graph(HybridGraph *graph, HyResident *resident)
 }
 
 /*
- * forget: tell the cache to evict the graph's unit first. Called when the graph is freed, even
- * after an error. Calls no device.
+ * forget: make the graph's unit the first that the cache evicts. Called when the graph is
+ * freed, even after an error. Calls no device.
  */
 static void
 forget(void *arg)

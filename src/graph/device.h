@@ -2,8 +2,9 @@
  * device.h
  *		Keeps the graph of a call site on a device.
  *
- * A graph that a call site keeps is sent to a device when it is used again. This requires an open
- * device and enough space within hybrid.gpu_resident_memory. Later calls send only their seeds.
+ * A graph that a call site keeps is sent to a device when the graph is used again. This requires an
+ * open device and enough space within hybrid.gpu_resident_memory. Later calls send only their
+ * seeds.
  */
 #ifndef HYBRID_GRAPH_DEVICE_H
 #define HYBRID_GRAPH_DEVICE_H

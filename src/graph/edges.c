@@ -378,7 +378,10 @@ append_edge(Receiver *receiver, const HyEdge *edge)
 	edges->edge[edges->count++] = *edge;
 }
 
-/* compare_texts: compare two texts bytewise. Any order would do, because only equality matters. */
+/*
+ * compare_texts: compare two texts bytewise. Any total order is correct, because only equality
+ * matters.
+ */
 static int
 compare_texts(const void *a, const void *b)
 {

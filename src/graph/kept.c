@@ -5,12 +5,12 @@
  * A graph is allocated in a memory context of its own. While the graph is built, this context is a
  * child of the call's context, so that an error frees the graph. When the graph is complete, its
  * context becomes a child of the call site's context. A call site keeps at most one graph, and the
- * old graph is freed before the next one is read. So memory use is no higher than if no graph were
- * kept.
+ * old graph is freed before the next one is read. So keeping a graph does not increase the peak of
+ * memory use.
  *
- * A graph is not kept if it could not be used again. This is the case if its query calls a volatile
- * function, which must be called each time, or reads something that does not follow a snapshot. It
- * is also the case if the call site will not be called again.
+ * A graph is not kept if it could not be used again. This is the case if the call site will not be
+ * called again. It is also the case if the query calls a volatile function, which must be called
+ * each time, or reads something that does not follow a snapshot.
  */
 #include "postgres.h"
 

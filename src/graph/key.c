@@ -8,11 +8,12 @@
  * The key also contains the time at which the client's statement began. For a cursor this is the
  * time of each FETCH.
  *
- * The contents of the catalogs are not part of the key. Three counts replace them: the invalidation
- * messages received from other processes, the commands of this transaction that changed anything,
- * and the subtransactions that were rolled back. The counts cover every table, type and privilege,
- * because it is unknown which of them a function reads. No other session can alter a table that was
- * read, because the lock on that table is held until the transaction ends, and so does the key.
+ * The contents of the catalogs are not part of the key. Three counts replace the contents: the
+ * count of invalidation messages received from other processes, the count of commands of this
+ * transaction that changed anything, and the count of subtransactions that were rolled back. The
+ * counts cover every table, type and privilege, because it is unknown which of these objects a
+ * function reads. No other session can alter a table that was read, because this transaction holds
+ * a lock on the table until it ends. The key is not used after the end of the transaction.
  *
  * The key does not cover functions that report on sessions. These functions return the state of
  * other sessions, the prepared statements and cursors of this session, and whether its transaction

@@ -4,8 +4,8 @@
  *
  * The edges are read and built into a graph, unless the call site has kept the graph since the last
  * call (kept.c). The graph is dispatched with one set of seeds. A seed that occurs in no edge is a
- * node without edges. It keeps its activation and only has to be added to the result. All memory of
- * a call is in one context, except the tuplestore and a kept graph.
+ * node without edges. Such a node keeps its activation and is only added to the result. All memory
+ * of a call is in one context, except the tuplestore and a kept graph.
  */
 #include "postgres.h"
 
@@ -363,7 +363,7 @@ check_activation(int64 id, double activation)
 		                errhint("Lower decay or the number of hops, or set fan to 1.")));
 }
 
-/* compare_reached: order by activation, largest first, then by id. */
+/* compare_reached: order by descending activation, then by id. */
 static int
 compare_reached(const void *a, const void *b)
 {

@@ -4,17 +4,17 @@
  *
  * A store only suggests rows. An entry may belong to a row that the snapshot does not see. It names
  * the root of a chain of versions, while the result needs the visible version. In a float16 store,
- * the stored vector only approximates the original. So a search of the store takes more than k
- * entries, and the nearest of them are looked up in the table, each of them once. Dead rows are
- * dropped. If the store is lossy, the distance is computed again from the row itself.
+ * the stored vector only approximates the original. So a search of the store keeps more than k
+ * entries. The nearest entries are looked up in the table, each only once. Dead rows are dropped.
+ * If the store is lossy, the distance is computed again from the row itself.
  *
- * An entry that did not become a candidate is no nearer than the farthest candidate, in the order
- * of (distance to the stored vector, root position). So the farthest candidate's distance gives a
- * lower bound on the distance of all other rows. The result is certain if the k-th best distance is
- * less than this bound. If the two are equal in a lossless store, positions decide. All other
- * entries at that distance have roots at higher positions than the farthest candidate, and a
- * version is on the page of its root. So the result is certain if the k-th row is on an earlier
- * page than the farthest candidate.
+ * Entries are ordered by (distance to the stored vector, root position). In this order, every entry
+ * that did not become a candidate comes after the farthest candidate. So the farthest candidate's
+ * distance gives a lower bound on the distance of all other rows. The result of a query is certain
+ * if its k-th best distance is less than this bound. If the two are equal in a lossless store,
+ * positions decide. All other entries at that distance have roots at higher positions than the
+ * farthest candidate, and a version is on the page of its root. So the result is certain if the
+ * k-th row is on an earlier page than the farthest candidate.
  *
  * index/README.md explains why a store misses no row that a snapshot sees.
  */
@@ -52,7 +52,7 @@ typedef struct Pass
 {
 	const HybridCandidates *candidates;
 	const HybridQueries *queries;
-	HyTopK *best; /* candidates of each query; row is the position of a root */
+	HyTopK *best; /* candidates of each query; the field row is the position of a root */
 	HyTopK *answers;
 	HybridOutliers outliers;
 	HybridStore *store;

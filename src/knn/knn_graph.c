@@ -3,7 +3,7 @@
  *		hybrid_knn_graph: the nearest rows of each row of a relation as weighted edges.
  *
  * The search for each row requests k + 1 neighbors, because a row is usually among its own results.
- * It can be missing there if more than k other rows are equally near.
+ * A row can be missing from its own results if more than k other rows are equally near.
  */
 #include "postgres.h"
 

@@ -242,9 +242,9 @@ search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 }
 
 /*
- * keep_uncertain: remove the queries whose results are certain, and return the number of the other
- * queries. The caller's array `callers` must not change. If the queries are still in it, the
- * remaining ones are copied to a new array.
+ * keep_uncertain: remove the queries whose results are certain, and return the number of remaining
+ * queries. The caller's array `callers` must not change. If the queries are still in `callers`, the
+ * remaining queries are copied to a new array.
  */
 static int
 keep_uncertain(Open *open, const float *callers)

@@ -30,7 +30,7 @@ typedef struct HybridTargetOptions
 /* hybrid_check_k: raise unless k is at least 1 and the k results of one query fit work_mem. */
 extern void hybrid_check_k(int32 k);
 
-/* hybrid_check_k_plus: do the same for a caller that searches for k + `besides` rows. */
+/* hybrid_check_k_plus: make the same checks for a caller that searches for k + `besides` rows. */
 extern void hybrid_check_k_plus(int32 k, int32 besides);
 
 /*
@@ -49,8 +49,8 @@ extern HybridRows *hybrid_target_rows(const HybridTarget *target);
 
 /*
  * hybrid_target_group: return the number of queries, at least 1, that can be searched at once
- * within work_mem. dims is their number of dimensions, and `beside` the number of bytes that the
- * caller holds for each query.
+ * within work_mem. dims is the number of dimensions of a query. `beside` is the number of bytes
+ * that the caller holds for each query.
  */
 extern int hybrid_target_group(const HybridTarget *target, int dims, Size beside);
 

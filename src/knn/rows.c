@@ -4,8 +4,8 @@
  *
  * A raw scan of the table would return more than a SELECT if row security applies, or if the user
  * has privileges only on single columns. A view or a foreign table cannot be scanned at all. In
- * those cases the rows come from a query that runs with the caller's privileges, and its errors are
- * raised here. A query guarantees no order, so the caller breaks ties by tid.
+ * those cases the rows come from a query that runs with the caller's privileges. The query's errors
+ * are raised here. A query guarantees no order, so the caller breaks ties by tid.
  */
 #include "postgres.h"
 
@@ -222,7 +222,7 @@ may_scan(Relation relation)
 		return false;
 	if (!RelationIsPermanent(relation) && RecoveryInProgress())
 		return false; /* the query that is used instead raises the usual error */
-	/* by OID, the user can pass a table in a schema that the user may not access */
+	/* the user can pass the OID of a table in a schema that the user may not access */
 	if (pg_namespace_aclcheck(RelationGetNamespace(relation), GetUserId(), ACL_USAGE) !=
 	    ACLCHECK_OK)
 		return false;

@@ -27,9 +27,9 @@ typedef struct HybridRow
 
 /*
  * hybrid_rows_open: open a reader of a column of relation relid on the active snapshot. The type of
- * the column is one of types, or a domain over one of them. If filter is not NULL, it is a query
- * that returns tids, and only those rows are read. If id_column is not NULL, it names an integer
- * column that is read with each row.
+ * the column is one of types, or a domain over one of them. filter is NULL or a query that returns
+ * the tids of the only rows to read. id_column is NULL or the name of an integer column that is
+ * read with each row.
  *
  * Raises if the relation is partitioned or has children, if a column is missing or has another
  * type, or if the user lacks a privilege.

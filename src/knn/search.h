@@ -47,7 +47,7 @@ typedef struct HybridSearch
 } HybridSearch;
 
 /*
- * hybrid_search_begin: start a search. The caller keeps ownership of queries. best is an array of
+ * hybrid_search_begin: start a search. The caller keeps ownership of queries. `best` is an array of
  * empty heaps of size k, one per query. All memory of the search is in context. A batch takes at
  * most half of work_mem.
  */
@@ -60,7 +60,7 @@ extern void hybrid_search_add(HybridSearch *search, const void *vector, int64 po
 
 /*
  * hybrid_search_room: return the number of rows, 1 .. most, that the caller may write directly into
- * the batch after its current rows.
+ * the batch after the current rows.
  * hybrid_search_took: record that the caller has written this many rows.
  */
 extern int hybrid_search_room(HybridSearch *search, int most);

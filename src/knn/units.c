@@ -3,8 +3,8 @@
  *		Searches a store by units whose vectors may stay on a device: see units.h.
  *
  * The size of a unit is chosen to fit the device (hy_resident_unit_bytes). This process never holds
- * a whole unit in memory. On the device, the rows are in order of position, as in any batch,
- * because that order decides between equal distances. So all positions are read first and sorted.
+ * a whole unit in memory. On the device, as in any batch, the rows are in order of position,
+ * because this order decides between equal distances. So all positions are read first and sorted.
  * Then the unit's lists are read again for each range of positions that fits the batch. Each vector
  * is read once. Only the pages that hold the tids of the unit are read repeatedly.
  *
@@ -33,7 +33,8 @@ typedef struct Lost
 } Lost;
 
 /*
- * Notes: the data that the host keeps about a unit. The positions follow it, and then the losses.
+ * Notes: the data that the host keeps about a unit. In memory, this struct is followed by the
+ * positions and then by the losses.
  */
 typedef struct Notes
 {
@@ -153,7 +154,7 @@ send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 	Notes *notes;
 	bool went;
 
-	/* flush the batch before the transfer begins, because it may run on the same device */
+	/* flush the batch before the transfer begins, because the batch may run on the same device */
 	hybrid_search_stage(search, Min(hybrid_search_piece(search), unit->rows));
 	/* space for one more row, to detect additional entries */
 	notes = MemoryContextAllocHuge(search->context,
@@ -282,8 +283,8 @@ notes_size(int64 rows, int64 lost)
 }
 
 /*
- * most_lost: return the largest number of rows, out of this many, that can have lost precision. It
- * is 0 in a lossless store.
+ * most_lost: return the maximum number of rows, among this many rows, that can have lost precision.
+ * In a lossless store, this is 0.
  */
 static int64
 most_lost(const HybridUnits *units, int64 rows)

@@ -3,7 +3,8 @@
  *		Searches a store by units whose vectors may stay on a device.
  *
  * The device holds the vectors of a unit. The host keeps the positions of the unit's rows and the
- * precision that their copies lost. So the store is not read at all for a unit that is on a device.
+ * loss of precision of their copies. So a unit that is on a device can be searched without reading
+ * the store.
  */
 #ifndef HYBRID_UNITS_H
 #define HYBRID_UNITS_H

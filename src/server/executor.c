@@ -2,11 +2,11 @@
  * executor.c
  *		The backend's own dispatcher.
  *
- * It is created when the first batch or the first use of a view needs it, never in the postmaster.  Log lines
- * of the dispatcher are kept until it has returned, so that no ereport runs inside pure code.
+ * The executor is created when the first batch or the first use of a view needs it, never in the postmaster.
+ * Log lines of the dispatcher are kept until it has returned, so that no ereport runs inside pure code.
  *
- * If there is a shared table, the executor's counters are flushed to it at the end of every transaction and of
- * the backend.  The executor also flushes them by itself from time to time.
+ * If there is a shared table, the executor's counters are flushed to the table at the end of every transaction
+ * and when the backend exits.  The executor itself also flushes them from time to time.
  */
 #include "postgres.h"
 
@@ -41,7 +41,7 @@ static uint64 configured_generation;
 static uint64 listed_generation; /* hybrid_device_generation at the last listing of devices */
 static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loaded */
 static Oid seated_role;          /* the role for which tasks wait in the queue */
-static HyLosses losses;          /* kept as long as the process, across executors */
+static HyLosses losses;          /* kept until the process ends, across executors */
 static char *configured_plugins; /* hybrid.plugins when the executor was created */
 static HySimd configured_simd;   /* kernels to which the CPU's history applies */
 static bool configured_filter;
@@ -155,7 +155,7 @@ hybrid_resident_end(const void *notes, Size notes_bytes, HyResident *resident)
 	return was_sent(hy_resident_end(executor, notes, notes_bytes, resident));
 }
 
-/* was_sent: log the lines kept, and return whether status is HY_OK.  Raises on cancel. */
+/* was_sent: log the kept lines, and return whether status is HY_OK.  Raises on cancel. */
 static bool
 was_sent(HyStatus status)
 {
@@ -199,7 +199,10 @@ create_executor(void)
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextReset(executor_context); /* frees the memory of an attempt that raised */
 	executor_allocator = hybrid_allocator(executor_context);
-	/* whatever may raise is done before `executor` is set: it never points to an incomplete executor */
+	/*
+	 * everything that may raise is done before `executor` is set, so that it never points to an incomplete
+	 * executor
+	 */
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
 	configured_simd = hy_kernels()->level;
 	configured_filter = hy_prefilter_allowed();
@@ -269,8 +272,8 @@ look_at_load(void)
 }
 
 /*
- * drop_executor: destroy the executor after the plug-ins, the number of their devices or the CPU's
- * instruction set changed.  The next one starts with the session's counters at zero.  Losses are kept.
+ * drop_executor: destroy the executor after the plug-ins, the number of their devices or the CPU's instruction
+ * set changed.  The next executor starts with the session's counters at zero.  The losses are kept.
  */
 static void
 drop_executor(void)
@@ -315,8 +318,8 @@ load_plugins(char *names)
 }
 
 /*
- * was_named: test whether the word at `name` also occurs before it in names.  All words up to it end in NUL
- * by now.
+ * was_named: test whether the word at `name` also occurs before it in names.  The words before `name` and the
+ * word at `name` already end in NUL.
  */
 static bool
 was_named(const char *names, const char *name)
@@ -374,7 +377,7 @@ static void
 flush_at_end(XactEvent event, void *arg)
 {
 	(void) arg;
-	/* before a commit, an error may still occur */
+	/* in the events before a commit or a prepare, an error may still occur */
 	if (executor != NULL && event != XACT_EVENT_PRE_COMMIT &&
 	    event != XACT_EVENT_PARALLEL_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
 		hy_executor_settle(executor);

@@ -26,8 +26,8 @@ extern HyExecutor *hybrid_executor(void);
 /*
  * hybrid_run: send a task through the dispatcher, and return when its outputs are filled.  Raises on cancel, on
  * a forced device that cannot run the task, and on lack of memory.  Sets the task's cancel.  If the task has no
- * allocator, uses one for the current memory context.  `what` completes "could not ...".  Returns the
- * time of the call in ns, by the clock of the side that ran it.
+ * allocator, uses one for the current memory context.  `what` completes "could not ...".  Returns the duration
+ * of the call in ns, by hybrid_clock.
  */
 extern uint64 hybrid_run(HyTask *task, const char *what);
 

@@ -2,10 +2,10 @@
  * forced.c
  *		The error message for a forced device that could not run a task: see forced.h.
  *
- * The message names the setting and its value, because the setting, not the query, causes the error.
- * DETAIL says how far the task got: no backend of that name, no device, a rule that excludes the device, or
- * an attempt there and its status.  HINT says where to look, and in each case how to continue without a
- * device.
+ * The message names the setting and its value, because the setting, not the query, causes the error.  DETAIL
+ * says why the task did not run: no backend has that name, the backend has no device, a rule excludes the
+ * device, or an attempt on the device ended with a certain status.  HINT says where to look.  It always says
+ * how to continue without a device.
  */
 #include "postgres.h"
 
@@ -93,7 +93,7 @@ code_of(const HyDecision *decision)
 	return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 }
 
-/* names_of_backends: list each backend once, and the reason with each plug-in that could not be loaded. */
+/* names_of_backends: list each backend once, and each plug-in that could not be loaded with the reason. */
 static char *
 names_of_backends(const HyExecutor *executor)
 {

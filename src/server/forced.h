@@ -10,8 +10,8 @@
 #include "dispatch/dispatcher.h"
 
 /*
- * hybrid_report_forced: raise an error with the value of "hybrid.execution", the reason why no device that it
- * allows has answered, and a hint.  `what` completes "could not ...".
+ * hybrid_report_forced: raise an error with the value of "hybrid.execution", the reason why no device that the
+ * setting allows has run the task, and a hint.  `what` completes "could not ...".
  */
 extern void hybrid_report_forced(const HyExecutor *executor, const HyDecision *decision,
                                  const char *what) pg_attribute_noreturn();

@@ -2,8 +2,8 @@
  * load.c
  *		The load of the machine, from Linux's /proc.
  *
- * It is the average over a minute, not the present value.  A decision that changes with every process that
- * wakes up is worse than one that is a little late.
+ * The load is the average over a minute, not the current value.  Decisions then react a little late, but they
+ * do not change whenever a process wakes up.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * position.h
- *		The position of a row in its table as one number that sorts in table order: the block number,
+ *		The position of a row in its table, as one number that sorts in table order: the block number,
  *		then 16 bits of offset.
  */
 #ifndef HYBRID_POSITION_H

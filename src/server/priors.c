@@ -74,7 +74,7 @@ hybrid_read_priors(const HyExecutor *executor, void (*take)(void *arg, const HyP
 	table = find_table();
 	if (!OidIsValid(table))
 		return true;
-	/* do not let queries wait while another session truncates or moves the table */
+	/* a query must not wait while another session truncates or moves the table */
 	if (!ConditionalLockRelationOid(table, AccessShareLock))
 		return false;
 	relation = try_table_open(table, NoLock);

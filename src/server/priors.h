@@ -34,9 +34,10 @@ enum
 extern Datum hybrid_prior_state(const HyPrior *prior);
 
 /*
- * hybrid_load_priors: give the executor the table's rows about its devices, for kinds and sizes of tasks of
- * which it has no history.  Returns false when the table cannot be read now, and the caller should try again.
- * Waits for no lock.  If another session holds a conflicting lock, the table is tried at most once a second.
+ * hybrid_load_priors: pass the table's rows about the executor's devices to the executor, for kinds and sizes
+ * of tasks that have no history there.  Returns false when the table cannot be read now, and the caller should
+ * try again.  Waits for no lock.  If another session holds a conflicting lock, the table is tried at most once
+ * a second.
  */
 extern bool hybrid_load_priors(HyExecutor *executor);
 

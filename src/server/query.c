@@ -3,7 +3,7 @@
  *		Run a user's query, and take its rows one at a time: see query.h.
  *
  * The rows go from the executor directly to the reader (a DestReceiver).  So no row is held twice, and the
- * reader notices how long it waits for a row.  read_only makes SPI use the active snapshot as it is, and
+ * reader can measure how long it waits for a row.  read_only makes SPI use the active snapshot as it is, and
  * refuse all but plain reads (a data-modifying WITH, FOR UPDATE).
  */
 #include "postgres.h"

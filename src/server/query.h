@@ -17,10 +17,10 @@ typedef struct HybridReader
 {
 	const char *what; /* names the query in errors, e.g. "edges query" */
 
-	/* raises for a query that must not run, before it runs; NULL: any query that returns rows may run */
+	/* raises, before the query runs, if it must not run; NULL: any query that returns rows may run */
 	void (*check)(void *arg, SPIPlanPtr plan);
 
-	/* raises for unsuitable columns, before the first row */
+	/* raises, before the first row, if the columns are unsuitable */
 	void (*columns)(void *arg, TupleDesc columns);
 
 	/*
@@ -34,7 +34,7 @@ typedef struct HybridReader
 
 /*
  * hybrid_query_run: plan and run text, which must be a single query that only reads, and pass its rows to the
- * reader.  Frees all that the query holds, and leaves the current memory context unchanged.
+ * reader.  Frees everything that the query holds, and leaves the current memory context unchanged.
  */
 extern void hybrid_query_run(const char *text, const HybridReader *reader);
 

@@ -66,8 +66,8 @@ hybrid_parse_word(HyWords kind, const char *name)
 }
 
 /*
- * cancel_requested: test whether CHECK_FOR_INTERRUPTS would raise now.  Other pending interrupts (a barrier, a
- * config reload) must not end the query.
+ * cancel_requested: test whether CHECK_FOR_INTERRUPTS would raise an error now.  Other pending interrupts (a
+ * barrier, a config reload) must not end the query.
  */
 static bool
 cancel_requested(void *arg)

@@ -24,7 +24,10 @@ extern void hybrid_check(HyStatus status, const char *what);
 /* hybrid_parse_word: return the value of an argument's word.  Raises an error that lists the valid words. */
 extern int hybrid_parse_word(HyWords kind, const char *name);
 
-/* hybrid_parse_metric: the same for a metric: 'l2', 'ip', 'cosine' or 'l1'. */
+/*
+ * hybrid_parse_metric: return the metric named 'l2', 'ip', 'cosine' or 'l1'.  Raises an error for any other
+ * name.
+ */
 extern HyMetric hybrid_parse_metric(const char *name);
 
 #endif

@@ -2,8 +2,8 @@
  * settings.c
  *		The settings under "hybrid.": names, defaults, ranges, and the dispatcher's configuration from them.
  *
- * Each takes effect at the session's next statement.  Assigning one that the dispatcher reads increases a
- * generation number, and the next dispatch configures the executor again.
+ * A new value takes effect at the session's next statement.  If the dispatcher reads the setting, its
+ * assignment increases a generation number, and the next dispatch configures the executor again.
  */
 #include "postgres.h"
 
@@ -176,7 +176,7 @@ hybrid_setting_text(void *arg, const char *name)
 static void
 define_dispatcher_settings(void)
 {
-	static char executions[HY_WORDS_LENGTH + 64]; /* the server keeps no copy */
+	static char executions[HY_WORDS_LENGTH + 64]; /* the server keeps no copy of it */
 	char list[HY_WORDS_LENGTH];
 
 	snprintf(executions, sizeof(executions), "Valid values: %s, or the name of a backend.",
@@ -307,8 +307,8 @@ define_emulated_settings(void)
 }
 
 /*
- * check_bare_names: allow only file names without a path.  A path, or an empty name, would load a library from
- * anywhere.
+ * check_bare_names: allow only file names without a path.  With a path or an empty name, a library could be
+ * loaded from anywhere.
  */
 static bool
 check_bare_names(char **newval, void **extra, GucSource source)

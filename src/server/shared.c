@@ -3,8 +3,8 @@
  *		The table that all backends share, and their queue for devices, when the library is preloaded.
  *
  * The postmaster requests the segment once, with a fixed size.  After a crash it recreates all shared memory,
- * including the table.  So the table never outlives a backend that was killed while it wrote.  The table
- * itself handles the remaining case, a backend that ends without running its exit hooks (shared_table.h).
+ * including the table.  So the table never outlives a backend that was killed while writing to the table.  The
+ * table itself handles the remaining case, a backend that ends without running its exit hooks (shared_table.h).
  */
 #include "postgres.h"
 

@@ -4,9 +4,10 @@
  *
  * The access method registers the functions that read its stores.  Callers include none of its headers.
  *
- * A store has an entry for every row that a snapshot sees, except where the vector is NULL, or all zeroes and
- * the index orders by cosine.  It also has entries of rows that no snapshot sees any more.  An entry's tid is
- * the root of a chain of versions, and the table says which version is visible.
+ * A store has an entry for every row that a snapshot sees.  Rows with a NULL vector are an exception.  If the
+ * index orders by cosine, rows with a vector of all zeroes are another exception.  A store also has entries of
+ * rows that no snapshot sees any more.  An entry's tid is the root of a chain of versions, and the table says
+ * which version is visible.
  */
 #ifndef HYBRID_STORE_H
 #define HYBRID_STORE_H
@@ -18,7 +19,7 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* HybridStoreShape: the properties of an index that never change while it has the same file. */
+/* HybridStoreShape: the properties of an index that never change while the index keeps the same file. */
 typedef struct HybridStoreShape
 {
 	HyMetric metric; /* the metric of the index's order; a store may be read for any metric */
@@ -29,7 +30,10 @@ typedef struct HybridStoreShape
 	int64 places;  /* approximate number of slots for entries */
 } HybridStoreShape;
 
-/* HybridStoreRows: the caller's arrays for entries; NULL: not requested.  Without vectors: only positions. */
+/*
+ * HybridStoreRows: the caller's arrays for entries.  A NULL array is not filled.  If vectors is NULL, only
+ * positions are filled.
+ */
 typedef struct HybridStoreRows
 {
 	char *vectors;
@@ -47,7 +51,7 @@ typedef struct HybridProbe
 	double norm; /* upper bound of |x|, in double precision */
 } HybridProbe;
 
-/* HybridLoss: bounds for the rounding loss of stored vectors; {0, 0}: none. */
+/* HybridLoss: bounds for the rounding loss of stored vectors; {0, 0} if there is no loss. */
 typedef struct HybridLoss
 {
 	float norm;
@@ -81,10 +85,10 @@ typedef struct HybridStoreMethods
 	int (*read)(HybridStore *store, const HybridStoreRows *rows, int most);
 
 	/*
-	 * Makes `read` stop at the end of the unit that begins here.  A unit has at most `bytes` of vectors, unless
-	 * it is a single list.  Returns false if nothing is left.  The unit's key identifies its present entries:
-	 * entries that were read under the same key are the same.  The end of a unit depends only on its lists,
-	 * not on the lists before it.
+	 * Makes `read` stop at the end of the unit that begins at the current entry.  A unit has at most `bytes` of
+	 * vectors, unless it is a single list.  Returns false if nothing is left.  The unit's key identifies its
+	 * present entries: two reads of a unit under the same key return the same entries.  The end of a unit
+	 * depends only on its lists, not on the lists before it.
 	 */
 	bool (*unit)(HybridStore *store, Size bytes, HybridStoreUnit *unit);
 
@@ -92,7 +96,7 @@ typedef struct HybridStoreMethods
 	void (*again)(HybridStore *store, const HybridStoreUnit *unit, int64 least, int64 most);
 
 	/*
-	 * unchanged: tests whether the entries that were read of the unit are still those that its key identifies.
+	 * unchanged: tests whether the unit's key still identifies the entries that were read.
 	 * pass: skips to the end of the unit.
 	 */
 	bool (*unchanged)(HybridStore *store, const HybridStoreUnit *unit);
@@ -115,9 +119,9 @@ typedef struct HybridStoreMethods
 	void (*cover)(HyMetric metric, HybridLoss *loss, float norm, float residual);
 
 	/*
-	 * A lower bound of the canonical distance to the given vector, from the distance to the stored one.  It
-	 * holds for every entry that the loss (norm and residual) covers.  It is the distance itself when the
-	 * residual is 0.
+	 * Returns a lower bound of the canonical distance to the given vector, computed from the distance to the
+	 * stored vector.  The bound holds for every entry that the loss (norm and residual) covers.  If the
+	 * residual is 0, the bound is the distance itself.
 	 */
 	double (*lower_bound)(const HybridProbe *query, double distance, float norm, float residual);
 } HybridStoreMethods;
