@@ -59,8 +59,8 @@ sub blocks { my ($table, $kind) = @_; return grep { kind($table, $_) == $kind{$k
 
 # meta page: header of 24 bytes, magic, format, dims, storage, seed, list size, center, root ...
 my %meta = (magic => 24, format => 28, dims => 32, storage => 36, list_size => 48, center => 52, root => 56, generation => 60,
-	height => 62, curve_size => 68, curve => 72, moved_first => 360, moved_count => 364, moved => 368,
-	curve_by_queries => 6524);
+	height => 62, curve_size => 68, curve => 72, moved_first => 396, moved_count => 400, moved => 408,
+	curve_by_queries => 6564);
 # list page: next, used, live, tail, pages, total, level, state, changes, forward, moved
 my %list = (next => 24, used => 28, live => 30, tail => 32, pages => 36, total => 40, level => 44, state => 46, changes => 48, forward => 56,
 	directory => 80);
@@ -160,13 +160,13 @@ sub says { my ($what) = @_; return qr/XX002: index "\w+_v" $what/; }
 my $none = pack('L', 0xFFFFFFFF);
 
 # the meta page
-damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 6\n.*HINT:  REINDEX it/s,
+damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 7\n.*HINT:  REINDEX it/s,
 	$query{item}, $check, $stats);
 damage('other magic', 'item', [ $meta{magic}, 'HELP' ], says('is not a hybrid index'), $query{item}, $check);
 damage('impossible dimensions', 'item', [ $meta{dims}, pack('L', 1 << 30) ], says('has a damaged meta page'), $query{item}, $check);
 damage('other storage', 'item', [ $meta{storage}, pack('L', 7) ], says('has a damaged meta page'), $query{item}, $check);
 damage('impossible size of lists', 'item', [ $meta{list_size}, pack('L', 1) ], says('has a damaged meta page'), $query{item}, $check, $stats);
-damage('no root', 'item', [ $meta{root}, $none ], says('(names|lacks)'), $check, $query{item}, $exact{item}, $stats);
+damage('no root', 'item', [ $meta{root}, $none ], says('(refers to|has an invalid|lacks)'), $check, $query{item}, $exact{item}, $stats);
 damage('another root', 'item', [ $meta{root}, pack('L', $leaf) ], says('(contains inconsistent counts|has a list of an unexpected level)'), $check, $query{item});
 damage('an older root', 'item', [ $meta{generation}, pack('S', 7) ], says("refers to block $root as part of list $root, but it is not"), $check, $query{item}, $stats);
 damage('a higher tree', 'item', [ $meta{height}, pack('S', 60000) ], says(''), $check, $query{item}, $stats);
@@ -199,7 +199,7 @@ damage('more slots', 'item', [ at($root, $list{used}), pack('S', 200) ], says("c
 damage('fewer live', 'item', [ at($leaf, $list{live}), pack('S', 1) ], says("counts 1 live entries at block $leaf and has"), $check);
 damage('fewer live lists', 'item', [ at($root, $list{live}), pack('S', 0) ], says("counts 0 live entries at block $root and has"), $check);
 damage('mask of nothing', 'item', [ at($leaf, $entry{mask}), pack('L', 0) ], says("counts \\d+ live entries at block $leaf and has"), $check);
-damage('an entry never filled', 'item', [ at($root, $entry{mask}), $none ], says("(has a live entry in a slot never filled|names)"), $check);
+damage('an entry never filled', 'item', [ at($root, $entry{mask}), $none ], says("(has a live entry in a slot never filled|refers to|has an invalid)"), $check);
 damage('other total', 'item', [ at($leaf, $list{total}), pack('L', 5) ], says("has a list with wrong counts at block $leaf"), $check);
 damage('other tail', 'item', [ at($leaf, $list{tail}), pack('L', 1) ], says("has a list with wrong counts at block $leaf"), $check);
 damage('other number of pages', 'item', [ at($leaf, $list{pages}), pack('L', 9) ], says("has a list with wrong counts at block $leaf"), $check);
@@ -213,7 +213,7 @@ damage('a root without end', 'item', [ at($root, $list{next}), pack('L', $root) 
 damage('a chain into another list', 'item', [ at($leaf, $list{next}), pack('L', $other) ], says("uses block $other twice|refers to block $other as part"), $check, $query{item});
 damage('a chain beyond the end', 'item', [ at($leaf, $list{next}), pack('L', 100000) ], says("refers to a page beyond its end at block 100000"), $check);
 damage('no page of vectors', 'item', [ at($leaf, $list{directory}), $none ], says("lacks a page of vectors at block $leaf"), $check);
-damage('no page of centroids', 'item', [ at($root, $list{directory}), $none ], says("(lacks|names)"), $check, $query{item});
+damage('no page of centroids', 'item', [ at($root, $list{directory}), $none ], says("(lacks|refers to|has an invalid)"), $check, $query{item});
 damage('vectors of another list', 'item', [ at($leaf, $list{directory}), pack('L', $root_vectors) ], says("(uses block $root_vectors twice|refers to block)"), $check, $query{item});
 damage('vectors beyond the end', 'item', [ at($leaf, $list{directory}), pack('L', 100000) ], says("refers to a page beyond its end at block 100000"), $check);
 
@@ -222,7 +222,7 @@ my $first = at($root, $entry{tid});
 damage('a link to another generation', 'item', [ $first + 4, pack('S', 9) ], says('refers to block \d+ as part of list \d+, but it is not'), $check, $query{item}, $stats);
 damage('a link to the root', 'item', [ $first, pack('SSS', 0, $root, 1) ], says(''), $check, $query{item}, $stats);
 damage('a link to what another links to', 'item', [ $first, substr($good{item}, $first + 6, 6) ], says('(uses block \d+ twice|has a code|has factors)'), $check);
-damage('a link to nothing', 'item', [ $first, pack('SSS', 0xFFFF, 0xFFFF, 1) ], says('names'), $check, $query{item}, $stats);
+damage('a link to nothing', 'item', [ $first, pack('SSS', 0xFFFF, 0xFFFF, 1) ], says('(refers to|has an invalid)'), $check, $query{item}, $stats);
 damage('a link without a generation', 'item', [ $first + 4, pack('S', 0) ], says('(has an entry without a list|refers to block)'), $check, $query{item});
 damage('a negative radius', 'item', [ at($root, $root_radii), pack('f', -1) ], says('has a list with a negative radius'), $check);
 
@@ -243,7 +243,7 @@ damage('other bits of a wide code', 'wide', [ at($codes, 24 + 100), chr(ord(subs
 	says('has a code that is not that of the stored vector'), $wide);
 damage('codes that are none', 'wide', [ special($codes) + 12, pack('S', $kind{VECTORS}) ], says("refers to block $codes as part"), $wide, $query{wide});
 damage('short codes', 'wide', [ at($codes, 12), pack('S', 64) ], says("contains inconsistent counts at block $codes"), $wide);
-damage('no codes', 'wide', [ at($wide_leaf, $list{directory}), $none ], says("(lacks|names)"), $wide, $query{wide});
+damage('no codes', 'wide', [ at($wide_leaf, $list{directory}), $none ], says("(lacks|refers to|has an invalid)"), $wide, $query{wide});
 damage('tail is not a tail', 'wide', [ special($tail) + 12, pack('S', $kind{VECTORS}) ], says("refers to block $tail as part"), $wide, $query{wide}, $exact{wide});
 damage('tail is too short', 'wide', [ at($tail, 12), pack('S', 64) ], says("contains inconsistent counts at block $tail"), $wide);
 damage('other value in a tail', 'wide', [ at($tail, 30), pack('S', 0x4E00) ], says('has a norm that is not that of the stored vector'), $wide);

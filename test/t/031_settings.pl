@@ -372,7 +372,7 @@ like($s->{err}, qr/graph does not fit into "hybrid.graph_memory_limit" \(64 kB\)
 # ---- how far an index scan goes ----
 # (of so many dimensions that one list is not all it takes)
 ask($s, q{CREATE TABLE place AS SELECT i, (SELECT array_agg(sin(i * (k * k + 0.7)) ORDER BY k) FROM generate_series(1, 24) k)::vector(24) AS v
-	FROM generate_series(1, 5000) i});
+	FROM generate_series(1, 20000) i});
 ask($s, 'CREATE INDEX ON place USING hybrid (v)');
 my $from = ask($s, 'SELECT v FROM place WHERE i = 77');
 
