@@ -102,12 +102,6 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
 	return target;
 }
 
-HybridRows *
-hybrid_target_rows(const HybridTarget *target)
-{
-	return target->rows;
-}
-
 int
 hybrid_target_group(const HybridTarget *target, int dims, Size beside)
 {

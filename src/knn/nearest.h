@@ -42,12 +42,6 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
                    const HybridTargetOptions *options);
 
 /*
- * hybrid_target_rows: return the reader of the relation's rows. The caller may use it while no
- * search is in progress.
- */
-extern HybridRows *hybrid_target_rows(const HybridTarget *target);
-
-/*
  * hybrid_target_group: return the number of queries, at least 1, that can be searched at once
  * within work_mem. dims is the number of dimensions of a query. `beside` is the number of bytes
  * that the caller holds for each query.

@@ -3,8 +3,8 @@
  *		Output rows of the functions that implement the views, and code shared by these
  *		functions.
  */
-#ifndef HYBRID_ROWS_H
-#define HYBRID_ROWS_H
+#ifndef HYBRID_TELEMETRY_ROWS_H
+#define HYBRID_TELEMETRY_ROWS_H
 
 #include "postgres.h"
 

@@ -59,7 +59,7 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
                    const void *const *values, int count)
 {
 	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid learn", ALLOCSET_DEFAULT_SIZES);
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid recalibrate", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
 	HybridTree tree;

@@ -8,14 +8,12 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "index/page/buffers.h"
-#include "index/page/packed.h"
 #include "index/tree/tree.h"
 
 #define CHAIN_PAGES 256 /* number of pages of a list between two checks of the file's length */

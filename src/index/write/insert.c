@@ -47,6 +47,7 @@ typedef struct InsertState
 	MemoryContext row_context;
 	HybridEntry entry;
 	float *widened;
+	float residual; /* squared distance of the entry from the centroid of its leaf */
 } InsertState;
 
 /* Target: the slot for an entry, with its pages exclusively locked. */
@@ -199,18 +200,9 @@ static void
 widen_leaf(Relation index, const InsertState *state, const HybridLeaf *leaf)
 {
 	double rows = hybrid_radius_rows(leaf->radius), old = (double) leaf->radius * leaf->radius;
-	double squared = 0;
-	int i;
+	double squared = state->residual;
 
-	if (leaf->central)
-		return;
-	for (i = 0; i < state->open.layout.dims; i++)
-	{
-		double difference = (double) leaf->place[i] - leaf->centroid[i];
-
-		squared += difference * difference;
-	}
-	if (squared > WIDER * rows * old && isfinite(squared))
+	if (!leaf->central && squared > WIDER * rows * old && isfinite(squared))
 		hybrid_link_radius(index, &state->open, leaf->link, leaf->above,
 		                   (float) sqrt((old * rows + squared) / (rows + 1)));
 }
@@ -386,8 +378,8 @@ write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *
 			rotated_centroid = palloc(layout->padded * sizeof(float));
 			hy_rotation_apply(leaf->frame->rotation, leaf->centroid, rotated_centroid);
 		}
-		(void) hybrid_frame_encode(leaf->frame, leaf->place, leaf->rotated, leaf->centroid,
-		                           rotated_centroid, &code);
+		state->residual = hybrid_frame_encode(leaf->frame, leaf->place, leaf->rotated,
+		                                      leaf->centroid, rotated_centroid, &code);
 		bits = leaf->frame->bits;
 	}
 	hybrid_write_codes(index, layout, 0, &target->list, target->slot, bits, &code, directory);
