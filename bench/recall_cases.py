@@ -208,6 +208,33 @@ def few_clusters(random, count, queries):
         "between two": centers[pair].mean(axis=1) + 0.3 * normal(random, queries, 64)}
 
 
+def outliers(random, count, queries):
+    """300 clusters; one row in 200 lies half-way to the origin, where the queries are."""
+    count = count or 60000
+    centers = 1.25 * normal(random, 300, 64)
+    scale = numpy.where(random.random((count, 1)) < 0.005, 0.5, 1).astype("f4")
+    rows = scale * centers[random.integers(0, 300, count)] + 0.3 * normal(random, count, 64)
+    return "l2", rows, {"rows": centers[random.integers(0, 300, queries)] + 0.3 * normal(random, queries, 64),
+                        "near the origin": 0.4 * normal(random, queries, 64)}
+
+
+def grid(random, count, queries):
+    """Integers, so that many rows have the same distance."""
+    return "l2", random.integers(0, 6, (count or 60000, 8)).astype("f4"), {
+        "rows": random.integers(0, 6, (queries, 8)).astype("f4"),
+        "between rows": (6 * random.random((queries, 8))).astype("f4")}
+
+
+def line(random, count, queries):
+    """Rows along a line; queries on it and far from it."""
+    count = count or 60000
+    along = unit(normal(random, 1, 32))
+    return "l2", 100 * random.random((count, 1)).astype("f4") * along + 0.01 * normal(random, count, 32), {
+        "rows": 100 * random.random((queries, 1)).astype("f4") * along + 0.01 * normal(random, queries, 32),
+        "far": 100 * random.random((queries, 1)).astype("f4") * along + 20 * normal(random, queries, 32)}
+
+
 CASES = {each.__name__: each for each in (
     wordnet, packages, zipf, duplicates, three, low_rank, gauss, lognormal, lognormal_gauss, far,
-    heavy_tails, sets, two_scales, manifold, shell, few_clusters)}
+    heavy_tails, sets, two_scales, manifold, shell, few_clusters,
+    outliers, grid, line)}

@@ -136,7 +136,7 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 	Cost all_codes = rows * distance * CODE_COST, pages_cost, all_pages_cost;
 	QualCost again = {0, 0};
 
-	searched = tree->curve_size > 0 ? hybrid_curve_rows(tree, hybrid_target_recall)
+	searched = tree->curve.size > 0 ? hybrid_curve_rows(tree, hybrid_target_recall)
 	                                : rows * SEARCHED + open->list_size;
 	if (hybrid_probes > 0)
 		searched = rows / leaves * hybrid_probes;

@@ -59,8 +59,7 @@ sub blocks { my ($table, $kind) = @_; return grep { kind($table, $_) == $kind{$k
 
 # meta page: header of 24 bytes, magic, format, dims, storage, seed, list size, center, root ...
 my %meta = (magic => 24, format => 28, dims => 32, storage => 36, list_size => 48, center => 52, root => 56, generation => 60,
-	height => 62, curve_size => 68, curve => 72, moved_first => 396, moved_count => 400, moved => 408,
-	curve_by_queries => 6564);
+	height => 62, curve_size => 68, curve_by_queries => 76, curve => 88, moved_first => 376, moved_count => 380, moved => 384);
 # list page: next, used, live, tail, pages, total, level, state, changes, forward, moved
 my %list = (next => 24, used => 28, live => 30, tail => 32, pages => 36, total => 40, level => 44, state => 46, changes => 48, forward => 56,
 	directory => 80);

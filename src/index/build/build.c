@@ -260,18 +260,15 @@ static void
 measure(HybridBuild *build, HybridMeta *meta)
 {
 	HybridTeam *team = build->team;
-	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
-	int points;
+	HybridCurve curve;
 
 	if (build->queries.count == 0)
 		return;
-	points = hybrid_calibrate(curve, build->index, &build->definition, team, &build->queries,
-	                          team->shared->rows);
+	hybrid_calibrate(&curve, build->index, &build->definition, team, &build->queries,
+	                 team->shared->rows);
 	if (meta == NULL)
 		return;
-	memcpy(meta->curve, curve, points * sizeof(HybridCurvePoint));
-	meta->curve_size = points;
-	meta->curve_leaves = meta->leaves;
+	meta->curve = curve;
 	meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
 }
 

@@ -438,11 +438,10 @@ extern void hybrid_calibrate_begin(HybridTeam *team);
 
 /*
  * hybrid_calibrate: measure the recall curve of a written index with `rows` rows. All processes search
- * the index for the queries. Returns the number of points of the curve, or 0 if there are too few rows to
- * measure it.
+ * the index for the queries. The curve has no points if there are too few rows to measure it.
  */
-extern int hybrid_calibrate(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
-                            HybridTeam *team, const HybridQueries *queries, double rows);
+extern void hybrid_calibrate(HybridCurve *curve, Relation index, const HybridIndex *open,
+                             HybridTeam *team, const HybridQueries *queries, double rows);
 
 /*
  * hybrid_calibrate_queries: return the number of queries to use for an index of this many rows. Their

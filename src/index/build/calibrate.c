@@ -77,9 +77,10 @@ typedef struct Sums
 	pg_atomic_uint64 low;           /* searches that found half or less */
 } Sums;
 
-/* Truth: the true neighbors of a query, by their positions. */
+/* Truth: the true neighbors of a query, by their positions, and how near it is to centroids. */
 typedef struct Truth
 {
+	float nearness; /* see hybrid_lookup_nearness */
 	int count;
 	int64 positions[WANTED];
 } Truth;
@@ -114,7 +115,8 @@ static void search_all(Measuring *measuring);
 static void search_for(Measuring *measuring, int query);
 static void note(Sums *sums, const Truth *truth, int found, int64 rows);
 static int found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self);
-static int make_curve(const Measuring *measuring, HybridCurvePoint *curve);
+static void make_curve(const Measuring *measuring, HybridCurve *curve);
+static void range_of_nearness(const Measuring *measuring, float *nearness);
 static float missing_for(const Sums *sums, const Sums *all, double recall, double own);
 static const Sums *known(const Sums *sums, const Sums *all, int level);
 static double recall_of(const Sums *sums, double own);
@@ -157,15 +159,15 @@ hybrid_calibrate_begin(HybridTeam *team)
 	}
 }
 
-int
-hybrid_calibrate(HybridCurvePoint *curve, Relation index, const HybridIndex *open, HybridTeam *team,
+void
+hybrid_calibrate(HybridCurve *curve, Relation index, const HybridIndex *open, HybridTeam *team,
                  const HybridQueries *queries, double rows)
 {
 	Measuring measuring;
-	int size;
 
+	memset(curve, 0, sizeof(*curve));
 	if (queries->count < 1)
-		return 0;
+		return;
 	memset(&measuring, 0, sizeof(measuring));
 	measuring.open = open;
 	measuring.queries = queries;
@@ -178,10 +180,9 @@ hybrid_calibrate(HybridCurvePoint *curve, Relation index, const HybridIndex *ope
 	hybrid_team_expect(team, queries->count);
 	find_truths(&measuring, index);
 	search_all(&measuring);
-	size = make_curve(&measuring, curve);
+	make_curve(&measuring, curve);
 	hybrid_lookup_end(measuring.search);
 	pfree(measuring.x);
-	return size;
 }
 
 /* find_truths: find the true neighbors in all lists, for several queries at a time. */
@@ -262,7 +263,7 @@ search_all(Measuring *measuring)
 static void
 search_for(Measuring *measuring, int query)
 {
-	const Truth *truth = &measuring->measured->truths[query];
+	Truth *truth = &measuring->measured->truths[query];
 	int64 self = ask(measuring, query);
 	int level, i;
 
@@ -277,6 +278,8 @@ search_for(Measuring *measuring, int query)
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 			limits.missing[i] = levels[level];
 		limits.other = limits.target = levels[level];
+		limits.nearness[0] = 0;
+		limits.nearness[1] = INFINITY;
 		limits.eps = hybrid_lookup_eps(Max(1 - levels[level], 0));
 		limits.probes = 0;
 		if (level == 0)
@@ -296,6 +299,7 @@ search_for(Measuring *measuring, int query)
 		if (difficulty >= 0)
 			note(&measuring->measured->sums[difficulty][level], truth, found, rows);
 	}
+	truth->nearness = hybrid_lookup_nearness(measuring->search);
 }
 
 /* note: add the result of a search at one level to the sums. */
@@ -326,24 +330,26 @@ found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self)
 	return found;
 }
 
-/*
- * make_curve: compute the points of the curve. Returns the number of points, or 0 if no query has
- * neighbors.
- */
-static int
-make_curve(const Measuring *measuring, HybridCurvePoint *curve)
+/* make_curve: compute the curve. It has no points if no query has neighbors. */
+static void
+make_curve(const Measuring *measuring, HybridCurve *curve)
 {
 	const Sums *all = measuring->measured->sums[ALL];
-	double leaves = hybrid_lookup_tree(measuring->search)->leaves;
-	double own = measuring->queries->positions != NULL ? Min(OWN * leaves / measuring->rows, 1) : 0;
+	uint32 leaves = hybrid_lookup_tree(measuring->search)->leaves;
+	double own =
+		measuring->queries->positions != NULL ? Min((double) OWN * leaves / measuring->rows, 1) : 0;
 	int point, i;
 
 	if (pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &all[0].wanted)) == 0)
-		return 0;
+		return;
+	curve->leaves = leaves;
+	curve->by_queries = measuring->queries->positions == NULL;
+	range_of_nearness(measuring, curve->nearness);
+	curve->size = HYBRID_CURVE_POINTS;
 	for (point = 0; point < HYBRID_CURVE_POINTS; point++)
 	{
-		curve[point].recall = recalls[point];
-		curve[point].rows = (float) rows_for(all, recalls[point], own);
+		curve->points[point].recall = recalls[point];
+		curve->points[point].rows = (float) rows_for(all, recalls[point], own);
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 		{
 			const Sums *sums = measuring->measured->sums[i];
@@ -351,10 +357,29 @@ make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 			/* if a class has too few of a user's queries, the sums of all queries stand for it */
 			if (measuring->queries->positions == NULL && tried_of(&sums[0]) < KNOWN)
 				sums = all;
-			curve[point].missing[i] = missing_for(sums, all, recalls[point], own);
+			curve->points[point].missing[i] = missing_for(sums, all, recalls[point], own);
 		}
 	}
-	return HYBRID_CURVE_POINTS;
+}
+
+/* range_of_nearness: set the least and the greatest nearness of all queries. */
+static void
+range_of_nearness(const Measuring *measuring, float *nearness)
+{
+	const Truth *truths = measuring->measured->truths;
+	int i;
+
+	nearness[0] = INFINITY;
+	nearness[1] = 0;
+	for (i = 0; i < measuring->queries->count; i++)
+	{
+		if (truths[i].nearness < 0)
+			continue;
+		nearness[0] = Min(nearness[0], truths[i].nearness);
+		nearness[1] = Max(nearness[1], truths[i].nearness);
+	}
+	/* no query has a nearness */
+	nearness[0] = Min(nearness[0], nearness[1]);
 }
 
 /*

@@ -37,10 +37,9 @@ static void take_row(HybridQueries *sample, Relation index, const HybridLayout *
 static double count_rows(Relation index, const HybridIndex *open, const HybridTree *tree);
 static void take_values(HybridQueries *sample, const HybridIndex *open, const void *const *values,
                         int count, int most);
-static int measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
-                   const HybridQueries *sample, double rows);
-static void write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves,
-                        bool by_queries);
+static void measure(HybridCurve *curve, Relation index, const HybridIndex *open,
+                    const HybridQueries *sample, double rows);
+static void write_curve(Relation index, const HybridCurve *curve);
 
 bool
 hybrid_recalibrate_due(Relation index, const HybridIndex *open)
@@ -50,8 +49,8 @@ hybrid_recalibrate_due(Relation index, const HybridIndex *open)
 	hybrid_tree_read(index, &tree);
 	/* a single list is always searched completely, so there is nothing to measure */
 	return open->coded && tree.height > 0 &&
-	       (tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2 ||
-	        (uint64) tree.leaves * 2 <= tree.curve_leaves);
+	       (tree.curve.size == 0 || tree.leaves >= (uint64) tree.curve.leaves * 2 ||
+	        (uint64) tree.leaves * 2 <= tree.curve.leaves);
 }
 
 bool
@@ -61,9 +60,8 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid recalibrate", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
+	HybridCurve curve = {0};
 	HybridTree tree;
-	int size = 0;
 
 	/* The searches have no snapshot. This lock keeps the lists that they read from being freed. */
 	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
@@ -88,14 +86,14 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 			queries.center = frame.center;
 		else
 			queries.center = palloc0(open->layout.dims * sizeof(float));
-		size = measure(curve, index, open, &queries, rows);
+		measure(&curve, index, open, &queries, rows);
 	}
 	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
-	if (size > 0)
-		write_curve(index, curve, size, tree.leaves, values != NULL);
+	if (curve.size > 0)
+		write_curve(index, &curve);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return size > 0;
+	return curve.size > 0;
 }
 
 /* sample_index: sample rows from random leaves. The probability of a leaf is proportional to its length. */
@@ -210,29 +208,26 @@ take_values(HybridQueries *sample, const HybridIndex *open, const void *const *v
 	}
 }
 
-/* measure: measure the curve on these queries. Returns the number of points of the curve. */
-static int
-measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
-        const HybridQueries *sample, double rows)
+/* measure: measure the curve on these queries. */
+static void
+measure(HybridCurve *curve, Relation index, const HybridIndex *open, const HybridQueries *sample,
+        double rows)
 {
 	HybridTeam *team = hybrid_team_alone();
 
 	team->measured = palloc(hybrid_calibrate_bytes(sample->count));
 	hybrid_calibrate_begin(team);
-	return hybrid_calibrate(curve, index, open, team, sample, rows);
+	hybrid_calibrate(curve, index, open, team, sample, rows);
 }
 
 static void
-write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves, bool by_queries)
+write_curve(Relation index, const HybridCurve *curve)
 {
 	HybridMetaChange change;
 	HybridMeta *meta = hybrid_meta_begin(index, &change);
 
-	memcpy(meta->curve, curve, size * sizeof(HybridCurvePoint));
-	meta->curve_size = size;
-	meta->curve_leaves = leaves;
-	meta->curve_by_queries = by_queries;
+	meta->curve = *curve;
 	/* an index that shrank need not grow back to its old size before it is regrouped */
-	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(leaves));
+	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(curve->leaves));
 	hybrid_meta_end(&change);
 }

@@ -102,6 +102,7 @@ check_meta(HybridCheck *check)
 	FullTransactionId next;
 	PGAlignedBlock image;
 	const HybridMeta *meta = hybrid_meta((Page) image.data);
+	const HybridCurve *curve = &meta->curve;
 	float least = 0;
 	uint32 i;
 
@@ -112,14 +113,15 @@ check_meta(HybridCheck *check)
 	/* read the next transaction ID after the page, so that nothing on the page can be newer */
 	next = ReadNextFullTransactionId();
 
-	if (meta->curve_size > HYBRID_CURVE_POINTS)
+	if (curve->size > HYBRID_CURVE_POINTS)
 		damaged(check, "a curve that is too long");
-	if (meta->curve_by_queries > 1 || (meta->curve_by_queries == 1 && meta->curve_size == 0))
+	if (curve->by_queries > 1 || (curve->by_queries == 1 && curve->size == 0))
 		damaged(check, "a curve that nothing was measured for");
-	for (i = 0; i < meta->curve_size; i++)
+	if (curve->size > 0 && !(curve->nearness[0] >= 0 && curve->nearness[1] >= curve->nearness[0]))
+		damaged(check, "an impossible curve");
+	for (i = 0; i < curve->size; i++)
 	{
-		const HybridCurvePoint *point = &meta->curve[i];
-
+		const HybridCurvePoint *point = &curve->points[i];
 		int j;
 
 		if (!(point->recall >= least && point->recall < 1) || !(point->rows >= 0))

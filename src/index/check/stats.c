@@ -92,9 +92,9 @@ hybrid_index_curve(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	(void) hybrid_index_open(index);
 	hybrid_tree_read(index, &tree);
-	for (i = 0; i < tree.curve_size; i++)
+	for (i = 0; i < (int) tree.curve.size; i++)
 	{
-		const HybridCurvePoint *point = &tree.curve[i];
+		const HybridCurvePoint *point = &tree.curve.points[i];
 		Datum missing[HYBRID_DIFFICULTIES], values[3];
 		bool unknown[HYBRID_DIFFICULTIES], nulls[3] = {false};
 		int dims[] = {HYBRID_DIFFICULTIES}, first[] = {1}, j;
@@ -345,8 +345,8 @@ row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, co
 	values[i++] = Int64GetDatum(tally->moved_pages);
 	values[i++] = Int64GetDatum(Max(blocks - named, 0));
 	values[i++] = Int64GetDatum(blocks * BLCKSZ);
-	nulls[i] = tree->curve_size == 0;
-	values[i++] = CStringGetTextDatum(tree->curve_by_queries ? "queries" : "rows");
+	nulls[i] = tree->curve.size == 0;
+	values[i++] = CStringGetTextDatum(tree->curve.by_queries ? "queries" : "rows");
 	Assert(i == descriptor->natts);
 	return HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
 }

@@ -55,12 +55,9 @@ typedef struct HybridTree
 	HybridLink root;
 	int height;
 	uint32 leaves;
-	int curve_size;
-	uint32 curve_leaves;   /* number of leaves when the curve was measured */
-	bool curve_by_queries; /* the curve was measured on a user's queries, not on rows */
 	uint32 regroup_leaves; /* number of leaves at or above which VACUUM builds another tree */
 	bool logging;          /* VACUUM is building another tree: see copy_log.h */
-	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
+	HybridCurve curve;
 } HybridTree;
 
 /*

@@ -170,12 +170,10 @@ hybrid_tree_read(Relation index, HybridTree *tree)
 	tree->root.generation = meta->root_generation;
 	tree->height = meta->height;
 	tree->leaves = meta->leaves;
-	tree->curve_size = (int) Min(meta->curve_size, HYBRID_CURVE_POINTS);
-	tree->curve_leaves = meta->curve_leaves;
-	tree->curve_by_queries = meta->curve_by_queries != 0;
 	tree->regroup_leaves = meta->regroup_leaves;
 	tree->logging = meta->logging != 0;
-	memcpy(tree->curve, meta->curve, sizeof(tree->curve));
+	tree->curve = meta->curve;
+	tree->curve.size = Min(tree->curve.size, HYBRID_CURVE_POINTS);
 	UnlockReleaseBuffer(buffer);
 }
 

@@ -47,7 +47,7 @@
 #define HYBRID_META_BLOCK 0
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
-#define HYBRID_INDEX_FORMAT 7
+#define HYBRID_INDEX_FORMAT 8
 /* last two bytes of a page; dump tools identify the access method by them */
 #define HYBRID_PAGE_ID 0xFFA7
 
@@ -88,12 +88,8 @@ typedef struct HybridPageSpecial
 
 StaticAssertDecl(sizeof(HybridPageSpecial) == 16, "the special space is 16 bytes on disk");
 
-/*
- * Number of classes of queries. Classes 0 to 5 range from the most difficult to the easiest queries.
- * Class HYBRID_INSIDE has the queries that are nearer to centroids than rows are.
- */
-#define HYBRID_DIFFICULTIES 7
-#define HYBRID_INSIDE 6
+/* number of classes of queries, from the most difficult (0) to the easiest */
+#define HYBRID_DIFFICULTIES 6
 
 /*
  * HybridCurvePoint: a point of the calibration curve. For one recall, it has the number of rows that a
@@ -111,6 +107,20 @@ typedef struct HybridCurvePoint
 } HybridCurvePoint;
 
 #define HYBRID_CURVE_POINTS 9
+
+/* HybridCurve: the calibration curve, and the queries for which it holds. */
+typedef struct HybridCurve
+{
+	uint32 size;       /* number of points; 0 if the curve was not measured */
+	uint32 leaves;     /* number of leaves when the curve was measured */
+	uint32 by_queries; /* 1: measured on a user's queries; 0: on rows of the index */
+	/*
+	 * least and greatest nearness of the queries on which the curve was measured: see
+	 * hybrid_lookup_nearness
+	 */
+	float nearness[2];
+	HybridCurvePoint points[HYBRID_CURVE_POINTS];
+} HybridCurve;
 
 /*
  * HybridMovedList: a list that was copied to other pages. Only readers that followed an old link still
@@ -142,24 +152,20 @@ typedef struct HybridMeta
 	BlockNumber center;
 	BlockNumber root;
 	uint16 root_generation;
-	uint16 height;     /* level of the root; 0: the root is a leaf */
-	uint32 leaves;     /* number of lists of level 0 */
-	uint32 curve_size; /* number of points of the curve; 0 if not measured */
-	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
+	uint16 height; /* level of the root; 0: the root is a leaf */
+	uint32 leaves; /* number of lists of level 0 */
+	HybridCurve curve;
 	uint32 moved_first; /* oldest entry of the ring */
 	uint32 moved_count;
 	HybridMovedList moved[HYBRID_MOVED_LISTS];
-	uint32 curve_leaves; /* number of leaves when the curve was measured */
 	/* number of leaves at or above which VACUUM builds another tree; 0: VACUUM always builds one */
 	uint32 regroup_leaves;
 	/* VACUUM is building another tree: inserts log the leaf that they change */
 	uint32 logging;
-	/* 1: curve measured on a user's queries; 0: on rows, or not measured */
-	uint32 curve_by_queries;
 	uint8 notes[HYBRID_COPY_LOG_BYTES]; /* log of changed leaves: see copy_log.h */
 } HybridMeta;
 
-StaticAssertDecl(sizeof(HybridMeta) == 400 + HYBRID_MOVED_LISTS * 16 + HYBRID_COPY_LOG_BYTES,
+StaticAssertDecl(sizeof(HybridMeta) == 368 + HYBRID_MOVED_LISTS * 16 + HYBRID_COPY_LOG_BYTES,
                  "the meta data has its size on disk");
 StaticAssertDecl(sizeof(HybridMeta) <= BLCKSZ - SizeOfPageHeaderData - sizeof(HybridPageSpecial),
                  "the meta data fits a page");

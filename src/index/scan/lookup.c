@@ -244,7 +244,13 @@ hybrid_lookup_work(const HybridLookup *search)
 int
 hybrid_lookup_difficulty(const HybridLookup *search)
 {
-	return hybrid_stopping_difficulty(&search->stopping, &search->frontier, worst(search));
+	return hybrid_stopping_difficulty(&search->stopping, worst(search));
+}
+
+float
+hybrid_lookup_nearness(const HybridLookup *search)
+{
+	return hybrid_stopping_nearness(&search->stopping, &search->frontier);
 }
 
 Size

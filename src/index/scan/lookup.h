@@ -16,9 +16,10 @@ typedef struct HybridLookupLimits
 {
 	/* rows that a search may expect to miss, per row wanted, by difficulty; negative if unknown */
 	float missing[HYBRID_DIFFICULTIES];
-	float other;  /* the same for a query of unknown difficulty */
+	float other; /* the same for a query of unknown difficulty, or of another nearness than these */
 	float target; /* the same by the target recall alone */
-	float eps;    /* standard deviations allowed to the estimates from codes */
+	float nearness[2];
+	float eps; /* standard deviations allowed to the estimates from codes */
 	/* examine only this many leaf lists, the nearest ones; 0: until few enough rows are missing */
 	int probes;
 } HybridLookupLimits;
@@ -102,11 +103,18 @@ extern double hybrid_lookup_expected_recall(const HybridLookup *search);
 
 /*
  * hybrid_lookup_difficulty: classify the query by the k-th best row so far, from 0, the most difficult,
- * to HYBRID_INSIDE - 1. A query is difficult if its k-th best row is about as far from it as the rows of
- * one list are from each other. It is easy if that row is much nearer. Returns HYBRID_INSIDE if the query
- * is nearer to centroids than rows are, and -1 if fewer than k rows are known.
+ * to HYBRID_DIFFICULTIES - 1. A query is difficult if its k-th best row is about as far from it as the rows
+ * of one list are from each other. It is easy if that row is much nearer. Returns -1 if fewer than k rows
+ * are known.
  */
 extern int hybrid_lookup_difficulty(const HybridLookup *search);
+
+/*
+ * hybrid_lookup_nearness: return the squared distance from the query to the nearest centroids, divided by
+ * the squared radius of their lists. It is about 1 for a row of the index. Returns -1 for inner products,
+ * which have no such distance, and if the lists have no radius.
+ */
+extern float hybrid_lookup_nearness(const HybridLookup *search);
 
 /* hybrid_lookup_work: return the work that this search has done. */
 extern HybridLookupWork hybrid_lookup_work(const HybridLookup *search);

@@ -12,20 +12,11 @@
  * Divisor of the number of rows that the curve lets a search miss, if that number per row wanted is more
  * than 1 - recall. The quotient is raised to at least 1 - recall. The curve often allows so many missing
  * rows if rows of the index are easy to find. With the full number, queries of the same difficulty that
- * are unlike the rows would miss their recall. (bench/recall.sh, rows of `packages` as queries at a
- * target of .9: searches score 4% of the rows with a fraction of 1/24, and 24% if the larger value is
- * never used. `heavy_tails` missed its target with 1/24.)
+ * are unlike the rows would miss their recall. (bench/recall.sh, `packages`, two words at a target of
+ * .95: 1.7% of the queries find half or less with 5, and 1.0% with 10 and with 20. WordNet, rows at .9:
+ * searches score 13% of the rows with 5, 16% with 10, and 21% with 20.)
  */
-#define CAUTION 50
-
-/*
- * Maximum number of missing rows per row wanted, even if the index's own rows are easy to find:
- * MOST_MISSING, and also MOST_TIMES * (1 - recall). (Rows around 300 centers, one in 200 half-way to the
- * origin; queries near the origin at a target of .95: without this maximum, 19% of them found half or
- * less, and with it .7%.)
- */
-#define MOST_MISSING 0.5f
-#define MOST_TIMES 10
+#define CAUTION 10
 
 /*
  * Part of 1 - recall that is used while the index has no curve. (Lognormal lengths, inner product, an index that grew from
@@ -55,28 +46,22 @@ hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLo
 
 	limits->other = limits->target = (float) (1 - recall);
 	/* the quality of the estimates is not known yet */
-	if (tree->curve_size == 0)
+	if (tree->curve.size == 0)
 		limits->other /= UNMEASURED;
+	limits->nearness[0] = tree->curve.nearness[0];
+	limits->nearness[1] = tree->curve.nearness[1];
 	for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 		limits->missing[i] = -1;
-	if (tree->curve_size > 0)
+	if (tree->curve.size > 0)
 	{
-		point = between(tree->curve, tree->curve_size, recall);
+		point = between(tree->curve.points, (int) tree->curve.size, recall);
 		/* a curve that was measured on a user's own queries is used unchanged */
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 		{
 			limits->missing[i] = point.missing[i];
-			if (tree->curve_by_queries || point.missing[i] <= limits->other)
+			if (tree->curve.by_queries || point.missing[i] <= limits->other)
 				continue;
-			/*
-			 * a curve measured on rows does not apply to queries that are nearer to centroids than rows
-			 * are
-			 */
-			limits->missing[i] = i == HYBRID_INSIDE
-			                         ? limits->other
-			                         : Max(Min(point.missing[i] / CAUTION,
-			                                   Min(MOST_MISSING, MOST_TIMES * limits->other)),
-			                               limits->other);
+			limits->missing[i] = Max(point.missing[i] / CAUTION, limits->other);
 		}
 	}
 	limits->eps = hybrid_lookup_eps(recall);
@@ -86,8 +71,8 @@ hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLo
 double
 hybrid_curve_rows(const HybridTree *tree, double recall)
 {
-	Assert(tree->curve_size > 0);
-	return between(tree->curve, tree->curve_size, recall).rows;
+	Assert(tree->curve.size > 0);
+	return between(tree->curve.points, (int) tree->curve.size, recall).rows;
 }
 
 /*

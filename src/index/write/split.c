@@ -328,7 +328,10 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 		meta->center = *center;
 	/* without a center the index starts over, so the measured curve no longer applies */
 	if (center != NULL && !BlockNumberIsValid(*center))
-		meta->curve_size = meta->curve_leaves = meta->curve_by_queries = meta->regroup_leaves = 0;
+	{
+		memset(&meta->curve, 0, sizeof(meta->curve));
+		meta->regroup_leaves = 0;
+	}
 	GenericXLogFinish(record);
 	for (i = 0; i <= count; i++)
 		UnlockReleaseBuffer(buffers[i]);
