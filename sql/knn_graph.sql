@@ -90,6 +90,8 @@ SELECT * FROM hybrid_knn_graph('shrinking', 'id', 'v', 2, 'l2');
 CREATE TABLE twin2 AS SELECT * FROM twin;
 CREATE VIEW several AS SELECT ctid, id, v FROM twin UNION ALL SELECT ctid, id, v FROM twin2;
 SELECT * FROM hybrid_knn_graph('several', 'id', 'v', 2, 'l2');
+CREATE VIEW doubled AS SELECT twin.ctid, twin.id, twin.v FROM twin, generate_series(1, 2);
+SELECT * FROM hybrid_knn_graph('doubled', 'id', 'v', 2, 'l2');
 
 -- rights on single columns, row security
 CREATE ROLE regress_hybrid_reader;

@@ -39,6 +39,9 @@ hybrid_knn_join(PG_FUNCTION_ARGS)
 	options.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(5)));
 	hybrid_check_k(options.k);
 	left = hybrid_rows_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), &types, NULL, NULL);
+	/* if both sides are the same relation, one report is enough */
+	if (PG_GETARG_OID(0) != PG_GETARG_OID(2))
+		hybrid_rows_report_fetched(left, options.what);
 	right = hybrid_target_open(PG_GETARG_OID(2), NameStr(*PG_GETARG_NAME(3)), &types, &options);
 	hybrid_join(left, right, 0, put_joined, fcinfo->resultinfo);
 	hybrid_target_close(right);

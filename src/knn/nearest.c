@@ -91,6 +91,7 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
 
 	target->options = *options;
 	target->rows = hybrid_rows_open(relid, column, types, options->filter, options->id_column);
+	hybrid_rows_report_fetched(target->rows, options->what);
 	hybrid_progress_begin(&target->progress, options->what);
 	if (hybrid_find_store(target->rows, options->metric, &target->store))
 	{
@@ -146,7 +147,10 @@ void
 hybrid_target_close(HybridTarget *target)
 {
 	if (!target->searched)
+	{
+		hybrid_rows_report_fetched(target->rows, NULL);
 		hybrid_rows_read(target->rows, take_none, NULL);
+	}
 	if (target->queries > 0)
 		ereport(DEBUG1,
 		        (errmsg_internal(

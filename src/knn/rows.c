@@ -14,11 +14,11 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xlog.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "server/position.h"
+#include "knn/fetched.h"
+#include "knn/relation.h"
 #include "knn/rows.h"
+#include "server/position.h"
 #include "miscadmin.h"
 #include "server/query.h"
 #include "storage/bufmgr.h"
@@ -30,8 +30,6 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
-
-#define NAMED_LEAVES 5
 
 struct HybridRows
 {
@@ -48,6 +46,8 @@ struct HybridRows
 	BlockNumber blocks;
 	BlockNumber block;
 	int64 next_allowed;
+
+	HybridFetched fetched;
 };
 
 /* Taker: the receiver of the rows that a query returns. */
@@ -69,7 +69,6 @@ typedef struct Ids
 } Ids;
 
 static bool may_scan(Relation relation);
-static void refuse_children(Relation relation);
 static AttrNumber find_column(Relation relation, const char *column);
 static HyDtype
 find_dtype(const HybridRows *rows, const char *column, const HybridVectorTypes *types);
@@ -79,6 +78,7 @@ static char *make_query(const HybridRows *rows, const char *column, const char *
 static int64 get_id(const HybridRows *rows, Datum value, bool isnull);
 static void read_table(HybridRows *rows, HybridTakeRow take, void *arg);
 static bool next_slot(HybridRows *rows, TableScanDesc scan, TupleTableSlot *slot);
+static void expect_fetched(void *arg, SPIPlanPtr plan);
 static void check_row_columns(void *arg, TupleDesc columns);
 static bool take_row(void *arg, TupleTableSlot *slot);
 static void check_id_columns(void *arg, TupleDesc columns);
@@ -98,7 +98,9 @@ hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types, 
 	if (rows->relation == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 		                errmsg("relation with OID %u does not exist", relid)));
-	refuse_children(rows->relation);
+	hybrid_check_relation(rows->relation, column);
+	rows->fetched.relation = RelationGetRelationName(rows->relation);
+	rows->fetched.column = column;
 	rows->attnum = find_column(rows->relation, column);
 	rows->dtype = find_dtype(rows, column, types);
 	if (id_column != NULL)
@@ -114,6 +116,12 @@ hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types, 
 	return rows;
 }
 
+void
+hybrid_rows_report_fetched(HybridRows *rows, const char *function)
+{
+	rows->fetched.function = function;
+}
+
 HyDtype
 hybrid_rows_dtype(const HybridRows *rows)
 {
@@ -127,6 +135,8 @@ hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg)
 	HybridReader reader = {
 		.what = "relation", .columns = check_row_columns, .row = take_row, .arg = &taker};
 
+	if (rows->fetched.function != NULL)
+		reader.check = expect_fetched;
 	rows->block = 0;
 	rows->next_allowed = 0;
 	rows->blocks = 0;
@@ -229,48 +239,6 @@ may_scan(Relation relation)
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		return false;
 	return check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
-}
-
-/*
- * refuse_children: raise if the rows come from several tables, because a tid does not identify its
- * table.
- */
-static void
-refuse_children(Relation relation)
-{
-	Oid relid = RelationGetRelid(relation);
-	List *inheritors;
-	ListCell *cell;
-	StringInfoData leaves;
-	int named = 0;
-	int count = 0;
-
-	if (relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !has_subclass(relid))
-		return;
-	inheritors = find_all_inheritors(relid, AccessShareLock, NULL);
-	initStringInfo(&leaves);
-	foreach (cell, inheritors)
-	{
-		Oid child = lfirst_oid(cell);
-
-		if (child == relid || get_rel_relkind(child) == RELKIND_PARTITIONED_TABLE)
-			continue;
-		count++;
-		if (named == NAMED_LEAVES)
-			continue;
-		appendStringInfo(&leaves, "%s\"%s\"", named++ > 0 ? ", " : "", get_rel_name(child));
-	}
-	if (count == 0 && relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-		return; /* relhassubclass stays set after the last child is dropped */
-	ereport(ERROR,
-	        (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-	         errmsg("\"%s\" has partitions or child tables, so a tid does not identify a row",
-	                RelationGetRelationName(relation)),
-	         count == 0 ? errdetail("It has no leaf table.")
-	         : count > named
-	             ? errdetail("Its leaf tables are %s and %d more.", leaves.data, count - named)
-	             : errdetail("Its leaf tables are %s.", leaves.data),
-	         errhint("Call the function for each leaf table.")));
 }
 
 static AttrNumber
@@ -421,6 +389,12 @@ next_slot(HybridRows *rows, TableScanDesc scan, TupleTableSlot *slot)
 }
 
 static void
+expect_fetched(void *arg, SPIPlanPtr plan)
+{
+	hybrid_fetched_expect(&((Taker *) arg)->rows->fetched, plan);
+}
+
+static void
 check_row_columns(void *arg, TupleDesc columns)
 {
 	HybridRows *rows = ((Taker *) arg)->rows;
@@ -438,6 +412,7 @@ take_row(void *arg, TupleTableSlot *slot)
 	HybridRows *rows = taker->rows;
 	HybridRow row;
 
+	hybrid_fetched_row(&rows->fetched);
 	get_ctid(rows, slot, &row.tid);
 	if (slot->tts_isnull[1] ||
 	    (rows->filter != NULL && !hybrid_tid_set_allows(rows->filter, &row.tid)))
@@ -498,7 +473,8 @@ report_no_ctid(Relation relation)
 {
 	ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 	                errmsg("\"%s\" has rows without a ctid of type tid",
-	                       RelationGetRelationName(relation))));
+	                       RelationGetRelationName(relation)),
+	                errhint("Use ORDER BY and LIMIT instead.")));
 }
 
 /*

@@ -31,11 +31,18 @@ typedef struct HybridRow
  * the tids of the only rows to read. id_column is NULL or the name of an integer column that is
  * read with each row.
  *
- * Raises if the relation is partitioned or has children, if a column is missing or has another
- * type, or if the user lacks a privilege.
+ * Raises if hybrid_check_relation does, if a column is missing or has another type, or if the user
+ * lacks a privilege.
  */
 extern HybridRows *hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types,
                                     const char *filter, const char *id_column);
+
+/*
+ * hybrid_rows_report_fetched: from now on, report once, by a NOTICE, if a read fetches many rows
+ * from a foreign server. function is the name of the SQL function; NULL: report nothing, which is
+ * the default.
+ */
+extern void hybrid_rows_report_fetched(HybridRows *rows, const char *function);
 
 /* hybrid_rows_dtype: return the element type of the column. */
 extern HyDtype hybrid_rows_dtype(const HybridRows *rows);

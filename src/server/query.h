@@ -17,7 +17,9 @@ typedef struct HybridReader
 {
 	const char *what; /* names the query in errors, e.g. "edges query" */
 
-	/* raises, before the query runs, if it must not run; NULL: any query that returns rows may run */
+	/*
+	 * sees the plan before the query runs, and raises if it must not run; NULL: any query that returns rows may run
+	 */
 	void (*check)(void *arg, SPIPlanPtr plan);
 
 	/* raises, before the first row, if the columns are unsuitable */

@@ -141,7 +141,7 @@ extern bool hybrid_is_our_index(Relation relation);
 
 /*
  * hybrid_open_index: open an index for a SQL function. Raises an error unless oid is a valid, accessible
- * index of this access method.
+ * index of this access method, and if Citus keeps the rows of its table in shards.
  */
 extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 

@@ -11,6 +11,7 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "fmgr.h"
+#include "server/citus.h"
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -22,6 +23,7 @@
 
 static ambuild_function our_build = NULL;
 
+static void refuse_citus(Relation index);
 static const HybridOpclass *opclass_of(Relation index);
 static HybridStorage chosen_storage(const HybridType *type, const HybridOptions *options);
 static bool possible_storage(const HybridType *type, uint32 storage);
@@ -202,6 +204,8 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 		                errmsg("relation with OID %u does not exist", oid)));
 
+	if (relation->rd_index != NULL)
+		refuse_citus(relation);
 	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 		                errmsg("\"%s\" is an index of a partitioned table",
@@ -226,6 +230,24 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 		                errmsg("index \"%s\" is not valid", RelationGetRelationName(relation))));
 	return relation;
+}
+
+/* refuse_citus: raise if the table's rows, and therefore the entries, are in shards. */
+static void
+refuse_citus(Relation index)
+{
+	Oid table = index->rd_index->indrelid;
+	List *tables = list_make1_oid(table);
+
+	if (OidIsValid(hybrid_citus_table(tables)))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		     errmsg("cannot read index \"%s\", because Citus keeps the rows of \"%s\" in shards",
+		            RelationGetRelationName(index), get_rel_name(table)),
+		     errhint("Call the function for the index of each shard, with "
+		             "run_command_on_shards.")));
+	list_free(tables);
 }
 
 /*

@@ -1,0 +1,31 @@
+/*
+ * fetched.h
+ *		Reports that a call fetches many rows from a foreign server.
+ */
+#ifndef HYBRID_KNN_FETCHED_H
+#define HYBRID_KNN_FETCHED_H
+
+#include "postgres.h"
+
+#include "executor/spi.h"
+
+/* HybridFetched: a relation whose rows a query returns. */
+typedef struct HybridFetched
+{
+	const char *function; /* name of the SQL function; NULL: report nothing */
+	const char *relation;
+	const char *column;
+	bool counts; /* whether each row comes from a foreign server */
+	int64 rows;  /* number of rows so far, if counts */
+} HybridFetched;
+
+/* hybrid_fetched_expect: report if the plan is expected to fetch many rows. Sets counts. */
+extern void hybrid_fetched_expect(HybridFetched *fetched, SPIPlanPtr plan);
+
+/*
+ * hybrid_fetched_row: count a row, and report if there have been many. This is for foreign tables
+ * that were never analyzed, for which estimates are too low.
+ */
+extern void hybrid_fetched_row(HybridFetched *fetched);
+
+#endif
