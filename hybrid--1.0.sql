@@ -1159,7 +1159,7 @@ AS 'MODULE_PATHNAME', 'hybrid_knn'
 -- unsafe: the rows query, a view or a policy may call any function
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
 COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
-'returns the k nearest rows of rel for each of queries, by the vector or halfvec column col; query is the number of the query, from 1; id is the row''s ctid; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; rows is an optional query whose ctids restrict the search; the function sees the rows that a SELECT by the caller would return; raises an error if a column has another type, if dimensions differ, on partitioned tables, and on missing privileges';
+'returns the k nearest rows of rel for each of queries, by the vector or halfvec column col; query is the number of the query, from 1; id is the row''s ctid; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; rows is an optional query whose ctids restrict the search; the function sees the rows that a SELECT by the caller would return; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
 CREATE FUNCTION hybrid_knn_join(left_rel regclass, left_col name, right_rel regclass, right_col name,
 	k int DEFAULT 10, metric text DEFAULT 'l2')
@@ -1168,7 +1168,7 @@ AS 'MODULE_PATHNAME', 'hybrid_knn_join'
 -- unsafe: a view or a policy may call any function
 LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION hybrid_knn_join(regclass, name, regclass, name, int, text) IS
-'returns the k nearest rows of right_rel for each row of left_rel, by vector or halfvec columns; left_id and right_id are the rows'' ctids; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; a left row whose vector is NULL has no result; the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if a column has another type, if dimensions differ, on partitioned tables, and on missing privileges';
+'returns the k nearest rows of right_rel for each row of left_rel, by vector or halfvec columns; left_id and right_id are the rows'' ctids; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; a left row whose vector is NULL has no result; the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
 CREATE FUNCTION hybrid_knn_graph(rel regclass, id name, col name, k int DEFAULT 10,
 	metric text DEFAULT 'cosine', weight text DEFAULT 'similarity')
@@ -1176,7 +1176,7 @@ RETURNS TABLE (source bigint, target bigint, weight real)
 AS 'MODULE_PATHNAME', 'hybrid_knn_graph'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION hybrid_knn_graph(regclass, name, name, int, text, text) IS
-'returns edges from each row of rel to its k nearest other rows, by the vector or halfvec column col, for use by graph functions; source and target are values of the integer column id; results are exact, nearest first; metric is l2, ip, cosine or l1; weight is similarity (max(0, 1 - distance) for cosine, 1 / (1 + distance) for l2 and l1, an error for ip) or one (always 1); the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if an id is NULL, if a column has another type, if dimensions differ, on partitioned tables, and on missing privileges';
+'returns edges from each row of rel to its k nearest other rows, by the vector or halfvec column col, for use by graph functions; source and target are values of the integer column id; results are exact, nearest first; metric is l2, ip, cosine or l1; weight is similarity (max(0, 1 - distance) for cosine, 1 / (1 + distance) for l2 and l1, an error for ip) or one (always 1); the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if an id is NULL, if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
 -- ---------------------------------------------------------------------------------------------
 -- The access method (src/index)
@@ -1522,7 +1522,7 @@ pages, bytes: size of the file in pages and in bytes.
 meta_pages, list_pages, code_pages, vector_pages: pages that hold metadata, lists with their codes, codes that are too long for list pages, and vectors.
 moved_pages, free_pages: pages of lists that were split or merged, kept until no session reads them, and free pages.
 measured_by: whether hybrid_index_curve() was measured on ''rows'' of the index or on ''queries'' that hybrid_index_measure() kept; NULL if it was not measured.
-For the owner of the index and members of pg_stat_scan_tables. Raises index_corrupted on a damaged page.';
+For the owner of the index and members of pg_stat_scan_tables. Raises index_corrupted on a damaged page, and an error if Citus keeps the rows of the table in shards.';
 
 CREATE FUNCTION hybrid_index_curve(index regclass,
 	OUT recall real, OUT missing real[], OUT rows real)
@@ -1534,7 +1534,7 @@ COMMENT ON FUNCTION hybrid_index_curve(regclass) IS
 recall: the recall that the row describes.
 missing: expected number of missing rows for each wanted row when a search stops; an array for queries from the most difficult to the easiest. NULL if there were too few queries of that difficulty; searches then use 1 - recall.
 rows: mean number of rows that searches examine.
-Returns no rows if the index was not measured; searches then use 1 - recall. For the owner of the index and members of pg_stat_scan_tables.';
+Returns no rows if the index was not measured; searches then use 1 - recall. For the owner of the index and members of pg_stat_scan_tables. Raises an error if Citus keeps the rows of the table in shards.';
 
 CREATE FUNCTION hybrid_last_scan(
 	OUT index regclass, OUT target_recall float8, OUT probes int, OUT rounds bigint, OUT lists bigint,
@@ -1571,7 +1571,7 @@ lists, rows_scored: number of lists examined, and of rows whose codes were score
 p50_ms, p99_ms: time within which half of the queries, and 99% of them, finished, in milliseconds.
 hybrid.probes is taken to be 0; other settings apply. The function sees the rows that the caller may see; in a partial index, those that meet its condition.
 keep: first calibrate the index by these queries instead of its own rows, counting each distinct query once; the result then shows the searches from now on. The calibration lasts until REINDEX, or until a VACUUM that finds twice as many lists, or a third of them gone; both then measure on rows again. ROLLBACK does not undo it. If searches read all rows, nothing is kept, and a notice says so.
-Raises an error on an expression index, on other types, on an empty array, on NULL, if dimensions differ, and on missing privileges; with keep also if the caller does not own the index, in a read-only transaction, on a standby, and if there are fewer than 100 different queries.';
+Raises an error on an expression index, on other types, if Citus keeps the rows of the table in shards, on an empty array, on NULL, if dimensions differ, and on missing privileges; with keep also if the caller does not own the index, in a read-only transaction, on a standby, and if there are fewer than 100 different queries.';
 
 CREATE FUNCTION hybrid_index_check(index regclass) RETURNS bigint
 AS 'MODULE_PATHNAME', 'hybrid_index_check'
@@ -1579,7 +1579,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10000;
 COMMENT ON FUNCTION hybrid_index_check(regclass) IS
 'compares a hybrid index with its table and returns the number of live entries.
 Raises index_corrupted on a damaged page; on a list that is missing, referenced twice or of the wrong level; on a page that belongs to two lists; on a wrong count, norm, residual or code; and on a row that is missing, indexed twice, stored with other values, or not in the table.
-Issues a notice about unreferenced pages, such as a crash leaves. Blocks VACUUM, but not reads and writes. For the owner of the table.';
+Issues a notice about unreferenced pages, such as a crash leaves. Blocks VACUUM, but not reads and writes. For the owner of the table. Raises an error if Citus keeps the rows of the table in shards.';
 
 -- ---------------------------------------------------------------------------------------------
 -- Graphs (src/graph)
