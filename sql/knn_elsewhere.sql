@@ -2,8 +2,10 @@
 -- over several tables
 SET client_min_messages = warning;
 CREATE EXTENSION postgres_fdw;
-SELECT format('CREATE SERVER regress_far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname %L, host %L, port %L)',
-	current_database(), split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port')) \gexec
+DO $$ BEGIN
+	EXECUTE format('CREATE SERVER regress_far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname %L, host %L, port %L)',
+		current_database(), split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'));
+END $$;
 RESET client_min_messages;
 CREATE USER MAPPING FOR CURRENT_USER SERVER regress_far;
 \set one 'ARRAY[''[3,1]'']::vector[]'
@@ -136,7 +138,6 @@ SELECT count(*) FROM hybrid_knn('loop_a', 'v', :one);
 -- foreign tables: a notice where many rows are fetched, by estimate or, where there is none, by count
 CREATE TABLE there (id int, v vector(2));
 INSERT INTO there SELECT i, ARRAY[i % 1000, i / 1000]::vector FROM generate_series(0, 99998) i;
-ANALYZE there;
 CREATE FOREIGN TABLE away (id int, "V" vector(2) OPTIONS (column_name 'v')) SERVER regress_far OPTIONS (table_name 'there', fetch_size '10000');
 CREATE VIEW v_away AS SELECT ctid, id, "V" FROM away;
 CREATE VIEW v_few AS SELECT ctid, id, "V" FROM away WHERE id < 1000;
@@ -152,10 +153,11 @@ SELECT count(*) FROM hybrid_knn('v_few', 'V', :one, 2);
 SELECT count(*) FROM hybrid_knn('v_deeper', 'V', :one, 200);
 -- once for each relation, however often it is read
 SET work_mem = '64kB';
-SELECT count(*) FROM hybrid_knn('away', 'V', ARRAY['[3,1]', '[4,1]', '[5,1]']::vector[], 900);
+SELECT count(*) FROM hybrid_knn('away', 'V', ARRAY['[3,1]', '[4,1]']::vector[], 900);
 RESET work_mem;
 SELECT count(*) FROM hybrid_knn_join('doc', 'v', 'away', 'V', 2);
-SELECT count(*) FROM hybrid_knn_join('away', 'V', 'v_few', 'V', 1);
+DELETE FROM second WHERE id <> 101;
+SELECT count(*) FROM hybrid_knn_join('away', 'V', 'second', 'v', 1);
 SELECT count(*) FROM hybrid_knn_graph('v_few', 'id', 'V', 2);
 -- not where nothing is searched
 SELECT count(*) FROM hybrid_knn('away', 'V', '{}', 2);
