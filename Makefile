@@ -15,7 +15,7 @@ MODULE_big = hybrid
 DATA = hybrid--1.0.sql
 PGFILEDESC = "hybrid - vectors and graphs with a dispatcher between CPU and GPU"
 
-PURE_DIRS = src/core src/dispatch
+PURE_DIRS = src/core src/dispatch $(addprefix src/dispatch/,model share route run tools)
 SERVER_DIRS = src/server src/types src/knn src/index $(addprefix src/index/,page tree scan write build vacuum check) src/graph src/telemetry
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(addsuffix /*.c,$(PURE_DIRS) $(SERVER_DIRS)))))
 

@@ -23,9 +23,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "dispatch/audit.h"
-#include "dispatch/explain.h"
-#include "dispatch/workload.h"
+#include "dispatch/tools/audit.h"
+#include "dispatch/tools/explain.h"
+#include "dispatch/tools/workload.h"
 #include "mixed_load.h"
 #include "unit.h"
 #include "virtual_cpu.h"

@@ -20,7 +20,8 @@
 #include <string.h>
 
 #include "ascending.h"
-#include "dispatch/accumulator.h"
+#include "dispatch/route/accumulator.h"
+#include "dispatch/run/dispatcher.h"
 
 #define DIMS 128
 #define QUERIES 16

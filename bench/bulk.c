@@ -33,8 +33,8 @@
 #include <time.h>
 
 #include "ascending.h"
-#include "dispatch/bulk.h"
-#include "dispatch/dispatcher.h"
+#include "dispatch/run/bulk.h"
+#include "dispatch/run/dispatcher.h"
 
 #define DIMS 16
 #define QUERIES 32

@@ -37,9 +37,9 @@
 #include <unistd.h>
 
 #include "ascending.h"
-#include "dispatch/backend_cpu.h"
-#include "dispatch/dispatcher.h"
-#include "dispatch/share.h"
+#include "dispatch/run/backend_cpu.h"
+#include "dispatch/run/dispatcher.h"
+#include "dispatch/run/flush.h"
 
 #define TINY_DIMS 64
 #define TINY_ROWS 4

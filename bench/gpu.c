@@ -26,7 +26,7 @@
 #include "core/cpu_features.h"
 #include "core/distance.h"
 #include "cuda/device.h"
-#include "dispatch/plugin.h"
+#include "dispatch/tools/plugin.h"
 
 #define RUNS 15
 #define LEAST_RUNS 3

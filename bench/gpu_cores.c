@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dispatch/backend_cpu.h"
+#include "dispatch/run/backend_cpu.h"
 
 #define PARTS 64       /* the smallest part of a task that is tried first */
 #define STEP 4         /* so many times as much is tried next */

@@ -13,9 +13,9 @@
 
 #include "ascending.h"
 #include "core/clock.h"
-#include "dispatch/audit.h"
-#include "dispatch/calibration.h"
-#include "dispatch/workload.h"
+#include "dispatch/tools/audit.h"
+#include "dispatch/tools/calibration.h"
+#include "dispatch/tools/workload.h"
 #include "mixed_load.h"
 
 #define CONTEST_RUNS 7

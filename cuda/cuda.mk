@@ -120,7 +120,7 @@ build/cuda/fake/hybrid_cuda.so: $(FAKE_OBJS)
 	$(CXX_FOUND) -shared -Wl,-Bsymbolic -o $@ $^ -lm
 
 # Sources for a program that loads a plug-in.
-PLUGIN_LOADER = src/dispatch/backend.c src/dispatch/plugin.c src/dispatch/words.c
+PLUGIN_LOADER = src/dispatch/backend.c src/dispatch/tools/plugin.c src/dispatch/tools/words.c
 
 build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
 		$(patsubst %.c,build/cuda/fake/%.o,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
@@ -132,7 +132,7 @@ build/cuda/fake/gpucheck_filter: build/cuda/fake/test/cuda/gpucheck_filter.o \
 	$(CXX_FOUND) -o $@ $^ -lm -ldl
 
 # The plug-in and the bench in one program, and the libraries that the bench looks for at run time.
-build/cuda/fake/gpubench: $(patsubst %.c,build/cuda/fake/%.o,$(wildcard bench/gpu*.c src/dispatch/*.c)) \
+build/cuda/fake/gpubench: $(patsubst %.c,build/cuda/fake/%.o,$(wildcard bench/gpu*.c src/dispatch/*.c src/dispatch/*/*.c)) \
 		build/cuda/fake/test/cuda/fake/bench.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $(sort $^) -lm -ldl -lpthread
 
@@ -174,7 +174,7 @@ build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 build/cuda/gpucheck_filter: build/cuda/test/cuda/gpucheck_filter.o build/cuda/cuda/filter.cu.o $(GPU_PURE_OBJS)
 	$(CC) -s -o $@ $^ $(CUDA_LIBS)
 
-GPUBENCH_C = $(wildcard bench/gpu*.c src/dispatch/*.c)
+GPUBENCH_C = $(wildcard bench/gpu*.c src/dispatch/*.c src/dispatch/*/*.c)
 
 build/cuda/gpubench: $(patsubst %.c,build/cuda/%.o,$(GPUBENCH_C)) build/cuda/bench/gpu_loops.cu.o \
 		$(patsubst %,build/cuda/cuda/%.cu.o,assign distance filter topk) $(GPU_PURE_OBJS)

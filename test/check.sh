@@ -87,9 +87,9 @@ explained()
 
 	while IFS= read -r name; do
 		grep -qF "\`$name" docs/troubleshooting.md || { echo "docs/troubleshooting.md does not have '$name'"; missing=1; }
-	done < <({ sed -n '/reason_names\[/,/;/p' src/dispatch/record.c; sed -n '/names\[/,/;/p' src/core/status.c; } |
+	done < <({ sed -n '/reason_names\[/,/;/p' src/dispatch/run/record.c; sed -n '/names\[/,/;/p' src/core/status.c; } |
 			grep -o '"[^"]*"' | tr -d '"' | grep -vxE 'ok|unknown'
-		sed -nE 's/.*"%s\.so ([a-z ]*[a-z]).*/\1/p' src/dispatch/plugin.c)
+		sed -nE 's/.*"%s\.so ([a-z ]*[a-z]).*/\1/p' src/dispatch/tools/plugin.c)
 	return $missing
 }
 
@@ -103,7 +103,7 @@ step_lint()
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 -j "$jobs" \
 		--enable=warning,portability --suppress=missingInclude --suppress=unknownMacro \
 		--suppress=preprocessorErrorDirective --suppress=autoVariables \
-		--suppress=uninitvar:src/dispatch/dispatcher.c --suppress=missingReturn \
+		--suppress=uninitvar:src/dispatch/run/dispatcher.c --suppress=missingReturn \
 		'-Dereport(level,...)=((level)>=21?abort():(void)0)' \
 		'-Delog(level,...)=((level)>=21?abort():(void)0)' -DERROR=21 -DFATAL=22 -DPANIC=23 \
 		-Isrc src

@@ -5,7 +5,7 @@
  *		launch + copies + waves (+ merging of k) (+ warm-up), all with jitter
  *
  * On purpose, the model does not have the form that the dispatcher's history assumes
- * (dispatch/cost_model.h). Work is done in whole waves of blocks over the cores. Copies transfer
+ * (dispatch/model/cost_model.h). Work is done in whole waves of blocks over the cores. Copies transfer
  * whole pages, with a latency for each direction. Every run is up to 10% longer or shorter. This
  * jitter depends only on the run's serial number in its context and on the device.
  */

@@ -2,7 +2,7 @@
  * device.c
  *		Keeps the graph of a call site on a device: see device.h.
  *
- * On a device, a graph is a unit like the units of an index (dispatch/residency.h). In the unit's
+ * On a device, a graph is a unit like the units of an index (dispatch/run/residency.h). In the unit's
  * key, the field place is the graph's serial number, which this process never reuses. The field
  * version consists of decay and fan, which determine the gain that is stored with the graph. After
  * a graph is dropped, its unit is never requested again. The cache then evicts that unit before all

@@ -3,7 +3,7 @@
  *		Finds the nearest of a stream of rows, for many queries at once.
  *
  * Rows are gathered into packed batches, whose size the dispatcher calibrates
- * (dispatch/accumulator.h). Each batch is dispatched as one fused search for all queries, and its
+ * (dispatch/route/accumulator.h). Each batch is dispatched as one fused search for all queries, and its
  * results enter a bounded heap per query. The heaps are ordered by (distance, position). So results
  * depend neither on the size of a batch nor on the order of the rows.
  */
@@ -13,8 +13,8 @@
 #include "postgres.h"
 
 #include "core/topk.h"
-#include "dispatch/accumulator.h"
-#include "dispatch/resident.h"
+#include "dispatch/route/accumulator.h"
+#include "dispatch/run/resident.h"
 #include "knn/queries.h"
 
 typedef struct HybridSearch

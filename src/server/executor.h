@@ -8,8 +8,8 @@
 #include "postgres.h"
 
 #include "core/clock.h"
-#include "dispatch/dispatcher.h"
-#include "dispatch/resident.h"
+#include "dispatch/run/dispatcher.h"
+#include "dispatch/run/resident.h"
 
 /*
  * hybrid_clock: return the clock of the dispatcher and the plug-ins.  Their time stamps compare only with
@@ -33,7 +33,7 @@ extern uint64 hybrid_run(HyTask *task, const char *what);
 
 /*
  * hybrid_keep, hybrid_resident_begin, hybrid_resident_send, hybrid_resident_end, hybrid_run_resident: call
- * the function of that name in dispatch/resident.h, for a unit that hy_resident_ask requested or found.
+ * the function of that name in dispatch/run/resident.h, for a unit that hy_resident_ask requested or found.
  * Return false if the device failed.  Raise on cancel.
  */
 extern bool hybrid_keep(const HyUnitRows *rows, HyResident *resident);

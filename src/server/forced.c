@@ -9,7 +9,8 @@
  */
 #include "postgres.h"
 
-#include "dispatch/words.h"
+#include "dispatch/route/decide.h"
+#include "dispatch/tools/words.h"
 #include "lib/stringinfo.h"
 #include "server/forced.h"
 

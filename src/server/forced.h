@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "dispatch/dispatcher.h"
+#include "dispatch/run/dispatcher.h"
 
 /*
  * hybrid_report_forced: raise an error with the value of "hybrid.execution", the reason why no device that the

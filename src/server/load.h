@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "dispatch/dispatcher.h"
+#include "dispatch/run/dispatcher.h"
 
 /*
  * hybrid_load: read the load from the kernel.  Numbers that the kernel does not report are 0.  Opens two files.

@@ -18,7 +18,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
-#include "dispatch/words.h"
+#include "dispatch/tools/words.h"
 #include "executor/tuptable.h"
 #include "server/priors.h"
 #include "storage/lmgr.h"

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "dispatch/calibration.h"
+#include "dispatch/tools/calibration.h"
 
 /* Columns of hybrid_calibration, and those that hybrid_run_calibration() returns, up to measured_at. */
 enum

@@ -10,7 +10,7 @@
 #include "core/batch.h"
 #include "core/cancel.h"
 #include "core/status.h"
-#include "dispatch/words.h"
+#include "dispatch/tools/words.h"
 
 /* hybrid_cancel: polls true while a query cancel or a termination is pending; raises nothing. */
 extern const HyCancel hybrid_cancel;

@@ -11,9 +11,9 @@
 
 #include "core/distance.h"
 #include "core/prefilter.h"
-#include "dispatch/plugin.h"
-#include "dispatch/queue.h"
-#include "dispatch/words.h"
+#include "dispatch/tools/plugin.h"
+#include "dispatch/share/queue.h"
+#include "dispatch/tools/words.h"
 #include "server/settings.h"
 #include "utils/guc.h"
 
@@ -38,7 +38,7 @@ static uint64 gpu_devices; /* gpu_device parsed; 0: any */
 static int gpu_queue_depth;
 static int split_gpu_percent;
 static int gpu_memory_limit;    /* MB */
-static int gpu_resident_memory; /* MB; -1: limited only by dispatch/budget.c */
+static int gpu_resident_memory; /* MB; -1: limited only by dispatch/route/budget.c */
 static int gpu_max_contexts;
 static int gpu_timeout;      /* ms */
 static int gpu_idle_timeout; /* ms; plug-ins read it by its name */

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "dispatch/dispatcher.h"
+#include "dispatch/run/dispatcher.h"
 
 #define HYBRID_DEFAULT_PLUGINS "hybrid_cuda"
 

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "dispatch/run/executor.h"
 #include "miscadmin.h"
 #include "server/shared.h"
 #include "storage/ipc.h"

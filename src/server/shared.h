@@ -7,8 +7,8 @@
 
 #include "postgres.h"
 
-#include "dispatch/queue.h"
-#include "dispatch/share.h"
+#include "dispatch/run/flush.h"
+#include "dispatch/share/queue.h"
 
 /* hybrid_shared_init: request shared memory while the postmaster preloads.  _PG_init calls it. */
 extern void hybrid_shared_init(void);

@@ -15,7 +15,7 @@
 #include "postgres.h"
 
 #include "core/batch.h"
-#include "dispatch/residency.h"
+#include "dispatch/run/residency.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
@@ -58,7 +58,7 @@ typedef struct HybridLoss
 	float residual;
 } HybridLoss;
 
-/* HybridStoreUnit: a run of lists that may stay on a device (dispatch/resident.h). */
+/* HybridStoreUnit: a run of lists that may stay on a device (dispatch/run/resident.h). */
 typedef struct HybridStoreUnit
 {
 	bool named; /* the unit has entries and a key */

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "dispatch/audit.h"
+#include "dispatch/tools/audit.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "server/executor.h"

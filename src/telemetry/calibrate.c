@@ -5,7 +5,7 @@
  */
 #include "postgres.h"
 
-#include "dispatch/calibration.h"
+#include "dispatch/tools/calibration.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "server/executor.h"

@@ -8,7 +8,8 @@
  */
 #include "postgres.h"
 
-#include "dispatch/words.h"
+#include "dispatch/run/record.h"
+#include "dispatch/tools/words.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"

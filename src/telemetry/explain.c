@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "core/batch.h"
-#include "dispatch/explain.h"
+#include "dispatch/tools/explain.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "server/executor.h"

@@ -8,7 +8,8 @@
 
 #include "postgres.h"
 
-#include "dispatch/shared_table.h"
+#include "dispatch/run/executor.h"
+#include "dispatch/share/shared_table.h"
 #include "fmgr.h"
 
 #define HYBRID_ROW_COLUMNS 40

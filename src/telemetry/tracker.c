@@ -11,8 +11,8 @@
  */
 #include "postgres.h"
 
-#include "dispatch/explain.h"
-#include "dispatch/share.h"
+#include "dispatch/run/flush.h"
+#include "dispatch/tools/explain.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "server/memory.h"

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "dispatch/plugin.h"
+#include "dispatch/tools/plugin.h"
 
 int
 main(void)

@@ -17,7 +17,7 @@
 
 #include "core/distance.h"
 #include "core/topk.h"
-#include "dispatch/plugin.h"
+#include "dispatch/tools/plugin.h"
 #include "gpucheck_ops.h"
 #include "gpucheck_spread.h"
 

@@ -22,7 +22,7 @@
 #include "core/prefilter.h"
 #include "core/topk.h"
 #include "cuda/filter_launch.h"
-#include "dispatch/plugin.h"
+#include "dispatch/tools/plugin.h"
 
 /* The known error of the unit, relative to the allowed one. */
 #define KNOWN 0.5

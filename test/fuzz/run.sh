@@ -24,7 +24,7 @@ sanitizers="address,undefined -fno-sanitize-recover=all"
 rm -rf build/fuzz/pure
 mkdir -p build/fuzz/pure
 # shellcheck disable=SC2016 # $0 and $1 are of the inner shell
-for source in src/core/*.c src/dispatch/*.c; do
+for source in src/core/*.c src/dispatch/*.c src/dispatch/*/*.c; do
 	printf '%s %s\n' "$source" "build/fuzz/pure/$(echo "$source" | tr / _).o"
 done | xargs -P "$(nproc)" -L 1 \
 	sh -c 'clang '"$flags"' -fsanitize=fuzzer-no-link,'"$sanitizers"' -c "$0" -o "$1"' || exit 2

@@ -2,7 +2,7 @@
  * accumulator_test.c
  *		When a batch is full, on a clock that stands still: each cause alone, and their order.
  */
-#include "dispatch/accumulator.h"
+#include "dispatch/route/accumulator.h"
 
 #include "dispatch_stage.h"
 

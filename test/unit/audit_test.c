@@ -2,9 +2,11 @@
  * audit_test.c
  *		The audit finds wrong routes, and after a short time there are few.
  */
-#include "dispatch/audit.h"
+#include "dispatch/tools/audit.h"
 
-#include "dispatch/workload.h"
+#include "dispatch/run/member.h"
+#include "dispatch/run/record.h"
+#include "dispatch/tools/workload.h"
 #include "mixed_load.h"
 #include "unit.h"
 #include "virtual_cpu.h"

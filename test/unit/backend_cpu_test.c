@@ -4,7 +4,7 @@
  */
 #include "core/distance.h"
 #include "core/topk.h"
-#include "dispatch/backend_cpu.h"
+#include "dispatch/run/backend_cpu.h"
 #include "unit.h"
 
 #define DIMS 24

@@ -3,7 +3,7 @@
  *		Shares of a bulk job: all participants end together, and one that would be late does not
  *		take part.
  */
-#include "dispatch/balance.h"
+#include "dispatch/model/balance.h"
 #include "unit.h"
 
 static void

@@ -2,7 +2,7 @@
  * batch_size_test.c
  *		The size of a batch: from a cold start, for laws of several forms, within its limits.
  */
-#include "dispatch/batch_size.h"
+#include "dispatch/model/batch_size.h"
 #include "unit.h"
 
 typedef double (*Law)(double items);

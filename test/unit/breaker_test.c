@@ -2,7 +2,7 @@
  * breaker_test.c
  *		Every transition of the circuit breaker, at given times.
  */
-#include "dispatch/breaker.h"
+#include "dispatch/model/breaker.h"
 #include "unit.h"
 
 #define S UINT64_C(1000000000)

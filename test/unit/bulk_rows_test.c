@@ -3,7 +3,7 @@
  *		The rows that no one works on yet: who may take which ones and from where, and that none
  *		is lost or given out twice.
  */
-#include "dispatch/bulk_rows.h"
+#include "dispatch/run/bulk_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef BULK_STAGE_H
 #define BULK_STAGE_H
 
-#include "dispatch/bulk.h"
+#include "dispatch/run/bulk.h"
 #include "dispatch_stage.h"
 
 static HyBulkReport report;

@@ -3,9 +3,9 @@
  *		Priors: measured within bounds, stored as numbers, and useful to a tracker without
  *		history.
  */
-#include "dispatch/calibration.h"
+#include "dispatch/tools/calibration.h"
 
-#include "dispatch/explain.h"
+#include "dispatch/tools/explain.h"
 #include "unit.h"
 #include "virtual_cpu.h"
 

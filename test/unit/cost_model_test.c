@@ -2,7 +2,7 @@
  * cost_model_test.c
  *		The regression: whether it finds the law, and whether it stays sane if there is none.
  */
-#include "dispatch/cost_model.h"
+#include "dispatch/model/cost_model.h"
 #include "unit.h"
 
 static const HyModelState nothing = {.weight = 0};

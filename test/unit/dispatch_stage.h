@@ -7,7 +7,7 @@
 #define DISPATCH_STAGE_H
 
 #include "core/distance.h"
-#include "dispatch/explain.h"
+#include "dispatch/tools/explain.h"
 #include "stage_device.h"
 
 static HyBackend stage_cpu;

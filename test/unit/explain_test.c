@@ -2,7 +2,7 @@
  * explain_test.c
  *		Showing what would be decided, and what is known, changes nothing and is complete.
  */
-#include "dispatch/explain.h"
+#include "dispatch/tools/explain.h"
 
 #include "dispatch_stage.h"
 

@@ -10,8 +10,8 @@
 #include "fault_stage.h"
 #include "fault_table.h"
 
-#include "dispatch/plugin.h"
-#include "dispatch/words.h"
+#include "dispatch/tools/plugin.h"
+#include "dispatch/tools/words.h"
 
 /* Tally: the results of a number of calls of one operation. */
 typedef struct Tally

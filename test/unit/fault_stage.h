@@ -8,8 +8,12 @@
 
 #include "core/distance.h"
 #include "core/topk.h"
-#include "dispatch/backend_cpu.h"
-#include "dispatch/executor_state.h"
+#include "dispatch/route/session.h"
+#include "dispatch/run/backend_cpu.h"
+#include "dispatch/run/dispatcher.h"
+#include "dispatch/run/flush.h"
+#include "dispatch/run/record.h"
+#include "dispatch/run/resident.h"
 #include "unit.h"
 
 #define DIMS 8

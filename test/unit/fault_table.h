@@ -8,7 +8,7 @@
 #ifndef FAULT_TABLE_H
 #define FAULT_TABLE_H
 
-#include "dispatch/dispatcher.h"
+#include "dispatch/run/dispatcher.h"
 
 #define CALLS 8
 #define WARM_UP 4 /* on each side */

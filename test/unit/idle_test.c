@@ -5,7 +5,10 @@
  */
 #include "emulated_stage.h"
 
-#include "dispatch/executor_state.h"
+#include "dispatch/route/session.h"
+#include "dispatch/run/dispatcher.h"
+#include "dispatch/run/flush.h"
+#include "dispatch/run/record.h"
 
 #define MS UINT64_C(1000000)
 

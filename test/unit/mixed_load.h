@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/rotation.h"
-#include "dispatch/cost_model.h"
-#include "dispatch/dispatcher.h"
+#include "dispatch/model/cost_model.h"
+#include "dispatch/run/dispatcher.h"
 #include "unit.h"
 
 /* The emulated plug-in, linked in. */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dispatch/plugin.h"
+#include "dispatch/tools/plugin.h"
 #include "unit.h"
 
 static char directory[64];

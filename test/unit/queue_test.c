@@ -3,7 +3,7 @@
  *		Whose turn it is: by sort, by role, by order; and nine clients of one device in simulated
  *		time.
  */
-#include "dispatch/bulk.h"
+#include "dispatch/run/bulk.h"
 #include "dispatch_stage.h"
 
 static HyQueue queue;

@@ -3,7 +3,7 @@
  *		Units of rows that stay on a device: which are kept, which are evicted, and what a
  *		failure leaves.
  */
-#include "dispatch/residency.h"
+#include "dispatch/run/residency.h"
 #include "unit.h"
 
 #define BUFFERS 64

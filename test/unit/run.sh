@@ -51,7 +51,7 @@ run() {
 	esac
 	mkdir -p "$dir"
 	sources=
-	for folder in src/core src/dispatch src/emulated; do
+	for folder in src/core src/dispatch src/dispatch/* src/emulated; do
 		for file in "$folder"/*.c; do
 			[ -e "$file" ] && sources="$sources $file"
 		done

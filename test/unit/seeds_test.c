@@ -6,7 +6,7 @@
  */
 #include "dispatch_stage.h"
 
-#include "dispatch/words.h"
+#include "dispatch/tools/words.h"
 
 /*
  * 32 items stay on the CPU, and 1,024 go to the device if there is one.  Theirs assumes that the

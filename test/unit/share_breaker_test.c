@@ -4,6 +4,36 @@
  */
 #include "share_stage.h"
 
+/* breaker_of: return the copy of the breaker that party i has. */
+static HyBreaker *
+breaker_of(int i)
+{
+	return &parties[i].executor->member[1].breakers[HY_OP_DISTANCE];
+}
+
+static bool
+allow(int i)
+{
+	return hy_share_allow(&parties[i].executor->share, 1, HY_OP_DISTANCE, breaker_of(i),
+	                      stage.clock.time);
+}
+
+static bool
+record(int i, bool success)
+{
+	HyExecutor *executor = parties[i].executor;
+
+	return hy_share_record(&executor->share, 1, HY_OP_DISTANCE, breaker_of(i), stage.clock.time,
+	                       success, executor->config.success_threshold);
+}
+
+static void
+abandon(int i)
+{
+	hy_share_abandon(&parties[i].executor->share, 1, HY_OP_DISTANCE, breaker_of(i),
+	                 stage.clock.time);
+}
+
 static HyBreaker
 shared_breaker(void)
 {
@@ -50,8 +80,7 @@ test_breaker_is_one(void)
 
 	/* a second later one of them may try; while it does, nobody else */
 	stage.clock.time += 1100000000;
-	CHECK(hy_share_allow(parties[0].executor, &parties[0].executor->member[1], HY_OP_DISTANCE,
-	                     stage.clock.time));
+	CHECK(allow(0));
 	CHECK_INT(shared_state(), HY_BREAKER_HALF_OPEN);
 	stage.always_fail = false;
 	stage.scripted = STAGE_SCRIPT;
@@ -66,7 +95,7 @@ test_breaker_is_one(void)
 	stage_dispatch(100, &decision);
 	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
 	CHECK_INT(locks, 0);
-	hy_share_abandon(parties[0].executor, &parties[0].executor->member[1], HY_OP_DISTANCE);
+	abandon(0);
 	stage.clock.time += 100000000;
 
 	/* three successes, whosever they are, close it for all */
@@ -108,26 +137,6 @@ test_successes_count(void)
 	end();
 }
 
-/* member_of: return the device of party i. */
-static HyMember *
-member_of(int i)
-{
-	return &parties[i].executor->member[1];
-}
-
-static bool
-allow(int i)
-{
-	return hy_share_allow(parties[i].executor, member_of(i), HY_OP_DISTANCE, stage.clock.time);
-}
-
-static bool
-record(int i, bool success)
-{
-	return hy_share_record(parties[i].executor, member_of(i), HY_OP_DISTANCE, stage.clock.time,
-	                       success);
-}
-
 /* half_open: the first party opens the breaker, and a second later its probe is in flight. */
 static void
 half_open(void)
@@ -158,7 +167,7 @@ test_the_probe_of_another_is_asked_for_again(void)
 		begin();
 		hy_executor_configure(parties[1].executor, &stage.config);
 		half_open();
-		copy = &member_of(1)->breakers[HY_OP_DISTANCE];
+		copy = breaker_of(1);
 		/* heard of by looking at the table, or by asking for a probe of one's own */
 		hy_executor_follow(parties[1].executor);
 		if (!adopted)
@@ -173,7 +182,7 @@ test_the_probe_of_another_is_asked_for_again(void)
 		/* it is still out */
 		stage.clock.time += 100000000;
 		CHECK(!allow(1));
-		hy_share_abandon(parties[0].executor, member_of(0), HY_OP_DISTANCE);
+		abandon(0);
 		stage.clock.time += 100000000;
 		CHECK(allow(1));
 		end();

@@ -4,7 +4,7 @@
  */
 #include "share_stage.h"
 
-#include "dispatch/accumulator.h"
+#include "dispatch/route/accumulator.h"
 
 static int64_t
 shared_flushes(HyOp op, HyFlush cause)

@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 #endif
 
-#include "dispatch/shared_table.h"
+#include "dispatch/share/shared_table.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
  * sizes_test.c
  *		Means of size classes, and what they imply for other sizes.
  */
-#include "dispatch/sizes.h"
+#include "dispatch/model/sizes.h"
 #include "unit.h"
 
 /* the line with which the classes are compared: 1 ns per unit of work */

@@ -5,8 +5,8 @@
  */
 #include "core/distance.h"
 #include "core/topk.h"
-#include "dispatch/backend_cpu.h"
-#include "dispatch/slice.h"
+#include "dispatch/run/backend_cpu.h"
+#include "dispatch/model/slice.h"
 #include "score_stage.h"
 #include "unit.h"
 

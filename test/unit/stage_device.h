@@ -8,8 +8,20 @@
 #ifndef STAGE_DEVICE_H
 #define STAGE_DEVICE_H
 
-#include "dispatch/backend_cpu.h"
-#include "dispatch/executor_state.h"
+#include "dispatch/route/budget.h"
+#include "dispatch/route/decide.h"
+#include "dispatch/route/gauge.h"
+#include "dispatch/route/memo.h"
+#include "dispatch/route/session.h"
+#include "dispatch/run/attempt.h"
+#include "dispatch/run/backend_cpu.h"
+#include "dispatch/run/device_run.h"
+#include "dispatch/run/dispatcher.h"
+#include "dispatch/run/flush.h"
+#include "dispatch/run/member.h"
+#include "dispatch/run/pieces.h"
+#include "dispatch/run/record.h"
+#include "dispatch/run/resident.h"
 #include "unit.h"
 
 #define STAGE_LINES 64

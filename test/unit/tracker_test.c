@@ -3,7 +3,7 @@
  *		The records of tasks: means over a window, kinds and sizes of tasks, and imported
  *		records.
  */
-#include "dispatch/sizes.h"
+#include "dispatch/model/sizes.h"
 #include "tracker_stage.h"
 
 static void

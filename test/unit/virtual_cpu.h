@@ -13,8 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "dispatch/backend_cpu.h"
-#include "dispatch/executor_state.h"
+#include "dispatch/route/session.h"
+#include "dispatch/run/backend_cpu.h"
+#include "dispatch/run/dispatcher.h"
 
 static HyBackend virtual_cpu;
 static const HyClock *virtual_cpu_clock;

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "dispatch/words.h"
+#include "dispatch/tools/words.h"
 
 static const HyWords kinds[] = {HY_WORDS_OPERATION, HY_WORDS_METRIC, HY_WORDS_DTYPE,
                                 HY_WORDS_EXECUTION};

@@ -40,6 +40,7 @@
 
 #include "core/distance.h"
 #include "core/topk.h"
+#include "dispatch/run/record.h"
 #include "server/executor.h"
 #include "server/position.h"
 #include "types/sphere.h"

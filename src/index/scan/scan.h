@@ -12,7 +12,7 @@
 #include "utils/memutils.h"
 
 #include "core/topk.h"
-#include "dispatch/dispatcher.h"
+#include "dispatch/run/dispatcher.h"
 
 #include "index/scan/scan_quals.h"
 #include "index/scan/last_scan.h"

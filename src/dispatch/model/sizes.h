@@ -1,0 +1,67 @@
+/*
+ * sizes.h
+ *		Keeps the observed times of the size classes of one kind of task on one device.
+ *
+ * Real hardware does not follow the form of the regression (cost_model.h): caches have limits, and
+ * the last wave of a device is half empty.  So the mean time of every size class seen is kept.  The
+ * ratio of this mean to the regression's prediction corrects predictions within the class and, to a
+ * smaller degree, at sizes around it.
+ *
+ * A size class is the power of two that the work falls into, together with the approximate number
+ * of queries and neighbors, on which transfers and merging depend.  Since the regression is linear,
+ * its prediction for the mean terms equals the mean of its predictions.  So the ratio can be
+ * computed with the current coefficients, even if they have changed since the observations.
+ *
+ * The structures are plain data of fixed size.  All bytes are zero in the empty state.  A new class
+ * replaces the least recently used class.
+ */
+#ifndef HY_SIZES_H
+#define HY_SIZES_H
+
+#include "dispatch/model/cost_model.h"
+
+#define HY_SIZES 32
+
+typedef struct HySize
+{
+	uint32_t number; /* 0: free */
+	uint32_t manner; /* approximate number of queries and neighbors */
+	uint64_t last;   /* value of now at the last hy_sizes_claim */
+	double samples;  /* observations in the window */
+	double ns;       /* means over these observations */
+	HyCostTerms means;
+} HySize;
+
+typedef struct HySizes
+{
+	HySize size[HY_SIZES];
+} HySizes;
+
+/* hy_sizes_find: return the class of a shape of this much work, or NULL if it was not seen. */
+extern const HySize *hy_sizes_find(const HySizes *sizes, const HyShape *shape, double work);
+
+/* hy_sizes_claim: return this class, and create it if necessary; now must grow from call to call. */
+extern HySize *hy_sizes_claim(HySizes *sizes, const HyShape *shape, double work, uint64_t now);
+
+/*
+ * hy_size_observe: add count tasks of the class that took ns each; the means follow the last window
+ * tasks.
+ */
+extern void
+hy_size_observe(HySize *size, HyCostTerms terms, double ns, int32_t count, int32_t window);
+
+/*
+ * hy_sizes_correction: return the factor by which the time of a shape of this much work differs from
+ * the fit, or 1 when nothing is known.  The factor is derived from the shape's own class, and from
+ * the nearest classes below and above with about as many queries and neighbors.  The weight of the
+ * own class is its number of observations.  The nearest classes together weigh half an observation.
+ * Beyond the sizes seen, the correction of the outermost class fades.  Its logarithm is halved after
+ * seven doublings.
+ */
+extern double hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit,
+                                  const HyShape *shape, double work);
+
+/* hy_log2_floor: return the floor of log2 n, at most 63, for n >= 1, and 0 for smaller n. */
+extern int hy_log2_floor(double n);
+
+#endif

@@ -1,0 +1,451 @@
+/*
+ * tracker.c
+ *		Keeps the history of tasks by kind and device: see tracker.h.  Predictions from this history
+ *		are in tracker_forecast.c.
+ *
+ * Kinds are in a fixed array, found through an open-addressed index.  The data of a device is
+ * allocated when the device first runs the kind, so later calls allocate nothing.  When memory is
+ * short, an observation is dropped: history helps but is never required.
+ */
+#include "dispatch/model/tracker_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CLIP_FROM 5    /* minimum observations of a size for clipping around its mean */
+#define CLIP_WEIGHT 20 /* minimum observations of all sizes for clipping around the regression */
+#define CLIP 0.5
+#define CLIP_WIDE 1.0
+/* minimum width of the band above the expected time, because the clock's resolution is limited */
+#define CLIP_FLOOR_NS 100
+#define LONGEST_NS 4e15 /* 46 days */
+#define MOVED 0.02      /* relative change that makes a prediction count as changed */
+#define LEAPED 0.25
+/* minimum observations of a size before its mean can become the device's smallest time */
+#define LEAST_FROM 2
+
+/* Layout of a kind's number: the bit KIND_USED, the parts of the kind, SIZE_BITS bits for a size. */
+#define SIZE_BITS 6
+#define KIND_USED (UINT32_C(1) << 31)
+
+static uint32_t index_slot(uint32_t number);
+static HyTrackerKind *claim_kind(HyTracker *tracker, const HyShape *shape);
+static void rebuild_index(HyTracker *tracker);
+static void forget_kind(const HyTracker *tracker, HyTrackerKind *kind);
+static HyTrackerSide *claim_side(HyTracker *tracker, const HyShape *shape, int32_t device);
+static double clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape,
+                      HyCostTerms terms, double ns);
+
+HyTracker *
+hy_tracker_create(const HyAllocator *allocator, int32_t window)
+{
+	HyTracker *tracker = hy_alloc_zero(allocator, sizeof(HyTracker));
+
+	if (tracker == NULL)
+		return NULL;
+	tracker->allocator = allocator;
+	hy_tracker_set_window(tracker, window);
+	return tracker;
+}
+
+void
+hy_tracker_destroy(HyTracker *tracker)
+{
+	const HyAllocator *allocator;
+	int i;
+	int d;
+
+	if (tracker == NULL)
+		return;
+	allocator = tracker->allocator;
+	for (i = 0; i < HY_TRACKER_KINDS; i++)
+	{
+		for (d = 0; d < HY_TRACKER_DEVICES; d++)
+			hy_free(allocator, tracker->kinds[i].sides[d]);
+	}
+	hy_free(allocator, tracker);
+}
+
+void
+hy_tracker_set_window(HyTracker *tracker, int32_t window)
+{
+	if (window < 1)
+		window = 1;
+	if (window > HY_TRACKER_MAX_WINDOW)
+		window = HY_TRACKER_MAX_WINDOW;
+	/*
+	 * Means over more observations than the new window allows are kept.  They adapt at the rate of
+	 * the new window from now on.
+	 */
+	tracker->window = window;
+}
+
+void
+hy_tracker_reset(HyTracker *tracker)
+{
+	int i;
+
+	for (i = 0; i < HY_TRACKER_KINDS; i++)
+		forget_kind(tracker, &tracker->kinds[i]);
+	memset(tracker->index, 0, sizeof(tracker->index));
+	memset(tracker->pools, 0, sizeof(tracker->pools));
+	memset(tracker->least_ns, 0, sizeof(tracker->least_ns));
+	tracker->used = 0;
+	tracker->generation++;
+	tracker->leaps++;
+}
+
+void
+hy_tracker_record(HyTracker *tracker, const HyShape *shape, int32_t device, uint64_t ns)
+{
+	hy_tracker_record_many(tracker, shape, device, (double) ns, 1);
+}
+
+void
+hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device, double ns,
+                       int32_t count)
+{
+	HyTrackerSide *side = claim_side(tracker, shape, device);
+	HyCostTerms terms = hy_cost_terms(shape, device == 0);
+	HyTrackerKind *kind;
+	HySize *size;
+	double before;
+	double after;
+
+	if (side == NULL || count < 1)
+		return;
+	if (!(ns >= 1))
+		ns = 1;
+	if (ns > LONGEST_NS)
+		ns = LONGEST_NS;
+	kind = (HyTrackerKind *) hy_tracker_kind(tracker, hy_shape_kind(shape));
+	kind->last_used = ++tracker->serial;
+	kind->tasks += count;
+	kind->shape = *shape;
+	side->last = kind->tasks;
+	side->observations += count;
+	if (side->least == 0 || terms.work < side->least)
+		side->least = terms.work;
+	before = side->known ? hy_tracker_expect(side, shape, terms) : -1;
+
+	if (side->model.first_ns == 0)
+	{
+		(void) hy_model_learn(&side->model, terms, ns, 1, tracker->window);
+		count--;
+	}
+	if (count > 0)
+	{
+		size = hy_sizes_claim(&side->sizes, shape, terms.work, tracker->serial);
+		ns = clipped(side, size, shape, terms, ns);
+		(void) hy_model_learn(&side->model, terms, ns, count, tracker->window);
+		hy_model_count(&side->fresh, terms, ns, count);
+		(void) hy_model_learn(hy_tracker_pool(tracker, shape, device), terms, ns, count,
+		                      tracker->window);
+		hy_size_observe(size, terms, ns, count, tracker->window);
+		if (size->samples >= LEAST_FROM &&
+		    (tracker->least_ns[device] == 0 || size->ns < tracker->least_ns[device]))
+			tracker->least_ns[device] = size->ns;
+		if (side->largest == 0 || terms.work < side->smallest)
+			side->smallest = terms.work;
+		if (terms.work > side->largest)
+			side->largest = terms.work;
+	}
+	hy_tracker_refit(tracker, side, shape, device);
+	after = hy_tracker_expect(side, shape, terms);
+	if (!(fabs(after - before) <= MOVED * before))
+		tracker->generation++;
+	if (!(fabs(after - before) <= LEAPED * before))
+		tracker->leaps++;
+}
+
+uint32_t
+hy_tracker_generation(const HyTracker *tracker)
+{
+	return tracker->generation;
+}
+
+uint32_t
+hy_tracker_leaps(const HyTracker *tracker)
+{
+	return tracker->leaps;
+}
+
+bool
+hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
+{
+	int k;
+	int32_t d;
+
+	for (k = 0; k < tracker->used; k++)
+	{
+		const HyTrackerKind *kind = &tracker->kinds[k];
+
+		for (d = 0; d < HY_TRACKER_DEVICES; d++)
+		{
+			const HyTrackerSide *side = kind->sides[d];
+
+			if (kind->number == 0 || side == NULL || i-- > 0)
+				continue;
+			memset(row, 0, sizeof(*row));
+			row->shape = kind->shape;
+			if (kind->shape.dims > 0)
+			{
+				row->dims_low = INT32_C(1) << hy_log2_floor(kind->shape.dims);
+				row->dims_high = 2 * row->dims_low - 1;
+			}
+			row->device = d;
+			row->observations = side->observations;
+			row->unseen = kind->tasks - side->last;
+			row->samples = side->model.weight;
+			row->cold = side->known && !(side->model.weight > 0);
+			row->known = side->known;
+			row->prior = side->prior;
+			row->fit = side->fit;
+			row->model = side->model;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
+                  const HyModelState *model)
+{
+	HyTrackerSide *side = claim_side(tracker, shape, device);
+	double before;
+
+	if (side == NULL)
+		return false;
+	before = side->model.weight;
+	hy_model_merge(&side->model, model, HY_TRACKER_PRIOR);
+	hy_tracker_refit(tracker, side, shape, device);
+	tracker->generation++;
+	tracker->leaps++;
+	return side->model.weight > before;
+}
+
+bool
+hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device,
+                        const HyModelState *model)
+{
+	HyTrackerSide *side = (HyTrackerSide *) hy_tracker_side(tracker, shape, device);
+
+	/* a later calibration replaces an earlier calibration if there are no real observations yet */
+	if (side != NULL && side->prior && side->observations == 0 && model->weight > 0)
+	{
+		memset(&side->model, 0, sizeof(side->model));
+		memset(&side->sizes, 0, sizeof(side->sizes));
+		side->smallest = side->largest = 0;
+	}
+	if (!hy_tracker_import(tracker, shape, device, model))
+		return false;
+	((HyTrackerSide *) hy_tracker_side(tracker, shape, device))->prior = true;
+	return true;
+}
+
+bool
+hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns)
+{
+	HyTrackerSide *side = claim_side(tracker, shape, device);
+	HyCostTerms terms = hy_cost_terms(shape, device == 0);
+	HySize *size;
+
+	if (side == NULL || !(ns >= 1 && ns <= LONGEST_NS))
+		return false;
+	size = hy_sizes_claim(&side->sizes, shape, terms.work, ++tracker->serial);
+	if (size->samples > 0)
+		return false;
+	hy_size_observe(size, terms, ns, HY_TRACKER_SIZE_PRIOR, tracker->window);
+	if (side->largest == 0 || terms.work < side->smallest)
+		side->smallest = terms.work;
+	if (terms.work > side->largest)
+		side->largest = terms.work;
+	tracker->generation++;
+	tracker->leaps++;
+	return true;
+}
+
+bool
+hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrackerNews *news)
+{
+	for (; *position < tracker->used * HY_TRACKER_DEVICES; ++*position)
+	{
+		const HyTrackerKind *kind = &tracker->kinds[*position / HY_TRACKER_DEVICES];
+		int32_t device = *position % HY_TRACKER_DEVICES;
+		HyTrackerSide *side = kind->sides[device];
+
+		if (side == NULL || !(devices >> device & 1) || !(side->fresh.weight > 0))
+			continue;
+		news->shape = kind->shape;
+		news->device = device;
+		news->model = side->fresh;
+		memset(&side->fresh, 0, sizeof(side->fresh));
+		return true;
+	}
+	return false;
+}
+
+uint32_t
+hy_shape_kind(const HyShape *shape)
+{
+	uint32_t kind;
+
+	kind = (uint32_t) shape->op;
+	kind = kind << 1 | (uint32_t) shape->dtype;
+	kind = kind << 2 | (uint32_t) shape->metric;
+	kind = kind << 5 | (uint32_t) (shape->dims > 0 ? 1 + hy_log2_floor(shape->dims) : 0);
+	kind = kind << 1 | (uint32_t) shape->resident;
+	return KIND_USED | kind << SIZE_BITS;
+}
+
+uint32_t
+hy_shape_class(const HyShape *shape)
+{
+	return hy_shape_kind(shape) | (uint32_t) hy_log2_floor((double) hy_shape_items(shape));
+}
+
+static uint32_t
+index_slot(uint32_t number)
+{
+	/* Fibonacci hashing, because the kinds in use differ in only a few bits */
+	return (number * UINT32_C(2654435769)) >> 23;
+}
+
+const HyTrackerKind *
+hy_tracker_kind(const HyTracker *tracker, uint32_t number)
+{
+	uint32_t slot = index_slot(number);
+
+	for (; tracker->index[slot] != 0; slot = (slot + 1) % HY_TRACKER_INDEX)
+	{
+		const HyTrackerKind *kind = &tracker->kinds[tracker->index[slot] - 1];
+
+		if (kind->number == number)
+			return kind;
+	}
+	return NULL;
+}
+
+/*
+ * claim_kind: create the kind of shape, which does not exist yet.  If the array is full, the new
+ * kind replaces the least recently used kind.
+ */
+static HyTrackerKind *
+claim_kind(HyTracker *tracker, const HyShape *shape)
+{
+	int chosen = tracker->used;
+	int i;
+
+	if (tracker->used < HY_TRACKER_KINDS)
+		tracker->used++;
+	else
+	{
+		chosen = 0;
+		for (i = 1; i < HY_TRACKER_KINDS; i++)
+		{
+			if (tracker->kinds[i].last_used < tracker->kinds[chosen].last_used)
+				chosen = i;
+		}
+		forget_kind(tracker, &tracker->kinds[chosen]);
+	}
+	tracker->kinds[chosen].number = hy_shape_kind(shape);
+	tracker->kinds[chosen].shape = *shape;
+	tracker->kinds[chosen].last_used = ++tracker->serial;
+	rebuild_index(tracker);
+	return &tracker->kinds[chosen];
+}
+
+/*
+ * rebuild_index: rebuild the whole index.  Removing one entry from a probe sequence would be more
+ * difficult, and new kinds are rare.
+ */
+static void
+rebuild_index(HyTracker *tracker)
+{
+	int i;
+
+	memset(tracker->index, 0, sizeof(tracker->index));
+	for (i = 0; i < tracker->used; i++)
+	{
+		uint32_t slot = index_slot(tracker->kinds[i].number);
+
+		while (tracker->index[slot] != 0)
+			slot = (slot + 1) % HY_TRACKER_INDEX;
+		tracker->index[slot] = (int16_t) (i + 1);
+	}
+}
+
+static void
+forget_kind(const HyTracker *tracker, HyTrackerKind *kind)
+{
+	int d;
+
+	for (d = 0; d < HY_TRACKER_DEVICES; d++)
+		hy_free(tracker->allocator, kind->sides[d]);
+	memset(kind, 0, sizeof(*kind));
+}
+
+static HyTrackerSide *
+claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	HyTrackerKind *kind;
+
+	if (device < 0 || device >= HY_TRACKER_DEVICES)
+		return NULL;
+	kind = (HyTrackerKind *) hy_tracker_kind(tracker, hy_shape_kind(shape));
+	if (kind == NULL)
+		kind = claim_kind(tracker, shape);
+	if (kind->sides[device] == NULL)
+	{
+		kind->sides[device] = hy_alloc_zero(tracker->allocator, sizeof(HyTrackerSide));
+		if (kind->sides[device] != NULL)
+			kind->sides[device]->last = kind->tasks;
+	}
+	return kind->sides[device];
+}
+
+const HyTrackerSide *
+hy_tracker_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	const HyTrackerKind *kind;
+
+	if (device < 0 || device >= HY_TRACKER_DEVICES)
+		return NULL;
+	kind = hy_tracker_kind(tracker, hy_shape_kind(shape));
+	return kind != NULL ? kind->sides[device] : NULL;
+}
+
+/*
+ * clipped: return ns, clipped to a band around the expected time.  The expected time of a size with
+ * few observations comes from the regression, if the regression rests on CLIP_WEIGHT observations.
+ * The band is then wider, since the next observations of the size will show the true time.
+ */
+static double
+clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape, HyCostTerms terms,
+        double ns)
+{
+	double expected;
+	double band;
+	double low;
+
+	if (size->samples >= CLIP_FROM)
+	{
+		expected = size->ns * hy_cost_predict(&side->fit, terms) /
+		           hy_cost_predict(&side->fit, size->means);
+		band = CLIP;
+	}
+	else if (side->model.weight >= CLIP_WEIGHT)
+	{
+		expected = hy_tracker_expect(side, shape, terms);
+		band = CLIP_WIDE;
+	}
+	else
+		return ns;
+	if (band * expected < CLIP_FLOOR_NS)
+		return ns < expected + CLIP_FLOOR_NS ? ns : expected + CLIP_FLOOR_NS;
+	if (ns > (1 + band) * expected)
+		return (1 + band) * expected;
+	low = band < 1 ? (1 - band) * expected : expected / (1 + band);
+	return ns > low ? ns : low;
+}

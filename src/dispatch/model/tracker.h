@@ -1,0 +1,164 @@
+/*
+ * tracker.h
+ *		Keeps the observed times of each side, and predicts times from them.
+ *
+ * A kind of task is (op, dtype, metric, dims class, residency).  Each kind and device has a
+ * regression (cost_model.h).  Real hardware does not follow the regression's form, so the mean time
+ * of every size class seen is kept as well.  The ratio of a class's mean to the regression's
+ * prediction corrects predictions for the class and, to a smaller degree, at sizes around it.
+ *
+ * Means and regression follow the last tracker_window observations.  Failures are never recorded.
+ * The first observation of a kind on a device is set aside (cold start).  Once a size class has
+ * some observations, times are clipped to the range from 1/2 to 3/2 of the expected time.  Before
+ * that, if the regression rests on enough observations, times are clipped to the range from half to
+ * twice the expected time.
+ *
+ * Memory is bounded: the least recently used kind is replaced, and within a kind the least recently
+ * used size class.
+ */
+#ifndef HY_TRACKER_H
+#define HY_TRACKER_H
+
+#include "core/allocator.h"
+#include "dispatch/backend.h"
+#include "dispatch/model/cost_model.h"
+
+#define HY_TRACKER_KINDS 128
+#define HY_TRACKER_MAX_WINDOW 1000
+#define HY_TRACKER_DEVICES 8
+#define HY_TRACKER_PRIOR 10     /* weight limit of an imported model, in observations */
+#define HY_TRACKER_SIZE_PRIOR 5 /* weight of an imported size, in observations */
+
+typedef struct HyTracker HyTracker;
+
+/*
+ * hy_tracker_create: create a tracker whose means follow the last window observations.  Returns NULL
+ * when out of memory.
+ */
+extern HyTracker *hy_tracker_create(const HyAllocator *allocator, int32_t window);
+extern void hy_tracker_destroy(HyTracker *tracker);
+
+/* hy_tracker_set_window: set the window, 1 .. HY_TRACKER_MAX_WINDOW. */
+extern void hy_tracker_set_window(HyTracker *tracker, int32_t window);
+extern void hy_tracker_reset(HyTracker *tracker);
+
+/* hy_tracker_record: record that a task of this shape took ns on device (0 is the CPU). */
+extern void
+hy_tracker_record(HyTracker *tracker, const HyShape *shape, int32_t device, uint64_t ns);
+
+/* hy_tracker_record_many: record count tasks of this shape that took ns each. */
+extern void hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
+                                   double ns, int32_t count);
+
+/* hy_tracker_predict: return the expected ns of this shape on device, < 0 without history. */
+extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device);
+
+/*
+ * hy_tracker_speedup: return predicted CPU time / predicted device time, < 0 when either is unknown.
+ */
+extern double hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device);
+
+/*
+ * hy_tracker_break_even: find the smallest number of targets, at most limit, at or above which a
+ * task otherwise like shape is predicted to end no later on device than on the CPU.  Returns -1 if
+ * there is no such number, or if a side has no history.
+ */
+extern int64_t hy_tracker_break_even(const HyTracker *tracker, const HyShape *shape, int32_t device,
+                                     int64_t limit);
+
+/* HyForecast: a prediction and the data that it rests on. */
+typedef struct HyForecast
+{
+	double ns;      /* result of hy_tracker_predict */
+	double hint_ns; /* if ns < 0: prediction by similar kinds of task on this device; < 0: none */
+	double weight;  /* observations in the regression */
+	double largest_ns; /* prediction for the largest size seen if the shape is larger; else 0 */
+	int64_t unseen;    /* tasks of the kind on any side since the last task on this device */
+	int32_t samples; /* observations of the shape's size class in the window, without cold start */
+	int32_t steps;   /* powers of two above the sizes seen; < 0: below the sizes seen, 0: within */
+	int32_t span;    /* powers of two from the smallest to the largest size seen */
+	int32_t above;   /* powers of two by which the shape exceeds the smallest size seen */
+	bool cold;       /* only the first observation (cold start) is known */
+} HyForecast;
+
+extern HyForecast
+hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device);
+
+/*
+ * hy_tracker_generation: return a number that changes when any prediction may have changed by more
+ * than 2%.
+ */
+extern uint32_t hy_tracker_generation(const HyTracker *tracker);
+
+/*
+ * hy_tracker_leaps: return a number that changes when any prediction may have changed by more than a
+ * quarter, or has become known.
+ */
+extern uint32_t hy_tracker_leaps(const HyTracker *tracker);
+
+/* HyTrackerRow: one kind of task on one device, for the views and for storage. */
+typedef struct HyTrackerRow
+{
+	HyShape shape;    /* the last shape seen of the kind, on any device */
+	int32_t dims_low; /* range of the dims class; 0 for operations without dims */
+	int32_t dims_high;
+	int32_t device;
+	int64_t observations; /* since the tracker began or was reset */
+	int64_t unseen;       /* tasks of the kind since this device last ran such a task */
+	double samples;       /* weight of the regression in observations, at most the window */
+	bool cold;            /* only the first observation, which is set aside, is known */
+	bool known;           /* fit is valid */
+	bool prior;           /* model includes results of a calibration */
+	HyCoefficients fit;
+	HyModelState model;
+} HyTrackerRow;
+
+/* hy_tracker_row: get row number i, from 0; returns false when there are fewer rows. */
+extern bool hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row);
+
+/*
+ * hy_tracker_import: add a model from another source for tasks of shape's kind on device.  The model
+ * counts for at most HY_TRACKER_PRIOR observations.  Returns false when the model was not added (no
+ * memory, or invalid numbers).
+ */
+extern bool hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
+                              const HyModelState *model);
+
+/* hy_tracker_import_prior: add the result of a calibration, and set HyTrackerRow.prior. */
+extern bool hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device,
+                                    const HyModelState *model);
+
+/*
+ * hy_tracker_import_size: add the average time ns of tasks of exactly this shape.  From then on,
+ * predictions for its size class rest on this time, even if the regression changes.  Returns false
+ * when the time was not added, also because the class was seen or imported before.
+ */
+extern bool
+hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns);
+
+/* HyTrackerNews: new information about a kind of task on a device. */
+typedef struct HyTrackerNews
+{
+	HyShape shape;
+	int32_t device;
+	HyModelState model;
+} HyTrackerNews;
+
+/*
+ * hy_tracker_take: get the observations of the next kind and device that have not been taken yet.
+ * *position is the state of the iteration, initially 0.  Bit d of devices: include device d.
+ * Returns false at the end.
+ */
+extern bool
+hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrackerNews *news);
+
+/* hy_shape_kind: return the kind of a shape as a number above 0. */
+extern uint32_t hy_shape_kind(const HyShape *shape);
+
+/*
+ * hy_shape_class: return a number above 0 for the kind and size class of a shape, for tables with
+ * one entry per class.
+ */
+extern uint32_t hy_shape_class(const HyShape *shape);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * accumulator.h
+ *		Gathers single items (rows of a scan, seed sets) into batches.
+ *
+ * The caller keeps the items.  The accumulator reports when the batch must be flushed, and why.  A
+ * batch ends for the first of these causes:
+ *
+ *		memory	another item would exceed the bytes that the caller allows
+ *		size	it holds batch_max items, or the best size found (batch_size.h) if batch_max is 0
+ *		time	it holds batch_min items and its oldest item has waited for batch_wait
+ *		end		the caller has no more items
+ *
+ * Time is checked only when an item arrives.  So once the batch holds batch_min items, it ends at
+ * the first arrival after the wait.  The wait is batch_wait, but at least HY_BATCH_STARTS times the
+ * predicted time of a batch of batch_min items.  So if a batch is ended by time, its start cost is
+ * a small share of its total cost.  Reading the clock can cost as much as an item.  So if
+ * HY_BATCH_LOOK items arrived within 1/HY_BATCH_LOOK of the wait, the clock is not read again for
+ * HY_BATCH_LOOK items.
+ *
+ * A batch uses the settings in force when it began.  The caller passes the executor with each
+ * batch, since the executor may be replaced between two batches.  Adding an item uses only the
+ * clock of the executor.  The clock outlives the executor.
+ */
+#ifndef HY_ACCUMULATOR_H
+#define HY_ACCUMULATOR_H
+
+#include "dispatch/route/config.h"
+
+#define HY_BATCH_LOOK 4
+#define HY_BATCH_STARTS 20
+
+/* HyBatchAxis: the side of the shape that grows with each item. */
+typedef enum HyBatchAxis
+{
+	HY_BATCH_TARGETS = 0,
+	HY_BATCH_QUERIES /* each item is a query, or a seed set */
+} HyBatchAxis;
+
+typedef struct HyAccumulator
+{
+	HyShape shape; /* shape of a batch; the growing side is ignored */
+	HyBatchAxis axis;
+	uint64_t memory;    /* bytes a batch may hold */
+	int64_t size;       /* items at which this batch is full */
+	int64_t count;      /* items in the batch */
+	uint64_t bytes;     /* bytes of the items in the batch */
+	uint64_t oldest_ns; /* arrival of the first item */
+	const HyClock *clock;
+	int64_t least;     /* minimum number of items for a flush by time */
+	uint64_t wait_ns;  /* 0: no flush by time */
+	int64_t look_at;   /* number of items at which the clock is read next */
+	int64_t paced;     /* number of items at the last measurement of the arrival rate */
+	uint64_t paced_ns; /* time of that measurement */
+} HyAccumulator;
+
+/*
+ * hy_accumulator_begin: begin gathering batches of this shape.  The side of the shape that axis
+ * names is ignored.  An item takes item_bytes (an estimate if items differ), and a batch takes at
+ * most memory bytes.
+ */
+extern void
+hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyShape *shape,
+                     HyBatchAxis axis, uint64_t item_bytes, uint64_t memory);
+
+/*
+ * hy_accumulator_full: return whether the batch must be flushed before an item of this many bytes
+ * is added: HY_FLUSH_NONE or HY_FLUSH_MEMORY.  An empty batch accepts any item.
+ */
+extern HyFlush hy_accumulator_full(const HyAccumulator *accumulator, uint64_t bytes);
+
+/*
+ * hy_accumulator_add: add an item of this many bytes.  Returns the cause for which the batch must
+ * be flushed now, or HY_FLUSH_NONE.
+ */
+extern HyFlush hy_accumulator_add(HyAccumulator *accumulator, uint64_t bytes);
+
+/*
+ * hy_accumulator_flushed: record that the batch was flushed for this cause and that the flush took
+ * ns.  Begins the next batch.  Does nothing if the batch is empty.
+ */
+extern void hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush cause,
+                                   uint64_t ns);
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * gauge.c
+ *		Measures the load from other tasks, and predicts the time that the load adds to a task.
+ *
+ * The cost model predicts the time of a task on an idle side.  The load changes it as follows:
+ *
+ *		on the CPU		the time is multiplied by the number of runnable processes per core now,
+ *						divided by that number while history was recorded;
+ *		on a device		the times of all tasks that wait or are in flight there, of any client, are
+ *						added.  A task without a prediction counts as long as this task.  If memory
+ *						is so scarce that this task must run in pieces, the cost of starting all
+ *						pieces is added.
+ *
+ * The gauge also sets the timeout of a wait for a turn on a device, and records a failed wait.
+ */
+#include "dispatch/route/gauge.h"
+
+#include "dispatch/model/slice.h"
+#include "dispatch/route/session.h"
+
+#define LEAST_PATIENCE_NS UINT64_C(100000)
+#define BLIND_PATIENCE_NS UINT64_C(10000000) /* timeout of a turn if the CPU time is not known */
+#define LEAST_TAKEN_NS UINT64_C(1000000)
+#define MOST_TAKEN_NS UINT64_C(10000000000)
+
+static double in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *shape,
+                           double whole_ns);
+
+void
+hy_gauge_update(HyExecutor *executor)
+{
+	int32_t d;
+
+	for (d = 1; d < executor->members; d++)
+		executor->member[d].queue = hy_gauge_queue(executor, d);
+}
+
+HyQueueLoad
+hy_gauge_queue(const HyExecutor *executor, int32_t device)
+{
+	const HyMember *member = &executor->member[device];
+	HyQueueLoad load = {.tasks = 0};
+
+	if (executor->queued)
+		load = hy_queue_load(&executor->seat, device);
+	/* a task that was given up has left the queue but still keeps the device busy */
+	load.tasks += member->leftovers;
+	load.unknown += member->leftovers;
+	/*
+	 * after a recent failed wait, expect a wait of at least taken_ns, whatever the queue predicts
+	 */
+	if (member->taken_until_ns > 0 && load.ns < (double) member->taken_ns &&
+	    hy_now(executor) < member->taken_until_ns)
+		load.ns = (double) member->taken_ns;
+	return load;
+}
+
+uint64_t
+hy_turn_limit(const HyExecutor *executor)
+{
+	uint64_t limit = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
+
+	return executor->turn_timeout_ns > 0 && executor->turn_timeout_ns < limit
+	           ? executor->turn_timeout_ns
+	           : limit;
+}
+
+void
+hy_turn_set_timeout(HyExecutor *executor, double cpu_ns)
+{
+	executor->turn_timeout_ns = 0;
+	if (executor->config.execution != HY_EXECUTION_AUTO &&
+	    executor->config.execution != HY_EXECUTION_SPLIT)
+		return;
+	executor->turn_timeout_ns = cpu_ns < 0                            ? BLIND_PATIENCE_NS
+	                            : cpu_ns > (double) LEAST_PATIENCE_NS ? (uint64_t) cpu_ns
+	                                                                  : LEAST_PATIENCE_NS;
+}
+
+void
+hy_turn_missed(HyExecutor *executor, HyMember *member, uint64_t waited_ns)
+{
+	uint64_t taken = 2 * member->taken_ns;
+
+	taken = taken > waited_ns ? taken : waited_ns;
+	taken = taken > LEAST_TAKEN_NS ? taken : LEAST_TAKEN_NS;
+	member->taken_ns = taken < MOST_TAKEN_NS ? taken : MOST_TAKEN_NS;
+	member->taken_until_ns = hy_now(executor) + member->taken_ns;
+	executor->generation++;
+}
+
+void
+hy_turn_came(HyMember *member)
+{
+	member->taken_ns = 0;
+	member->taken_until_ns = 0;
+}
+
+bool
+hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other)
+{
+	const HyQueueLoad *a = &executor->member[device].queue;
+	const HyQueueLoad *b = &executor->member[other].queue;
+
+	/* tasks of unknown time may be long, so first compare the numbers of such tasks */
+	return a->unknown != b->unknown ? a->unknown < b->unknown : a->ns < b->ns;
+}
+
+double
+hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns)
+{
+	const HyMember *member = &executor->member[device];
+	double seen = executor->load_seen > 1 ? executor->load_seen : 1;
+
+	if (ns < 0)
+		return ns;
+	if (device == 0)
+		return executor->load.runnable > seen ? ns * executor->load.runnable / seen : ns;
+	ns = in_pieces_ns(executor, member, shape, ns);
+	return ns + member->queue.ns + member->queue.unknown * ns;
+}
+
+void
+hy_load_seen(HyExecutor *executor, int32_t count)
+{
+	double share = count < executor->config.window ? (double) count / executor->config.window : 1;
+
+	if (executor->load.runnable > 0 && executor->load_seen > 0)
+		executor->load_seen += share * (executor->load.runnable - executor->load_seen);
+	else if (executor->load.runnable > 0)
+		executor->load_seen = executor->load.runnable;
+}
+
+/*
+ * in_pieces_ns: return whole_ns if the task fits the budget, else the time of its pieces in
+ * sequence.
+ */
+static double
+in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *shape,
+             double whole_ns)
+{
+	int64_t extent = hy_shape_extent(shape);
+	double available = (double) member->budget_bytes;
+	double pieces;
+	HyShape piece;
+	double ns;
+
+	if (!executor->cuts || member->backend == NULL || extent < 2 || available == 0)
+		return whole_ns;
+	pieces = (double) member->backend->estimate(member->device, shape).device_bytes / available;
+	if (pieces <= 1)
+		return whole_ns;
+	/* the pieces in flight share the budget */
+	pieces *= executor->config.queue_depth > 1 ? executor->config.queue_depth : 1;
+	if (pieces > (double) extent)
+		pieces = (double) extent;
+	piece = hy_shape_slice(shape, (int64_t) ((double) extent / pieces));
+	ns = pieces *
+	     hy_tracker_predict(executor->tracker, &piece, (int32_t) (member - executor->member));
+	return ns > whole_ns ? ns : whole_ns;
+}

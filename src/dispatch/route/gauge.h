@@ -1,0 +1,50 @@
+/*
+ * gauge.h
+ *		Measures the load from other tasks, and limits the wait for a turn on a device.
+ */
+#ifndef HY_GAUGE_H
+#define HY_GAUGE_H
+
+#include "dispatch/route/config.h"
+#include "dispatch/share/queue.h"
+
+/*
+ * hy_gauge_update: update the load on each device.
+ * hy_gauge_queue: return the tasks that wait or are in flight on one device now.
+ */
+extern void hy_gauge_update(HyExecutor *executor);
+extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
+
+/* hy_gauge_less: return whether device has less work waiting or in flight than other. */
+extern bool hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other);
+
+/*
+ * hy_gauge_ns: predict the time under the current load of a task that takes ns on an idle side.  A
+ * negative ns is returned unchanged.
+ */
+extern double
+hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns);
+
+/*
+ * hy_turn_limit: return the timeout in ns for the current task's wait for its turn.
+ * hy_turn_set_timeout: set that timeout.  If the dispatcher itself chose the device, the timeout is
+ * the predicted CPU time (< 0: unknown).  So a failed wait at most doubles the time of the call.  Otherwise the
+ * task timeout applies.
+ */
+extern uint64_t hy_turn_limit(const HyExecutor *executor);
+extern void hy_turn_set_timeout(HyExecutor *executor, double cpu_ns);
+
+/*
+ * hy_turn_missed: record that no turn came within waited_ns.
+ * hy_turn_came: record that a turn came.
+ */
+extern void hy_turn_missed(HyExecutor *executor, HyMember *member, uint64_t waited_ns);
+extern void hy_turn_came(HyMember *member);
+
+/*
+ * hy_load_seen: record that count observations of the CPU under the current load were added to
+ * history.
+ */
+extern void hy_load_seen(HyExecutor *executor, int32_t count);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * memo.h
+ *		Keeps decisions for the CPU that stay valid for a while, and logs calls to count them later.
+ *
+ * A task like an earlier one goes to the CPU again at the cost of a look-up, if nothing has changed
+ * since.  The call is written to one cache line of the ring of events (HyBrief).  Later it is added
+ * to counters, latencies, history and the ski rental of a closed device.  This is done every
+ * HY_MEMO_CALLS calls or 100 ms, and before data is read (hy_memo_fold).
+ *
+ * Two tasks are alike if they are equal except for the number of targets, and their work lies in
+ * the same half of a power of two.  A memo covers the targets between two ends at which the
+ * decision was evaluated and was the same.  Between the ends predictions lie on a line, since the
+ * regression is linear and its correction is the same within a size class.  The calls of a memo are
+ * added to history as an equal number of calls of their mean size.
+ *
+ * HyExecutor.generation is incremented whenever a decision could turn out differently, and
+ * HyExecutor.moved shows changes of history that a memo depends on.  In addition, a memo expires
+ * after 100 ms, and before the call at which a trial or an open may be due.
+ */
+#ifndef HY_MEMO_H
+#define HY_MEMO_H
+
+#include "dispatch/route/decide.h"
+#include "dispatch/route/session.h"
+
+/* calls between two folds; large enough that fewer than one call in a hundred pays for a fold */
+#define HY_MEMO_CALLS 192
+#define HY_MEMO_NS UINT64_C(100000000)
+
+/*
+ * hy_memo_recall: return the memo that decides the task now, or NULL if there is none.  *targets is
+ * set to the number of targets of the task.
+ */
+extern HyMemo *
+hy_memo_recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets);
+
+/* hy_memo_keep: make a memo, after the CPU was chosen for a task of this shape and has run it. */
+extern void hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape,
+                         const HyChoice *choice, uint64_t now);
+
+/* hy_memo_note: log a successful call with this many targets that the memo decided. */
+extern void hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t started,
+                         uint64_t finished, HyDecision *decision);
+
+/* hy_memo_brief: set *brief for a call with this many targets; the caller fills in the times. */
+extern void hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief);
+
+/*
+ * hy_memo_fold: count the logged calls.  With all, also add the calls held by memos to history.
+ */
+extern void hy_memo_fold(HyExecutor *executor, bool all);
+
+/* hy_memo_like: return the memo that decides a task of this shape now, or NULL without such a memo. */
+extern HyMemo *
+hy_memo_like(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uint64_t now);
+
+/* hy_memo_forget: drop all memos and uncounted calls. */
+extern void hy_memo_forget(HyExecutor *executor);
+
+/* hy_brief_expand: convert a brief to the event it represents. */
+extern void hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *decision);
+
+/*
+ * hy_generation_check: copy the tracker's change counts, so that memos notice changes in history.
+ */
+extern void hy_generation_check(HyExecutor *executor);
+
+#endif

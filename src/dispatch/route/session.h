@@ -1,0 +1,257 @@
+/*
+ * session.h
+ *		The state of an executor, for the dispatcher's own files and its unit tests only.
+ */
+#ifndef HY_SESSION_H
+#define HY_SESSION_H
+
+#include <sys/types.h>
+
+#include "core/allocator.h"
+#include "core/clock.h"
+#include "dispatch/model/batch_size.h"
+#include "dispatch/model/tracker.h"
+#include "dispatch/route/config.h"
+#include "dispatch/share/queue.h"
+#include "dispatch/share/share.h"
+
+#define HY_ROUTES 512
+#define HY_MEMOS 128      /* a power of two */
+#define HY_MAX_FLIGHTS 16 /* maximum flights of one executor on a device */
+#define HY_BATCH_KIND_BITS 5
+#define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
+
+/* HyMember: a device of the executor; number 0 is the CPU. */
+struct HyMember
+{
+	const HyBackend *backend; /* NULL: a plug-in that could not be loaded */
+	HyDevice *device;         /* NULL: not open */
+	char name[HY_NAME_LENGTH];
+	int32_t number; /* the backend's own number of the device */
+	HyDeviceInfo info;
+	uint64_t opened_limit;    /* HyConfig.memory_limit when the device was opened */
+	bool latched;             /* not used again in this process */
+	char why[HY_TEXT_LENGTH]; /* reason why it cannot be used; empty: usable */
+	int32_t native_code;      /* the backend's own code for the reason; 0: none */
+	bool absent;              /* no device, but no failure either: a machine without a card */
+	bool told;                /* the reason was logged */
+
+	/*
+	 * Ski rental: time that the CPU spent on tasks that this device could have run if it had been
+	 * open.
+	 */
+	double open_credit_ns;
+	uint64_t open_after_ns; /* after a failed open, time of the next attempt */
+	uint64_t open_wait_ns;  /* delay after the last failed open */
+	HyStatus
+		open_status; /* status of the last open, so that an identical failure is not logged again */
+	HyFailure open_failure; /* failure of the last failed open */
+	HyTablePlace place;     /* the place in the shared table that counts this context */
+
+	/* tasks of all processes that waited or were in flight on the device at the last poll */
+	HyQueueLoad queue;
+	/*
+	 * duration of the last failed wait for a turn, at least doubled by each further failure; 0: the
+	 * last wait succeeded
+	 */
+	uint64_t taken_ns;
+	uint64_t taken_until_ns; /* until this time, a turn is expected to take taken_ns */
+
+	/* free memory at the last query */
+	bool free_known;
+	uint64_t free_bytes;
+	uint64_t total_bytes;
+	uint64_t free_at_ns;
+	uint64_t held_bytes;   /* bytes that the querying bulk lane has in flight, counted as free */
+	uint64_t budget_bytes; /* budget of a task at the last query; 0: never queried */
+	uint64_t cap_bytes;    /* cap after a task that did not fit (budget.c); 0: none */
+	uint64_t cap_step;
+	uint64_t cap_since_ns;
+
+	/* resident rows (resident.c) */
+	struct HyResidency *residency; /* NULL: no unit was requested in this context */
+	HyResidencyCounts resident;
+	uint64_t send_after_ns; /* after the device refused a unit, time of the next attempt */
+	uint64_t unit_bytes;    /* hy_resident_unit_bytes; 0: never queried */
+	int32_t left_alone;     /* resident units not used because the CPU was predicted to be faster */
+
+	/* tickets of tasks that were given up and have not ended yet */
+	int32_t leftovers;
+	uint64_t left_ns; /* time at which the first of these tasks was given up */
+	HyTicket leftover[HY_MAX_FLIGHTS];
+
+	HyBreaker breakers[HY_OP_COUNT];
+	HyCounters counters[HY_OP_COUNT];
+};
+
+/*
+ * HyRoute: the side that recent tasks of one class ran on; an entry of a direct-mapped table of
+ * hints.
+ */
+typedef struct HyRoute
+{
+	uint32_t number; /* hy_shape_class, 0: empty */
+	bool on_device;  /* the side that hysteresis favors */
+	bool refused;    /* the last attempt on a device fell back to the CPU */
+} HyRoute;
+
+/*
+ * HyBrief: a call decided by a memo, as stored in the ring; or a mark that HyExecutor.event holds
+ * the call.
+ */
+typedef struct HyBrief
+{
+	uint64_t time_ns;
+	uint64_t actual_ns;
+	int64_t queries;
+	int64_t targets;
+	int32_t dims;
+	int32_t k;
+	float cpu_ns; /* predicted time */
+	float device_ns;
+	float bytes_required;
+	float bytes_available;
+	uint8_t op;
+	uint8_t dtype;
+	uint8_t metric;
+	uint8_t numeric_class;
+	uint8_t reason : 5;
+	uint8_t missed : 3; /* an unusable device that the decision reports; 0: no device */
+	uint8_t execution;
+	uint8_t load; /* runnable processes per core, in sixteenths */
+	uint8_t memo; /* number of the memo; HY_BRIEF_FULL: HyExecutor.event holds the call */
+} HyBrief;
+
+#define HY_BRIEF_FULL 255
+#define HY_BRIEF_DEVICE 7
+
+_Static_assert(HY_REASON_COUNT <= 32 && HY_MAX_DEVICES - 1 <= HY_BRIEF_DEVICE, "a brief has room");
+
+_Static_assert(sizeof(HyBrief) == 64, "a brief is one cache line");
+
+/* HyWatch: the changes of history that a decision depends on. */
+typedef enum HyWatch
+{
+	HY_WATCH_NOTHING, /* none; the decision rules did not use history */
+	HY_WATCH_LEAPS,   /* large changes; the device is far slower or not open */
+	HY_WATCH_MOVES,   /* all changes that the tracker counts */
+	HY_WATCH_COUNT
+} HyWatch;
+
+/* HyLine: a value at the memo's smallest number of targets, and the increase per target. */
+typedef struct HyLine
+{
+	float low;
+	float slope;
+} HyLine;
+
+/* HyMemo: a decision for shapes that differ only in their targets (memo.h). */
+typedef struct HyMemo
+{
+	HyBrief like; /* brief of the next call, without times and values that depend on targets */
+	uint64_t expires_ns; /* 0: empty */
+	uint64_t generation;
+	int64_t low; /* smallest number of targets */
+	int64_t high;
+	uint64_t until;    /* value of HyExecutor.noted at which a trial or an open may be due */
+	uint32_t moved;    /* HyExecutor.moved[watch] when the memo was made */
+	uint8_t watch;     /* a HyWatch */
+	uint8_t candidate; /* device whose ski rental grows with the calls; 0: no device */
+	bool dirty;        /* the memo is in HyExecutor.dirty_memo */
+	int32_t count;     /* calls that were not added to history yet */
+	double sum_ns;     /* sum of the clipped times of these calls */
+	double sum_targets;
+	HyLine cpu; /* predictions, as in the brief */
+	HyLine device;
+	HyLine bytes;
+	HyLine expected; /* expected CPU time; observations are clipped to a band around it */
+} HyMemo;
+
+struct HyExecutor
+{
+	/* The fields used by a call that a memo decides, kept together for the CPU's cache. */
+	const HyClock *clock;
+	uint64_t generation;  /* incremented when a decision could turn out differently */
+	uint64_t fold_at_ns;  /* time at which logged calls are next counted (memo.h) */
+	uint64_t flush_at_ns; /* time of the next flush (share.h) */
+	uint64_t kept;        /* events since the executor began */
+	uint64_t forgotten;   /* number of times that history was dropped */
+	int32_t uncounted;    /* number of latest events that may include calls not counted yet */
+	int32_t until_flush;  /* calls until the next flush */
+	int32_t events;
+	int32_t next_event;
+	HyMemo memos[HY_MEMOS];
+	HyBrief briefs[HY_EVENT_RING + 1];
+	uint8_t dirty_memo[HY_MEMOS];
+	int32_t dirty;
+	int32_t unsettled;              /* calls kept in memos that are not in history yet */
+	uint64_t settled_ns;            /* time at which such calls were last added to history */
+	uint64_t noted;                 /* calls since the executor began */
+	uint32_t moved[HY_WATCH_COUNT]; /* the tracker's change counts when last copied; [0] stays 0 */
+
+	const HyAllocator *allocator;
+	HyLog log;
+	HyConfig config;
+	pid_t owner;  /* process that created the executor, since contexts do not survive fork */
+	bool foreign; /* this process is not the owner, so devices are refused */
+	int32_t members;
+	HyMember member[HY_MAX_DEVICES];
+	HyTracker *tracker;
+	HyRoute routes[HY_ROUTES];
+	HyBatchSize batch_sizes[1 << HY_BATCH_KIND_BITS];
+	HyLoad load;      /* load of the machine at the last report */
+	double load_seen; /* average runnable processes per core while the CPU's history was recorded */
+	bool cuts;        /* tasks may be cut into pieces */
+	/* no periodic trials by rule 9, since the caller asks for the best known side */
+	bool no_trials;
+	bool queued; /* tasks for devices wait for their turn in the queue of the seat below */
+	/* timeout of the current task's wait for its turn; 0: config.timeout_ns */
+	uint64_t turn_timeout_ns;
+	HyQueueSeat seat;
+	HyLosses *losses; /* NULL: losses are not recorded */
+	double spent_ns;  /* total time of all calls */
+	double
+		regret_ns; /* time lost by trials, compared with the side that was predicted to be faster */
+	HyShare share;
+	HyDecision event[HY_EVENT_SLOTS]; /* one more slot than the ring, for the call in progress */
+};
+
+static inline uint64_t
+hy_now(const HyExecutor *executor)
+{
+	return executor->clock->now(executor->clock->arg);
+}
+
+/*
+ * hy_left_out: return whether the settings exclude the device.  The settings use the backend's own
+ * device numbers.
+ */
+static inline bool
+hy_left_out(const HyConfig *config, const HyMember *member)
+{
+	return config->devices != 0 && member->backend != NULL &&
+	       (member->number >= 64 || !(config->devices >> member->number & 1));
+}
+
+/* hy_event_step: advance the ring after an event, full or brief, was written. */
+static inline void
+hy_event_step(HyExecutor *executor)
+{
+	executor->next_event =
+		executor->next_event == HY_EVENT_SLOTS - 1 ? 0 : executor->next_event + 1;
+	executor->kept++;
+	if (executor->events < HY_EVENT_RING)
+		executor->events++;
+}
+
+/* hy_member_failure: store the reason why the device cannot be used, in the form used by events. */
+extern void hy_member_failure(const HyMember *member, HyFailure *failure);
+
+/* hy_executor_foreign: return whether this process is a fork of the owner; logs this once. */
+extern bool hy_executor_foreign(HyExecutor *executor);
+
+/* hy_log: write one line to the log, printf-style. */
+extern void
+hy_log(const HyExecutor *executor, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

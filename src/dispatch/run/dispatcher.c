@@ -1,0 +1,281 @@
+/*
+ * dispatcher.c
+ *		Implements hy_dispatch: decide, run, fall back, record.
+ *
+ * decide.c chooses the side, attempt.c tries a device, and pieces.c runs a task in pieces.
+ *
+ * The results of a failed attempt are discarded, and the CPU computes every output again.  If the
+ * user forced a device (gpu or a name), its status is returned instead.
+ *
+ * The dispatcher never returns a device buffer to the caller, so a task with inputs in a buffer is
+ * HY_INVALID here.  Tasks over rows that stay on a device are run by resident.c, which finds the
+ * rows by key.
+ *
+ * A call on the CPU reads the clock twice and allocates nothing.  A call that repeats an earlier
+ * decision costs a look-up and a write to one cache line (memo.h).
+ */
+#include "dispatch/run/dispatcher.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dispatch/model/slice.h"
+#include "dispatch/route/gauge.h"
+#include "dispatch/route/memo.h"
+#include "dispatch/run/attempt.h"
+#include "dispatch/run/flush.h"
+#include "dispatch/run/pieces.h"
+#include "dispatch/run/record.h"
+
+static void ended_on_cpu(HyDecision *decision, HyStatus status);
+static HyStatus failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like,
+                            uint64_t start, HyStatus st, HyDecision *decision);
+static HyStatus
+decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision);
+static HyStatus check(const HyTask *task, const HyShape *shape);
+static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
+static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
+                        uint64_t started, uint64_t *finished);
+static HyStatus run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice,
+                         HyDecision *decision, uint64_t *finished);
+
+HyStatus
+hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
+{
+	uint64_t start = hy_now(executor);
+	int64_t targets;
+	HyMemo *memo = hy_memo_recall(executor, task, start, &targets);
+	HyMember *cpu = &executor->member[0];
+	HyTicket ticket;
+	HyTimings timings;
+	HyBrief like;
+	bool done;
+	HyStatus st;
+
+	if (memo == NULL)
+		return decide_and_run(executor, task, start, decision);
+	st = cpu->backend->submit(cpu->device, task, &ticket);
+	if (__builtin_expect(st == HY_OK, 1))
+		st = cpu->backend->poll(cpu->device, ticket, &done, &timings);
+	if (__builtin_expect(st == HY_OK, 1))
+	{
+		uint64_t finished = hy_now(executor);
+
+		hy_memo_note(executor, memo, targets, start, finished, decision);
+		hy_flush_tick(executor, finished);
+		return HY_OK;
+	}
+	hy_memo_brief(memo, targets, &like);
+	return failed_here(executor, task, &like, start, st, decision);
+}
+
+/*
+ * ended_on_cpu: set the status.  On failure, clear the driver's text, since it does not explain why
+ * the CPU failed.
+ */
+static void
+ended_on_cpu(HyDecision *decision, HyStatus status)
+{
+	decision->status = status;
+	if (status == HY_OK)
+		return;
+	decision->failure.native_code = 0;
+	decision->failure.text[0] = '\0';
+}
+
+/* failed_here: record that the CPU failed on a call that a memo had decided. */
+static HyStatus
+failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint64_t start,
+            HyStatus st, HyDecision *decision)
+{
+	HyDecision local;
+	HyDecision *d = decision != NULL ? decision : &local;
+	HyCounters *counters = &executor->member[0].counters[task->op];
+
+	if (executor->config.telemetry)
+		d = hy_event_slot(executor);
+	hy_brief_expand(executor, like, d);
+	d->time_ns = start;
+	d->actual_ns = hy_now(executor) - start;
+	ended_on_cpu(d, st);
+	counters->by_reason[d->reason]++;
+	hy_count_attempt(counters, st);
+	executor->spent_ns += (double) d->actual_ns;
+	keep(executor, d, decision);
+	hy_flush_tick(executor, start + d->actual_ns);
+	return st;
+}
+
+/* decide_and_run: decide by all rules, without a memo, and run the task. */
+static HyStatus
+decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision)
+{
+	HyDecision local;
+	HyDecision *d = decision != NULL ? decision : &local;
+	HyShape shape = hy_task_shape(task);
+	uint64_t finished;
+	HyChoice choice;
+	HyStatus st;
+
+	if (executor->uncounted > 0)
+		hy_memo_fold(executor, false);
+	/* The decision is written directly to its final place; a copy costs as much as deciding. */
+	if (executor->config.telemetry)
+		d = hy_event_slot(executor);
+	hy_decision_begin(executor, &shape, start, d);
+	st = check(task, &shape);
+	if (st == HY_OK)
+	{
+		hy_gauge_update(executor);
+		hy_decide(executor, task, &shape, start, &choice);
+		/* Reading the process id is a system call, so it is done only before a device is used. */
+		if (choice.device != 0 && hy_executor_foreign(executor))
+			hy_decide(executor, task, &shape, start, &choice);
+		hy_decision_describe(&choice, d);
+		if (choice.candidate != 0)
+			d->queue = executor->member[choice.candidate].queue.tasks;
+		st = choice.refusal;
+		if (st != HY_OK && hy_task_check(task) != HY_OK)
+			st = HY_INVALID;
+	}
+	if (st != HY_OK)
+	{
+		d->status = st;
+		d->device = HY_NOWHERE;
+		keep(executor, d, decision);
+		return st;
+	}
+
+	if (choice.split)
+		choice.device = choice.candidate;
+	if (d->device == 0)
+	{
+		st = run_cpu(executor, task, d, start, &finished);
+		ended_on_cpu(d, st);
+		if (choice.reason == HY_REASON_NOT_OPEN && st == HY_OK)
+			hy_open_credit_add(executor, choice.candidate, (double) (finished - start),
+			                   choice.device_ns);
+	}
+	else
+	{
+		hy_turn_set_timeout(executor, choice.cpu_ns);
+		st = run_away(executor, task, &choice, d, &finished);
+		executor->turn_timeout_ns = 0;
+	}
+	/* Count only now, since a split may turn out to have run on one side only. */
+	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
+	if (st == HY_OK && choice.candidate != 0)
+		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
+	d->actual_ns = finished - start;
+	executor->spent_ns += (double) d->actual_ns;
+	executor->noted++;
+	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
+	    (double) d->actual_ns > choice.instead_ns)
+		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
+	if (st == HY_OK && d->device == 0 && (shape.op == HY_OP_DISTANCE || shape.op == HY_OP_TOPK))
+		hy_memo_keep(executor, task, &shape, &choice, finished);
+	keep(executor, d, decision);
+	hy_generation_check(executor);
+	hy_flush_tick(executor, finished);
+	return st;
+}
+
+/*
+ * check: check the conditions that the decision relies on.  The full check of a task is the most
+ * expensive step, so it is left to the first step that needs it: the rules of a device, or the CPU
+ * backend.
+ */
+static HyStatus
+check(const HyTask *task, const HyShape *shape)
+{
+	if ((int) task->op < 0 || (int) task->op >= HY_OP_COUNT || shape->resident ||
+	    (task->op == HY_OP_DISTANCE && task->u.distance.queries.buffer != NULL) ||
+	    (task->op == HY_OP_TOPK && task->u.topk.queries.buffer != NULL) ||
+	    (task->op == HY_OP_ASSIGN && task->u.assign.rows.buffer != NULL))
+		return HY_INVALID;
+	return HY_OK;
+}
+
+/* keep: store decision d as an event and for the caller. */
+static void
+keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision)
+{
+	if (d == hy_event_slot(executor))
+		hy_event_keep(executor);
+	if (decision != NULL && decision != d)
+		*decision = *d;
+}
+
+static HyStatus
+run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t started,
+        uint64_t *finished)
+{
+	HyMember *cpu = &executor->member[0];
+	HyCounters *counters = &cpu->counters[task->op];
+	HyTicket ticket;
+	HyTimings timings;
+	bool done;
+	HyStatus st = cpu->backend->submit(cpu->device, task, &ticket);
+
+	if (st == HY_OK)
+		st = cpu->backend->poll(cpu->device, ticket, &done, &timings);
+	*finished = hy_now(executor);
+	hy_count_attempt(counters, st);
+	if (st == HY_OK)
+	{
+		hy_count_call(counters, decision->items, *finished - started);
+		hy_tracker_record(executor->tracker, &decision->shape, 0, *finished - started);
+		hy_load_seen(executor, 1);
+	}
+	return st;
+}
+
+/*
+ * run_away: run the task as decided: on one device, or in pieces.  If the device fails, the CPU
+ * runs the task, unless the user forced the device.  If the task turns out to be too large for the
+ * device, the task is run in pieces.
+ */
+static HyStatus
+run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision *decision,
+         uint64_t *finished)
+{
+	HyCounters *counters = &executor->member[decision->device].counters[task->op];
+	HyBulkPlan plan;
+	HyDeviceRun run;
+	HyStatus st;
+	bool begun;
+
+	if (hy_pieces_plan(executor, &decision->shape, choice, &plan))
+	{
+		st = hy_pieces_run(executor, task, &plan, decision, finished, &begun);
+		/* if the job could not begin, the whole task is run below */
+		if (begun)
+			return st;
+		if (choice->forced)
+			hy_count_attempt(counters, st);
+	}
+	else
+	{
+		st = hy_attempt_run(executor, task, decision, &run);
+		*finished = run.finished_ns;
+		if ((st == HY_NOMEM || st == HY_QUOTA) && hy_shape_extent(&decision->shape) > 1)
+		{
+			plan = (HyBulkPlan){.devices = UINT32_C(1) << decision->device,
+			                    .rescue = !choice->forced,
+			                    .percent = -1};
+			st = hy_pieces_run(executor, task, &plan, decision, finished, &begun);
+			if (begun)
+				return st;
+		}
+	}
+	if (st == HY_OK)
+		return st;
+	if (st != HY_CANCELLED && !choice->forced)
+	{
+		decision->fallback = true;
+		hy_count_fallback(counters, st);
+		return run_cpu(executor, task, decision, hy_now(executor), finished);
+	}
+	*finished = hy_now(executor);
+	return st;
+}

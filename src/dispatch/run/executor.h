@@ -1,0 +1,111 @@
+/*
+ * executor.h
+ *		An executor: the devices of one process, their history, and the settings.
+ *
+ * An executor belongs to one process and one thread.  The CPU is always its first device; others
+ * are added by backend.
+ */
+#ifndef HY_EXECUTOR_H
+#define HY_EXECUTOR_H
+
+#include "core/allocator.h"
+#include "core/clock.h"
+#include "dispatch/model/counters.h"
+#include "dispatch/model/tracker.h"
+#include "dispatch/route/config.h"
+#include "dispatch/share/queue.h"
+
+/* HyDeviceState: a device as shown in the views. */
+typedef struct HyDeviceState
+{
+	const char *backend; /* name: 'cpu', ... */
+	int32_t number;      /* the backend's own device number */
+	HyDeviceInfo info;
+	bool open;
+	bool latched;    /* not used again by this process */
+	bool left_out;   /* HyConfig.devices does not include it */
+	const char *why; /* reason why it cannot be used; static or executor-owned text; else NULL */
+	uint64_t memory_used;
+	HyResidencyCounts resident; /* counts of resident units in this process */
+	/* CPU: HyLoad.runnable; device: its tasks divided by its queue places; 0: idle */
+	double load;
+	int32_t queue;   /* tasks of all processes that wait or are in flight on the device */
+	double queue_ns; /* total predicted time of these tasks, without the unpredicted ones */
+} HyDeviceState;
+
+/* hy_executor_create: create an executor with only the CPU.  Returns HY_OK or HY_NOMEM. */
+extern HyStatus hy_executor_create(const HyAllocator *allocator, const HyClock *clock,
+                                   const HyLog *log, HyExecutor **executor);
+
+/* hy_executor_destroy: close every device and free all memory; NULL is allowed. */
+extern void hy_executor_destroy(HyExecutor *executor);
+
+/*
+ * hy_executor_configure: apply the settings from the next dispatch on.  A smaller window drops the
+ * oldest observations.
+ */
+extern void hy_executor_configure(HyExecutor *executor, const HyConfig *config);
+
+/*
+ * hy_executor_add_backend: add every device of a backend.  Returns HY_QUOTA beyond HY_MAX_DEVICES,
+ * HY_INVALID for another ABI, or the backend's own status when it cannot count its devices.  In the
+ * last case the views show the backend with the reason and no usable device.  A backend that counts
+ * zero devices is treated as absent (see hy_executor_add_missing).
+ */
+extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
+
+/*
+ * hy_executor_set_losses: leave out lost devices of backends that are added from now on, and record
+ * further losses in *losses.  *losses must outlive the executor.
+ */
+extern void hy_executor_set_losses(HyExecutor *executor, HyLosses *losses);
+
+/*
+ * hy_executor_add_missing: list a plug-in that could not be loaded, so that the views can show why.
+ * absent means that a missing plug-in is normal.  In that case, the plug-in is logged only if the
+ * settings ask for a device.
+ */
+extern void
+hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why, bool absent);
+
+/*
+ * hy_executor_set_load: set the host's load from now on.  The predicted CPU time is multiplied by
+ * the number of runnable processes per core now, divided by that number while the history was
+ * recorded.
+ */
+extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
+extern HyLoad hy_executor_load(const HyExecutor *executor);
+
+/*
+ * hy_executor_use_queue: make tasks for devices wait for their turn in this queue, which other
+ * executors share.  NULL means that there are no other executors.  The queue must stay valid while
+ * it is in use.
+ */
+extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
+
+/*
+ * hy_executor_reprobe: probe the devices again, since their memory or open cost may have changed.
+ * Open contexts stay open.  Returns false when the number of devices of a backend has changed; the
+ * caller then needs a new executor.
+ */
+extern bool hy_executor_reprobe(HyExecutor *executor);
+
+/* hy_executor_close_devices: close every open context; they reopen when needed. */
+extern void hy_executor_close_devices(HyExecutor *executor);
+
+/* Accessors for the views. */
+extern int32_t hy_executor_devices(const HyExecutor *executor);
+extern void hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state);
+extern HyCaps hy_executor_caps(const HyExecutor *executor, int32_t device,
+                               const HyShape *shape); /* see HyBackend.caps */
+extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op);
+extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
+/* clears counters, events, history and breakers */
+extern void hy_executor_reset(HyExecutor *executor);
+/* > 0; changes whenever history is dropped */
+extern uint64_t hy_executor_epoch(const HyExecutor *executor);
+
+/* hy_executor_forget: clear counters, events, history and breakers of this process. */
+extern void hy_executor_forget(HyExecutor *executor);
+
+#endif

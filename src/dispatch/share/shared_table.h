@@ -1,0 +1,176 @@
+/*
+ * shared_table.h
+ *		A table that several processes share, with counters, breakers, models and events.
+ *
+ * The table has a fixed size, and lies in memory that the caller supplies: a shared segment, or the
+ * memory of one process.  The table contains no pointers, so each process may map it at another
+ * address.
+ *
+ * There is one writer at a time, under a lock that the caller supplies (hy_table_begin,
+ * hy_table_end).  Readers usually take no lock, because every cell has a sequence number.
+ * Counters, breakers and models have two copies, and the sequence number says which copy is
+ * current.  A writer fills the other copy and then increments the number.  So a writer that is
+ * killed half-way leaves the value unchanged, and nothing needs repair.  An event has one copy,
+ * whose sequence number is odd during a write.  If the writer is killed, the next writer gets the
+ * same ticket and overwrites the event.  The next writer also finishes a reset that was interrupted.
+ * (Sequence locks, C. Lameter 2005; the two copies are Linux's latch.)
+ *
+ * A killed process loses only the data that it had not flushed yet.
+ */
+#ifndef HY_SHARED_TABLE_H
+#define HY_SHARED_TABLE_H
+
+#include "core/clock.h"
+#include "dispatch/model/breaker.h"
+#include "dispatch/model/cost_model.h"
+#include "dispatch/model/counters.h"
+
+typedef struct HySharedTable HySharedTable;
+
+/* HyTableLimits: the capacity of a table. */
+typedef struct HyTableLimits
+{
+	int32_t devices;
+	int32_t models; /* rounded up to a multiple of HY_TABLE_WAYS */
+	int32_t events;
+	int32_t contexts; /* contexts that can be counted per device, normally one per process */
+} HyTableLimits;
+
+#define HY_TABLE_WAYS 8
+#define HY_TABLE_NO_DEVICE (-1)
+
+/*
+ * HyTablePlace: a counted context.  It counts while *word equals value.  The context's holder may
+ * set the word to 0 at any time, without the lock, from any thread.
+ */
+typedef struct HyTablePlace
+{
+	uint64_t *word; /* NULL: no context */
+	uint64_t value;
+} HyTablePlace;
+
+/*
+ * HyTableLock: the writers' lock, which must be released when its holder dies.  NULL functions: no
+ * lock is needed.
+ */
+typedef struct HyTableLock
+{
+	void (*acquire)(void *arg);
+	void (*release)(void *arg);
+	void *arg;
+} HyTableLock;
+
+/* HyTableDevice: the properties by which all processes recognize a device. */
+typedef struct HyTableDevice
+{
+	char backend[HY_NAME_LENGTH];
+	char name[HY_NAME_LENGTH];
+	char architecture[HY_NAME_LENGTH];
+	int32_t number; /* the backend's number of the device */
+	int32_t virtual_time;
+} HyTableDevice;
+
+/* HyTableModel: the model of a kind of task on a device. */
+typedef struct HyTableModel
+{
+	int32_t device;  /* the device's number in the table */
+	uint32_t number; /* result of hy_shape_kind; 0: no model */
+	HyShape shape;   /* the last shape seen of the kind, for the views */
+	int64_t samples; /* observations by all processes */
+	HyModelState state;
+} HyTableModel;
+
+/* HyOrigin: the process that wrote an event. */
+typedef struct HyOrigin
+{
+	uint64_t session; /* unlike a process id, never used again while the table lives */
+	int32_t pid;
+	uint32_t role;
+} HyOrigin;
+
+typedef struct HyTableEvent
+{
+	HyOrigin origin;
+	int64_t wall_us; /* calendar time at the start of the call, as HyShareHost.origin reports it */
+	int32_t device;  /* the device's number in the table, or HY_TABLE_NO_DEVICE */
+	char backend[HY_NAME_LENGTH];
+	HyDecision decision; /* decision.device is the number in the writer's executor */
+} HyTableEvent;
+
+/* hy_table_size: return the size of a table in bytes, a multiple of 64. */
+extern size_t hy_table_size(const HyTableLimits *limits);
+
+/* hy_table_init: create an empty table in memory of hy_table_size bytes, aligned to 8. */
+extern HySharedTable *hy_table_init(void *memory, const HyTableLimits *limits);
+
+/*
+ * hy_table_begin, hy_table_end: take and release the writer's lock; begin also finishes an
+ * interrupted reset.
+ */
+extern void hy_table_begin(HySharedTable *table, const HyTableLock *lock);
+extern void hy_table_end(HySharedTable *table, const HyTableLock *lock);
+
+/* hy_table_new_session: return a number above 0 that no other caller gets; needs no lock. */
+extern uint64_t hy_table_new_session(HySharedTable *table);
+
+/*
+ * hy_table_epoch: return a number that changes with every reset.
+ * hy_table_transitions: return a number that changes whenever a breaker changes its state.
+ */
+extern uint64_t hy_table_epoch(const HySharedTable *table);
+extern uint64_t hy_table_transitions(const HySharedTable *table);
+
+/*
+ * The functions in this group are for the writer: call them between begin and end.
+ *
+ * hy_table_register: return the device's number in the table, after adding the device if necessary.
+ * Returns HY_TABLE_NO_DEVICE when the table is full.  Devices are never removed.
+ * hy_table_count: add delta to the counters; they stop at INT64_MAX.
+ * hy_table_put_breaker: store a breaker; set transition if its state has changed.
+ * hy_table_put_model: replace the model of (device, number), and add the previous number of samples
+ * to the new number.  A model of a new kind replaces the oldest model of its set.
+ * hy_table_put_event: store an event in place of the oldest.  Does nothing if the table has no space
+ * for events.
+ * hy_table_take_context: count one more context on the device.  Returns false and sets place->word
+ * to NULL if at least `most` contexts are open (0: no limit), or if the table cannot count more.
+ * hy_table_reset: clear counters, breakers, models and events; devices and contexts stay.
+ */
+extern int32_t hy_table_register(HySharedTable *table, const HyTableDevice *device);
+extern void hy_table_count(HySharedTable *table, int32_t device, HyOp op, const HyCounters *delta);
+extern void hy_table_put_breaker(HySharedTable *table, int32_t device, HyOp op,
+                                 const HyBreaker *breaker, bool transition);
+extern void hy_table_put_model(HySharedTable *table, const HyTableModel *model);
+extern void hy_table_put_event(HySharedTable *table, const HyTableEvent *event);
+extern bool
+hy_table_take_context(HySharedTable *table, int32_t device, int32_t most, HyTablePlace *place);
+extern void hy_table_reset(HySharedTable *table);
+
+/* hy_table_give_context: stop counting the context, if it is still counted; needs no lock. */
+extern void hy_table_give_context(HyTablePlace *place);
+
+/*
+ * The functions in this group are for readers.  Call them at any time; they take no lock unless
+ * writers interfere for long.
+ *
+ * hy_table_find_model: read the model of (device, number); returns false if it does not exist.
+ * hy_table_model: read the model at a position, 0 .. hy_table_models() - 1; returns false if the
+ * position is empty.
+ * hy_table_events: read the newest events, at most `room`, in order from the oldest; returns their
+ * number.
+ */
+extern int32_t hy_table_devices(const HySharedTable *table);
+extern void hy_table_device(const HySharedTable *table, int32_t device, HyTableDevice *key);
+extern int32_t hy_table_contexts(const HySharedTable *table, int32_t device);
+extern void hy_table_counters(const HySharedTable *table, const HyTableLock *lock, int32_t device,
+                              HyOp op, HyCounters *counters);
+extern void hy_table_breaker(const HySharedTable *table, const HyTableLock *lock, int32_t device,
+                             HyOp op, HyBreaker *breaker);
+extern bool hy_table_find_model(const HySharedTable *table, const HyTableLock *lock, int32_t device,
+                                uint32_t number, HyTableModel *model);
+extern int32_t hy_table_models(const HySharedTable *table);
+extern bool hy_table_model(const HySharedTable *table, const HyTableLock *lock, int32_t position,
+                           HyTableModel *model);
+extern int32_t hy_table_event_room(const HySharedTable *table);
+extern int32_t hy_table_events(const HySharedTable *table, HyTableEvent *events, int32_t room);
+
+#endif

@@ -1,0 +1,283 @@
+/*
+ * calibration.c
+ *		Priors from generated tasks: see calibration.h.
+ *
+ * The grid is processed size by size.  The smallest size comes first, since it shows the launch
+ * cost.  Then come a size beyond the caches, one with many queries, and the sizes between.  So all
+ * kinds have run about the same number of sizes when the time of a side runs out.  A kind that ran
+ * only small tasks yields no prior, since its cost law would be a guess.
+ */
+#include "dispatch/tools/calibration.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "dispatch/route/memo.h"
+#include "dispatch/run/member.h"
+#include "dispatch/tools/workload.h"
+
+#define MEMORY UINT64_C(67108864)
+#define TIME_NS UINT64_C(10000000000)
+#define RUNS 3       /* runs of a task; the first run of a kind on a side is set aside */
+#define LARGE_RUNS 2 /* runs of a task that is long enough to be measured well */
+#define LARGE_NS 2000000
+#define LEAST_SPAN 64.0 /* for a law: minimum ratio of the largest to the smallest work */
+#define K 10
+#define MB (INT64_C(1) << 20)
+#define EDGE_BYTES 64 /* memory per edge of a generated graph, including working memory */
+
+static const int32_t grid_dims[] = {64, 128, 384, 768, 1536, 3072, 4096};
+
+/*
+ * GridSize: numbers of queries and targets.  If targets is 0, the number is what fits in 'bytes' or
+ * in 3/4 of the memory, whichever is less.
+ */
+typedef struct GridSize
+{
+	int64_t queries;
+	int64_t targets;
+	int64_t bytes;
+} GridSize;
+
+static const GridSize grid_sizes[] = {{1, 16, 0},      {1, 0, 48 * MB}, {64, 2048, 0},
+                                      {1, 2048, 0},    {16, 1024, 0},   {1, 0, 8 * MB},
+                                      {16, 0, 8 * MB}, {16, 64, 0},     {1, 256, 0}};
+
+#define LENGTH(array) ((int) (sizeof(array) / sizeof((array)[0])))
+#define VECTOR_KINDS (2 * HY_METRIC_COUNT * LENGTH(grid_dims))
+#define KINDS (VECTOR_KINDS + 1)
+
+_Static_assert(KINDS *HY_MAX_DEVICES <= HY_CALIBRATION_PRIORS, "a calibration has room");
+_Static_assert(LENGTH(grid_sizes) <= HY_PRIOR_SIZES, "a prior has room");
+
+static HyShape shape_of(int kind, int size, uint64_t memory);
+static bool usable(HyExecutor *executor, int32_t device, const HyShape *shape);
+static HyStatus
+measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior, uint64_t *spent);
+static bool tells_a_law(const HyPrior *prior);
+static bool import_sizes(HyExecutor *executor, const HyPrior *prior);
+
+HyStatus
+hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *priors,
+             int32_t *count, uint32_t *unfinished)
+{
+	uint64_t memory = limits->memory > 0 ? limits->memory : MEMORY;
+	uint64_t time = limits->time_ns > 0 ? limits->time_ns : TIME_NS;
+	HyPrior *all;
+	HyWorkload *workload;
+	uint64_t spent[HY_MAX_DEVICES] = {0};
+	uint32_t failed = 0;
+	HyStatus st;
+	int size;
+	int kind;
+	int32_t d;
+
+	*count = 0;
+	*unfinished = 0;
+	all = hy_alloc_zero(limits->allocator, (size_t) KINDS * HY_MAX_DEVICES * sizeof(HyPrior));
+	if (all == NULL)
+		return HY_NOMEM;
+	st = hy_workload_create(limits->allocator, limits->cancel, memory, &workload);
+	if (st != HY_OK)
+	{
+		hy_free(limits->allocator, all);
+		return st;
+	}
+	for (size = 0; size < LENGTH(grid_sizes) && st == HY_OK; size++)
+	{
+		for (kind = 0; kind < KINDS && st == HY_OK; kind++)
+		{
+			HyShape shape = shape_of(kind, size, memory);
+			HyTask task;
+
+			if (!hy_workload_task(workload, &shape, &task))
+				continue;
+			for (d = 0; d < executor->members && st == HY_OK; d++)
+			{
+				if (hy_cancelled(limits->cancel))
+				{
+					st = HY_CANCELLED;
+					break;
+				}
+				if (failed >> d & 1 || !usable(executor, d, &shape))
+					continue;
+				if (!hy_side_fits(executor, &shape, d))
+					continue;
+				if (spent[d] >= time)
+				{
+					*unfinished |= UINT32_C(1) << d;
+					continue;
+				}
+				st = measure(executor, d, &task, &all[kind * HY_MAX_DEVICES + d], &spent[d]);
+				if (st != HY_OK && st != HY_CANCELLED && d > 0)
+				{
+					failed |= UINT32_C(1) << d;
+					st = HY_OK;
+				}
+			}
+		}
+	}
+	for (kind = 0; kind < KINDS && st == HY_OK; kind++)
+	{
+		for (d = 0; d < executor->members; d++)
+		{
+			HyPrior *prior = &all[kind * HY_MAX_DEVICES + d];
+
+			if (!tells_a_law(prior))
+				continue;
+			prior->device = d;
+			prior->shape = shape_of(kind, 0, memory);
+			priors[(*count)++] = *prior;
+		}
+	}
+	hy_workload_destroy(workload);
+	hy_free(limits->allocator, all);
+	return st;
+}
+
+bool
+hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior)
+{
+	const HyShape *shape = &prior->shape;
+	HyCoefficients fit;
+	bool taken;
+
+	if (prior->device < 0 || prior->device >= executor->members || (int) shape->op < 0 ||
+	    (int) shape->op >= HY_OP_COUNT || (int) shape->dtype < 0 ||
+	    (int) shape->dtype >= HY_DTYPE_COUNT || (int) shape->metric < 0 ||
+	    (int) shape->metric >= HY_METRIC_COUNT || shape->dims < 0 || shape->dims > HY_MAX_DIMS)
+		return false;
+	/* stored numbers may be invalid */
+	if (hy_model_solve(&prior->model, HY_LAUNCH_UNKNOWN, &fit) &&
+	    !isfinite(fit.launch_ns + fit.work_ns + fit.byte_ns + fit.serial_ns))
+		return false;
+	taken = hy_tracker_import_prior(executor->tracker, shape, prior->device, &prior->model);
+	taken = import_sizes(executor, prior) || taken;
+	hy_generation_check(executor);
+	return taken;
+}
+
+static bool
+import_sizes(HyExecutor *executor, const HyPrior *prior)
+{
+	bool taken = false;
+	int32_t i;
+
+	for (i = 0; i < prior->sizes && i < HY_PRIOR_SIZES; i++)
+	{
+		const HyPriorSize *size = &prior->size[i];
+		HyShape shape = prior->shape;
+
+		if (size->queries < 1 || size->targets < 1 || size->k < 0 ||
+		    (size->k > 0) != hy_op_has_k(shape.op))
+			continue;
+		shape.queries = size->queries;
+		shape.targets = size->targets;
+		shape.k = size->k;
+		if (hy_tracker_import_size(executor->tracker, &shape, prior->device, size->ns))
+			taken = true;
+	}
+	return taken;
+}
+
+/*
+ * shape_of: return the shape of a kind and size.  Kinds are numbered: distance and topk by metric
+ * and dims, then spread.
+ */
+static HyShape
+shape_of(int kind, int size, uint64_t memory)
+{
+	HyShape shape = {.dtype = HY_F32,
+	                 .metric = HY_METRIC_L2,
+	                 .queries = grid_sizes[size].queries,
+	                 .targets = grid_sizes[size].targets};
+	int64_t bytes = grid_sizes[size].bytes;
+
+	if ((uint64_t) bytes > memory / 4 * 3)
+		bytes = (int64_t) (memory / 4 * 3);
+
+	if (kind == VECTOR_KINDS)
+	{
+		shape.op = HY_OP_SPREAD;
+		if (shape.targets == 0)
+			shape.targets = bytes / EDGE_BYTES;
+		return shape;
+	}
+	shape.op = kind % 2 == 0 ? HY_OP_DISTANCE : HY_OP_TOPK;
+	shape.k = kind % 2 == 0 ? 0 : K;
+	kind /= 2;
+	shape.metric = (HyMetric) (kind % HY_METRIC_COUNT);
+	shape.dims = grid_dims[kind / HY_METRIC_COUNT];
+	if (shape.targets == 0)
+		shape.targets = bytes / (shape.dims * (int64_t) hy_dtype_size(shape.dtype));
+	return shape;
+}
+
+/*
+ * usable: return whether the device supports the shape, and is open or can be opened.  Breakers are
+ * ignored.
+ */
+static bool
+usable(HyExecutor *executor, int32_t device, const HyShape *shape)
+{
+	HyMember *member = &executor->member[device];
+	uint64_t now = hy_now(executor);
+
+	if (device == 0)
+		return true;
+	if (hy_executor_foreign(executor) || !hy_side_can(executor, shape, device))
+		return false;
+	if (member->device != NULL)
+		return true;
+	return now >= member->open_after_ns && hy_member_open(executor, member, now) == HY_OK;
+}
+
+/*
+ * measure: run a size of a kind and add the times of its runs to the kind's law.  Also store their
+ * mean as the time of the size, without the run that the law sets aside.
+ */
+static HyStatus
+measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior, uint64_t *spent)
+{
+	HyShape shape = hy_task_shape(task);
+	HyPriorSize size = {.queries = shape.queries, .targets = shape.targets, .k = shape.k};
+	int runs = 0;
+	int i;
+
+	for (i = 0; i < RUNS && (i < LARGE_RUNS || size.ns < LARGE_NS); i++)
+	{
+		uint64_t ns;
+		HyStatus st = hy_workload_run(executor, device, task, &ns);
+
+		if (st != HY_OK)
+			return st;
+		*spent += ns;
+		if (!hy_model_learn(&prior->model, hy_cost_terms(&shape, device == 0), (double) ns, 1,
+		                    HY_TRACKER_MAX_WINDOW))
+			continue;
+		runs++;
+		size.ns += ((double) ns - size.ns) / runs;
+	}
+	prior->size[prior->sizes++] = size;
+	return HY_OK;
+}
+
+/* tells_a_law: return whether the sizes differ enough to separate the launch time from the rest. */
+static bool
+tells_a_law(const HyPrior *prior)
+{
+	double smallest = 0;
+	double largest = 0;
+	int32_t i;
+
+	for (i = 0; i < prior->sizes; i++)
+	{
+		double work = (double) prior->size[i].queries * (double) prior->size[i].targets;
+
+		if (smallest == 0 || work < smallest)
+			smallest = work;
+		if (work > largest)
+			largest = work;
+	}
+	return prior->model.weight > 0 && largest >= LEAST_SPAN * smallest;
+}

@@ -1,0 +1,37 @@
+/*
+ * workload.h
+ *		Generates tasks of a given shape for measurements; calibration and the audit run them.
+ *
+ * Vectors are pseudo-random and share one block of memory, so that even a large shape needs no more
+ * memory than allowed.  A graph has four times as many edges as nodes and is run for 10 hops.
+ * Backends assume the same numbers in an estimate.
+ */
+#ifndef HY_WORKLOAD_H
+#define HY_WORKLOAD_H
+
+#include "dispatch/run/dispatcher.h"
+
+typedef struct HyWorkload HyWorkload;
+
+/*
+ * hy_workload_create: create a workload with a block of memory bytes, but at least 1 MB.  Returns
+ * HY_OK or HY_NOMEM.
+ */
+extern HyStatus hy_workload_create(const HyAllocator *allocator, const HyCancel *cancel,
+                                   uint64_t memory, HyWorkload **workload);
+extern void hy_workload_destroy(HyWorkload *workload);
+
+/*
+ * hy_workload_task: make a task of this shape, valid until the next call.  Returns false if no task
+ * can have such a shape, or if memory does not suffice.
+ */
+extern bool hy_workload_task(HyWorkload *workload, const HyShape *shape, HyTask *task);
+
+/*
+ * hy_workload_run: run the task on one side, whose context must be open, and measure its time.  It
+ * changes no counter, history or breaker.  Returns the final status of the task.
+ */
+extern HyStatus
+hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64_t *ns);
+
+#endif
