@@ -2,6 +2,7 @@
 # Checks which folders include which, and that the pure folders do not use PostgreSQL.
 #
 #	core <- dispatch <- { types knn index graph telemetry } <- server/module.c
+#	dispatch: backend.h <- model <- share <- route <- run <- tools
 #	index: page <- tree <- scan, write <- build <- vacuum <- check <- the files of index/ itself
 #
 # A feature folder includes no other feature folder, except for the layouts of types. A plug-in includes only core
@@ -50,7 +51,7 @@ only()
 system='<(assert|complex|errno|fenv|float|inttypes|limits|math|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|time|dlfcn|pthread|sched|unistd|fcntl|signal|elf|cpuid|immintrin|x86intrin|arm_neon|(sys|asm|linux)/[a-z0-9_]+|simde/[a-z0-9_/.-]+)\.h>'
 
 only "core includes core and the C library" "core/[a-z0-9_]+\.h|$system" src/core
-only "dispatch includes core, dispatch and the C library" "(core|dispatch)/[a-z0-9_]+\.h|$system" src/dispatch
+only "dispatch includes core, dispatch and the C library" "(core|dispatch(/[a-z]+)?)/[a-z0-9_]+\.h|$system" src/dispatch
 if [ -d src/emulated ]; then
 	only "the emulated plug-in sees core and dispatch/backend.h" \
 		"(core|emulated)/[a-z0-9_]+\.h|dispatch/backend\.h|$system" src/emulated
@@ -65,12 +66,23 @@ ours=$(IFS='|'; echo "${folders[*]}")
 for folder in "${features[@]}"; do
 	[ -d "src/$folder" ] || continue
 	includes "src/$folder" | grep -E " ($ours)/" |
-		grep -vE " ((core|dispatch|server|$folder(/[a-z]+)?)/[a-z0-9_]+|types/(vector|sparsevec|sphere))\.h\$" >"$work/offences"
+		grep -vE " ((core|dispatch(/[a-z]+)?|server|$folder(/[a-z]+)?)/[a-z0-9_]+|types/(vector|sparsevec|sphere))\.h\$" >"$work/offences"
 	verdict "$folder includes no other feature" "$work/offences"
 done
 includes src/server | grep -v '^src/server/module\.c:' | grep -E " ($ours)/" |
-	grep -vE ' ((core|dispatch|server)/[a-z0-9_]+|types/vector)\.h$' >"$work/offences"
+	grep -vE ' ((core|dispatch(/[a-z]+)?|server)/[a-z0-9_]+|types/vector)\.h$' >"$work/offences"
 verdict "server, module.c aside, includes no feature" "$work/offences"
+
+# The rooms of dispatch: each includes itself, those before it and backend.h. What they call is checked by symbols.sh.
+below=
+for room in model share route run tools; do
+	below="$below${below:+|}$room"
+	includes "src/dispatch/$room" | grep -E ' dispatch/' |
+		grep -vE " dispatch/(backend|($below)/[a-z0-9_]+)\.h\$" >"$work/offences"
+	verdict "dispatch/$room includes itself and lower rooms only" "$work/offences"
+done
+includes src/dispatch/backend.[ch] | grep -E ' dispatch/' | grep -v ' dispatch/backend\.h$' >"$work/offences"
+verdict "dispatch/backend.h stands below all rooms" "$work/offences"
 
 # The rooms of index: each includes itself and those before it.
 below=page
