@@ -173,7 +173,7 @@ struct HyExecutor
 	const HyClock *clock;
 	uint64_t generation;  /* incremented when a decision could turn out differently */
 	uint64_t fold_at_ns;  /* time at which logged calls are next counted (memo.h) */
-	uint64_t flush_at_ns; /* time of the next flush (share.h) */
+	uint64_t flush_at_ns; /* time of the next flush (flush.h) */
 	uint64_t kept;        /* events since the executor began */
 	uint64_t forgotten;   /* number of times that history was dropped */
 	int32_t uncounted;    /* number of latest events that may include calls not counted yet */

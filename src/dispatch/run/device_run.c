@@ -9,9 +9,8 @@
  * grow.
  *
  * A device may need a moment to stop after a cancel, and the caller does not wait for that.  The
- * contract of cancel (backend.h) makes this safe.  The member keeps the ticket as a leftover.  The
- * device counts as busy until the leftover has ended.  A device that keeps a leftover for GRACE_NS
- * is considered hung.
+ * contract of cancel (backend.h) makes this safe.  The member keeps the ticket as a leftover
+ * (member.c).
  */
 #include "dispatch/run/device_run.h"
 
