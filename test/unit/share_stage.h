@@ -25,12 +25,15 @@ typedef struct Party
 static Party parties[PARTIES];
 static HySharedTable *table;
 static int locks;
+static void (*before_lock)(void); /* what another process does just before the lock is taken */
 static bool locked;
 
 static void
 acquire(void *arg)
 {
 	(void) arg;
+	if (before_lock != NULL)
+		before_lock();
 	CHECK(!locked);
 	locked = true;
 	locks++;

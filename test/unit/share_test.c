@@ -116,6 +116,39 @@ test_destroy_flushes(void)
 	free(table);
 }
 
+/* reset_elsewhere: another process resets the table when a flush takes the lock a second time. */
+static void
+reset_elsewhere(void)
+{
+	if (locks != 1)
+		return;
+	before_lock = NULL;
+	hy_executor_reset(parties[2].executor);
+}
+
+/* What was observed before a reset is not flushed after it. */
+static void
+test_a_reset_during_a_flush_keeps_no_model(void)
+{
+	HyTableModel model;
+	int32_t i;
+
+	begin();
+	turn(0);
+	stage.config.force_cpu = true;
+	for (i = 0; i < 5; i++)
+		stage_dispatch(10, NULL);
+	locks = 0;
+	before_lock = reset_elsewhere;
+	hy_executor_flush(stage.executor);
+	CHECK(before_lock == NULL);
+	for (i = 0; i < hy_table_models(table); i++)
+		CHECK(!hy_table_model(table, &parties[0].host.lock, i, &model));
+	hy_executor_follow(stage.executor);
+	CHECK_INT(hy_executor_events(stage.executor), 0);
+	end();
+}
+
 /*
  * The call that ran a gathered batch was due to report to the table; the cause that ended the batch
  * is reported as well.
@@ -457,6 +490,7 @@ main(void)
 	UNIT_RUN(test_counters_add_up);
 	UNIT_RUN(test_when_it_flushes);
 	UNIT_RUN(test_destroy_flushes);
+	UNIT_RUN(test_a_reset_during_a_flush_keeps_no_model);
 	UNIT_RUN(test_flush_causes_after_a_flush);
 	UNIT_RUN(test_events_of_others);
 	UNIT_RUN(test_newcomer);

@@ -261,7 +261,8 @@ fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 
 /*
  * give_up: cancel the task on the device, and poll once to see whether the task has stopped.
- * Returns 'status', or the status of the device if the poll shows that it is lost.
+ * Returns 'status', or the status of the device if the poll shows that it is lost.  After a cancel
+ * such a loss is left to the next task: it is permanent, so that task meets it when it is submitted.
  */
 static HyStatus
 give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)

@@ -68,7 +68,9 @@ hy_executor_flush(HyExecutor *executor)
 		return;
 	hy_executor_settle(executor);
 	hy_table_begin(share->table, &share->host->lock);
-	flush_models(executor);
+	/* another process may have reset the table since then */
+	if (hy_table_epoch(share->table) == share->epoch)
+		flush_models(executor);
 	hy_table_end(share->table, &share->host->lock);
 }
 

@@ -89,6 +89,7 @@ hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t
 	HyQueuePlace *own = &queue->place[place];
 	HyQueueDevice *device = &queue->device[own->device];
 	HyQueuePlace *next;
+	bool granted;
 
 	lock(seat);
 	own->asked_ns = now;
@@ -108,8 +109,9 @@ hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t
 		device->bulk_in_flight += !next->small;
 		note_served(queue, next->role);
 	}
+	granted = own->state == PLACE_GRANTED;
 	unlock(seat);
-	return own->state == PLACE_GRANTED;
+	return granted;
 }
 
 bool
