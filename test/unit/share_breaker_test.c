@@ -23,15 +23,16 @@ record(int i, bool success)
 {
 	HyExecutor *executor = parties[i].executor;
 
-	return hy_share_record(&executor->share, 1, HY_OP_DISTANCE, breaker_of(i), stage.clock.time,
-	                       success, executor->config.success_threshold);
+	return hy_share_report(&executor->share, 1, HY_OP_DISTANCE, breaker_of(i), stage.clock.time,
+	                       success ? HY_OUTCOME_SUCCESS : HY_OUTCOME_FAILURE,
+	                       executor->config.success_threshold);
 }
 
 static void
 abandon(int i)
 {
-	hy_share_abandon(&parties[i].executor->share, 1, HY_OP_DISTANCE, breaker_of(i),
-	                 stage.clock.time);
+	(void) hy_share_report(&parties[i].executor->share, 1, HY_OP_DISTANCE, breaker_of(i),
+	                       stage.clock.time, HY_OUTCOME_NONE, 0);
 }
 
 static HyBreaker

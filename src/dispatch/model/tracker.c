@@ -139,7 +139,7 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 		ns = clipped(side, size, shape, terms, ns);
 		(void) hy_model_learn(&side->model, terms, ns, count, tracker->window);
 		hy_model_count(&side->fresh, terms, ns, count);
-		(void) hy_model_learn(hy_tracker_pool(tracker, shape, device), terms, ns, count,
+		(void) hy_model_learn(&tracker->pools[device][shape->op][shape->resident], terms, ns, count,
 		                      tracker->window);
 		hy_size_observe(size, terms, ns, count, tracker->window);
 		if (size->samples >= LEAST_FROM &&

@@ -103,7 +103,7 @@ hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, 
 	double launch = launch_belief(tracker, device);
 
 	if (both.weight > 0)
-		hy_model_lean(&both, hy_tracker_pool(tracker, shape, device), launch);
+		hy_model_lean(&both, &tracker->pools[device][shape->op][shape->resident], launch);
 	side->known = hy_model_solve(&both, launch, &side->fit);
 }
 
@@ -124,7 +124,7 @@ borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 	HyCoefficients fit;
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES ||
-	    !hy_model_solve(hy_tracker_pool((HyTracker *) tracker, shape, device),
+	    !hy_model_solve(&tracker->pools[device][shape->op][shape->resident],
 	                    launch_belief(tracker, device), &fit))
 		return -1;
 	return hy_cost_predict(&fit, hy_cost_terms(shape, device == 0));

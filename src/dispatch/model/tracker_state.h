@@ -44,19 +44,12 @@ struct HyTracker
 	uint32_t generation;
 	uint32_t leaps;
 	uint64_t serial;
-	/* models of all kinds of an operation together; last index 1: resident */
+	/* models of all kinds of an operation together; last index: HyShape.resident */
 	HyModelState pools[HY_TRACKER_DEVICES][HY_OP_COUNT][2];
 	double least_ns[HY_TRACKER_DEVICES]; /* smallest mean time of a size; 0: none */
 	int16_t index[HY_TRACKER_INDEX];     /* kind + 1; 0: empty */
 	HyTrackerKind kinds[HY_TRACKER_KINDS];
 };
-
-/* hy_tracker_pool: return the pooled model of all kinds with the operation and residency of shape. */
-static inline HyModelState *
-hy_tracker_pool(HyTracker *tracker, const HyShape *shape, int32_t device)
-{
-	return &tracker->pools[device][shape->op][shape->resident ? 1 : 0];
-}
 
 /*
  * hy_tracker_kind: return the kind with a number from hy_shape_kind, or NULL if it was never seen.

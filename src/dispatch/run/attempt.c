@@ -24,8 +24,7 @@ static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *ta
                         HyDecision *decision, HyDeviceRun *run);
 static HyStatus gone(HyDeviceRun *run);
 static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
-static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
-static void abandon(HyExecutor *executor, HyMember *member, HyOp op);
+static HyOutcome outcome_of(HyStatus status);
 
 HyStatus
 hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run)
@@ -175,60 +174,49 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 void
 hy_attempt_report(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
 {
+	HyBreaker *breaker = &member->breakers[op];
+
+	if (hy_share_report(&executor->share, (int32_t) (member - executor->member), op, breaker,
+	                    hy_now(executor), outcome_of(status), executor->config.success_threshold))
+	{
+		executor->generation++;
+		if (breaker->state == HY_BREAKER_OPEN)
+			hy_log(executor, "device %d (%s %d) fails at %s and is left alone for %llu ms",
+			       (int) (member - executor->member), member->name, (int) member->number,
+			       hy_op_name(op), (unsigned long long) (breaker->open_for_ns / 1000000));
+		else
+			hy_log(executor, "device %d (%s %d) is trusted again with %s",
+			       (int) (member - executor->member), member->name, (int) member->number,
+			       hy_op_name(op));
+	}
+	if (status == HY_PROCESS_LOST)
+		hy_member_latch(executor, member, true, false, "lost this process its context");
+	else if (status == HY_DEVICE_GONE)
+		hy_member_latch(executor, member, false, false, "has left");
+}
+
+/* outcome_of: return what a status shows about the device, by the table in the head of this file. */
+static HyOutcome
+outcome_of(HyStatus status)
+{
 	switch (status)
 	{
 		case HY_OK:
-			report(executor, member, op, true);
-			break;
-		case HY_UNSUPPORTED:
-		case HY_NOMEM:
-		case HY_QUOTA:
-		case HY_BUSY:
-		case HY_CANCELLED:
-			abandon(executor, member, op);
-			break;
+			return HY_OUTCOME_SUCCESS;
 		case HY_TRANSIENT:
 		case HY_TIMEOUT:
 		case HY_CONTEXT_LOST:
 		case HY_INVALID:
 		case HY_BUG:
-			report(executor, member, op, false);
-			break;
+			return HY_OUTCOME_FAILURE;
+		case HY_UNSUPPORTED:
+		case HY_NOMEM:
+		case HY_QUOTA:
+		case HY_BUSY:
+		case HY_CANCELLED:
 		case HY_PROCESS_LOST:
-			abandon(executor, member, op);
-			hy_member_latch(executor, member, true, false, "lost this process its context");
-			break;
 		case HY_DEVICE_GONE:
-			abandon(executor, member, op);
-			hy_member_latch(executor, member, false, false, "has left");
 			break;
 	}
-}
-
-/* report: report an outcome to the breaker, and log a change of its state. */
-static void
-report(HyExecutor *executor, HyMember *member, HyOp op, bool success)
-{
-	HyBreaker *breaker = &member->breakers[op];
-
-	if (!hy_share_record(&executor->share, (int32_t) (member - executor->member), op, breaker,
-	                     hy_now(executor), success, executor->config.success_threshold))
-		return;
-	executor->generation++;
-	if (breaker->state == HY_BREAKER_OPEN)
-		hy_log(executor, "device %d (%s %d) fails at %s and is left alone for %llu ms",
-		       (int) (member - executor->member), member->name, (int) member->number,
-		       hy_op_name(op), (unsigned long long) (breaker->open_for_ns / 1000000));
-	else
-		hy_log(executor, "device %d (%s %d) is trusted again with %s",
-		       (int) (member - executor->member), member->name, (int) member->number,
-		       hy_op_name(op));
-}
-
-/* abandon: tell the breaker that an attempt says nothing about the device. */
-static void
-abandon(HyExecutor *executor, HyMember *member, HyOp op)
-{
-	hy_share_abandon(&executor->share, (int32_t) (member - executor->member), op,
-	                 &member->breakers[op], hy_now(executor));
+	return HY_OUTCOME_NONE;
 }

@@ -19,6 +19,7 @@ typedef struct BreakerUse
 	uint64_t shift; /* executor's clock - table's clock */
 } BreakerUse;
 
+static bool apply(HyBreaker *breaker, uint64_t now, HyOutcome outcome, double threshold);
 static void take_breaker(HyShare *share, int32_t device, HyOp op, uint64_t now, BreakerUse *use);
 static void
 put_breaker(HyShare *share, int32_t device, HyOp op, BreakerUse *use, HyBreaker *breaker);
@@ -44,38 +45,23 @@ hy_share_allow(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint
 }
 
 bool
-hy_share_record(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint64_t now,
-                bool success, double threshold)
+hy_share_report(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint64_t now,
+                HyOutcome outcome, double threshold)
 {
 	BreakerUse use;
 	bool changed;
 
 	if (!shared(share, device))
-		return hy_breaker_record(breaker, now, success, threshold);
-	if (success && breaker->state == HY_BREAKER_CLOSED)
+		return apply(breaker, now, outcome, threshold);
+	if (outcome != HY_OUTCOME_FAILURE && breaker->state == HY_BREAKER_CLOSED)
 	{
-		share->successes[device][op]++;
-		return hy_breaker_record(breaker, now, success, threshold);
+		share->successes[device][op] += outcome == HY_OUTCOME_SUCCESS;
+		return apply(breaker, now, outcome, threshold);
 	}
 	take_breaker(share, device, op, now, &use);
-	changed = hy_breaker_record(&use.breaker, now, success, threshold);
+	changed = apply(&use.breaker, now, outcome, threshold);
 	put_breaker(share, device, op, &use, breaker);
 	return changed;
-}
-
-void
-hy_share_abandon(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint64_t now)
-{
-	BreakerUse use;
-
-	if (breaker->state == HY_BREAKER_CLOSED || !shared(share, device))
-	{
-		hy_breaker_abandon(breaker);
-		return;
-	}
-	take_breaker(share, device, op, now, &use);
-	hy_breaker_abandon(&use.breaker);
-	put_breaker(share, device, op, &use, breaker);
 }
 
 void
@@ -147,6 +133,15 @@ hy_share_contexts(const HyShare *share, int32_t device, const HyTablePlace *plac
 	if (place->word != NULL && __atomic_load_n(place->word, __ATOMIC_ACQUIRE) == place->value)
 		others--;
 	return others > 0 ? (uint64_t) others + 1 : 1;
+}
+
+static bool
+apply(HyBreaker *breaker, uint64_t now, HyOutcome outcome, double threshold)
+{
+	if (outcome != HY_OUTCOME_NONE)
+		return hy_breaker_record(breaker, now, outcome == HY_OUTCOME_SUCCESS, threshold);
+	hy_breaker_abandon(breaker);
+	return false;
 }
 
 static void

@@ -44,18 +44,25 @@ typedef struct HyShare
 	HyCounters flushed[HY_MAX_DEVICES][HY_OP_COUNT];
 } HyShare;
 
+/* HyOutcome: what an attempt shows about the device. */
+typedef enum HyOutcome
+{
+	HY_OUTCOME_NONE = 0, /* nothing: canceled, out of memory, ... */
+	HY_OUTCOME_SUCCESS,
+	HY_OUTCOME_FAILURE
+} HyOutcome;
+
 /*
- * hy_share_allow, hy_share_record, hy_share_abandon: as hy_breaker_allow, hy_breaker_record and
- * hy_breaker_abandon.  They apply to the executor's breaker of the device and op and, if it is
- * shared, to the table's breaker.  hy_share_allow also returns false while another process runs the
- * only probe.
+ * hy_share_allow: return whether a task may go to the device now, as hy_breaker_allow.  Applies to the
+ * executor's breaker of the device and op and, if it is shared, to the table's breaker.  Returns
+ * false also while another process runs the only probe.
+ * hy_share_report: report the outcome of an attempt to the same breakers; return true when the state
+ * changed.
  */
 extern bool
 hy_share_allow(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint64_t now);
-extern bool hy_share_record(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker,
-                            uint64_t now, bool success, double threshold);
-extern void
-hy_share_abandon(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint64_t now);
+extern bool hy_share_report(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker,
+                            uint64_t now, HyOutcome outcome, double threshold);
 
 /*
  * hy_share_adopt: copy the table's breaker, if it is shared.
