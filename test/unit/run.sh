@@ -81,7 +81,7 @@ run() {
 		printf -- '-include %s/*.d\n' "$dir"
 	} >"$dir/Makefile.new"
 	# A changed recipe must rebuild everything.
-	cmp -s "$dir/Makefile.new" "$dir/Makefile" || rm -f "$dir"/*.o "$dir"/*.a "$dir"/*_test
+	cmp -s "$dir/Makefile.new" "$dir/Makefile" || rm -f "$dir"/*.o "$dir"/*.d "$dir"/*.a "$dir"/*_test
 	mv "$dir/Makefile.new" "$dir/Makefile"
 	targets=
 	for file in $tests; do

@@ -1,19 +1,24 @@
 /*
  * tracker.c
- *		Keeps the history of tasks by kind and device: see tracker.h.  Predictions from this history
- *		are in tracker_forecast.c.
+ *		Keeps the history of tasks by kind and device: see tracker.h.
  *
  * Kinds are in a fixed array, found through an open-addressed index.  The data of a device is
  * allocated when the device first runs the kind, so later calls allocate nothing.  When memory is
  * short, an observation is dropped: history helps but is never required.
+ *
+ * A time is predicted by the regression of the kind, corrected by similar sizes.  If the kind has
+ * little history, other kinds of the operation are used too.
  */
-#include "dispatch/model/tracker_state.h"
+#include "dispatch/model/tracker.h"
 
 #include <math.h>
 #include <string.h>
 
-#define CLIP_FROM 5    /* minimum observations of a size for clipping around its mean */
-#define CLIP_WEIGHT 20 /* minimum observations of all sizes for clipping around the regression */
+#include "dispatch/model/sizes.h"
+
+#define INDEX_SLOTS 512 /* slots of the index, a power of two, four times HY_TRACKER_KINDS */
+#define CLIP_FROM 5     /* minimum observations of a size for clipping around its mean */
+#define CLIP_WEIGHT 20  /* minimum observations of all sizes for clipping around the regression */
 #define CLIP 0.5
 #define CLIP_WIDE 1.0
 /* minimum width of the band above the expected time, because the clock's resolution is limited */
@@ -28,6 +33,65 @@
 #define SIZE_BITS 6
 #define KIND_USED (UINT32_C(1) << 31)
 
+#define POOL_UNTIL 30 /* observations of the kind; with more, the pool hardly matters */
+
+/* HyTrackerSide: the history of a kind of task on a device. */
+typedef struct HyTrackerSide
+{
+	HyModelState model;
+	HyModelState fresh; /* observations since the last hy_tracker_take */
+	HyCoefficients fit;
+	bool known; /* fit is valid */
+	bool prior; /* model includes results of a calibration */
+	int64_t observations;
+	int64_t last;    /* HyTrackerKind.tasks at the last task on this device */
+	double smallest; /* smallest work observed, without the observation set aside; 0: none */
+	double largest;
+	double least; /* smallest work of all observations, including the observation set aside */
+	HySizes sizes;
+} HyTrackerSide;
+
+/* HyTrackerKind: a kind of task, and its sides by device; NULL: never seen on the device. */
+typedef struct HyTrackerKind
+{
+	uint32_t number; /* 0: free */
+	uint64_t last_used;
+	int64_t tasks;
+	HyShape shape;
+	HyTrackerSide *sides[HY_TRACKER_DEVICES];
+} HyTrackerKind;
+
+struct HyTracker
+{
+	const HyAllocator *allocator;
+	int32_t window;
+	int32_t used;
+	uint32_t generation;
+	uint32_t leaps;
+	uint64_t serial;
+	/* models of all kinds of an operation together; last index: HyShape.resident */
+	HyModelState pools[HY_TRACKER_DEVICES][HY_OP_COUNT][2];
+	double least_ns[HY_TRACKER_DEVICES]; /* smallest mean time of a size; 0: none */
+	int16_t index[INDEX_SLOTS];          /* kind + 1; 0: empty */
+	HyTrackerKind kinds[HY_TRACKER_KINDS];
+};
+
+/* Contest: a device to compare with the CPU at various numbers of targets, for the break-even. */
+typedef struct Contest
+{
+	const HyTracker *tracker;
+	HyShape shape;
+	int32_t device;
+} Contest;
+
+static const HyTrackerKind *find_kind(const HyTracker *tracker, uint32_t number);
+static const HyTrackerSide *
+find_side(const HyTracker *tracker, const HyShape *shape, int32_t device);
+static void refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device);
+static double expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms);
+static double borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device);
+static double launch_belief(const HyTracker *tracker, int32_t device);
+static bool device_wins(void *arg, int64_t targets);
 static uint32_t index_slot(uint32_t number);
 static HyTrackerKind *claim_kind(HyTracker *tracker, const HyShape *shape);
 static void rebuild_index(HyTracker *tracker);
@@ -118,7 +182,7 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 		ns = 1;
 	if (ns > LONGEST_NS)
 		ns = LONGEST_NS;
-	kind = (HyTrackerKind *) hy_tracker_kind(tracker, hy_shape_kind(shape));
+	kind = (HyTrackerKind *) find_kind(tracker, hy_shape_kind(shape));
 	kind->last_used = ++tracker->serial;
 	kind->tasks += count;
 	kind->shape = *shape;
@@ -126,7 +190,7 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 	side->observations += count;
 	if (side->least == 0 || terms.work < side->least)
 		side->least = terms.work;
-	before = side->known ? hy_tracker_expect(side, shape, terms) : -1;
+	before = side->known ? expect(side, shape, terms) : -1;
 
 	if (side->model.first_ns == 0)
 	{
@@ -150,8 +214,8 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 		if (terms.work > side->largest)
 			side->largest = terms.work;
 	}
-	hy_tracker_refit(tracker, side, shape, device);
-	after = hy_tracker_expect(side, shape, terms);
+	refit(tracker, side, shape, device);
+	after = expect(side, shape, terms);
 	if (!(fabs(after - before) <= MOVED * before))
 		tracker->generation++;
 	if (!(fabs(after - before) <= LEAPED * before))
@@ -219,7 +283,7 @@ hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
 		return false;
 	before = side->model.weight;
 	hy_model_merge(&side->model, model, HY_TRACKER_PRIOR);
-	hy_tracker_refit(tracker, side, shape, device);
+	refit(tracker, side, shape, device);
 	tracker->generation++;
 	tracker->leaps++;
 	return side->model.weight > before;
@@ -229,7 +293,7 @@ bool
 hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device,
                         const HyModelState *model)
 {
-	HyTrackerSide *side = (HyTrackerSide *) hy_tracker_side(tracker, shape, device);
+	HyTrackerSide *side = (HyTrackerSide *) find_side(tracker, shape, device);
 
 	/* a later calibration replaces an earlier calibration if there are no real observations yet */
 	if (side != NULL && side->prior && side->observations == 0 && model->weight > 0)
@@ -240,7 +304,7 @@ hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device
 	}
 	if (!hy_tracker_import(tracker, shape, device, model))
 		return false;
-	((HyTrackerSide *) hy_tracker_side(tracker, shape, device))->prior = true;
+	((HyTrackerSide *) find_side(tracker, shape, device))->prior = true;
 	return true;
 }
 
@@ -312,12 +376,90 @@ index_slot(uint32_t number)
 	return (number * UINT32_C(2654435769)) >> 23;
 }
 
-const HyTrackerKind *
-hy_tracker_kind(const HyTracker *tracker, uint32_t number)
+double
+hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	return hy_tracker_forecast(tracker, shape, device).ns;
+}
+
+double
+hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	double cpu = hy_tracker_predict(tracker, shape, 0);
+	double other = hy_tracker_predict(tracker, shape, device);
+
+	if (cpu < 0 || other < 0)
+		return -1;
+	return cpu / other;
+}
+
+int64_t
+hy_tracker_break_even(const HyTracker *tracker, const HyShape *shape, int32_t device, int64_t limit)
+{
+	Contest contest = {.tracker = tracker, .shape = *shape, .device = device};
+
+	if (hy_tracker_speedup(tracker, shape, device) < 0)
+		return -1;
+	return hy_cost_break_even(device_wins, &contest, limit);
+}
+
+HyForecast
+hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	HyForecast forecast = {.ns = -1, .hint_ns = -1};
+	HyCostTerms terms = hy_cost_terms(shape, device == 0);
+	const HyTrackerSide *side = find_side(tracker, shape, device);
+	const HyTrackerKind *kind;
+	const HySize *size;
+
+	kind = find_kind(tracker, hy_shape_kind(shape));
+	if (side == NULL || !side->known)
+	{
+		forecast.hint_ns = borrowed(tracker, shape, device);
+		forecast.unseen = kind != NULL ? kind->tasks : 0;
+		return forecast;
+	}
+	/* The pool may have grown since the last fit. */
+	if (side->model.weight > 0 && side->model.weight < POOL_UNTIL)
+		refit((HyTracker *) tracker, (HyTrackerSide *) side, shape, device);
+	forecast.ns = expect(side, shape, terms);
+	forecast.weight = side->model.weight;
+	forecast.cold = !(side->model.weight > 0);
+	forecast.unseen = kind->tasks - side->last;
+	forecast.above = hy_log2_floor(terms.work) - hy_log2_floor(side->least);
+	size = hy_sizes_find(&side->sizes, shape, terms.work);
+	if (size != NULL)
+		forecast.samples = (int32_t) size->samples;
+	if (side->largest > 0)
+	{
+		HyCostTerms largest = terms;
+
+		forecast.span = hy_log2_floor(side->largest) - hy_log2_floor(side->smallest);
+		if (terms.work > side->largest)
+		{
+			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->largest);
+			largest.work = side->largest;
+			/*
+			 * Scale the other terms likewise, since the predicted increase over the largest task may
+			 * be too high.
+			 */
+			largest.bytes = terms.bytes * (side->largest / terms.work);
+			largest.serial = terms.serial * (side->largest / terms.work);
+			forecast.largest_ns = hy_cost_predict(&side->fit, largest);
+		}
+		else if (terms.work < side->smallest)
+			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->smallest);
+	}
+	return forecast;
+}
+
+/* find_kind: return the kind with a number from hy_shape_kind, or NULL if it was never seen. */
+static const HyTrackerKind *
+find_kind(const HyTracker *tracker, uint32_t number)
 {
 	uint32_t slot = index_slot(number);
 
-	for (; tracker->index[slot] != 0; slot = (slot + 1) % HY_TRACKER_INDEX)
+	for (; tracker->index[slot] != 0; slot = (slot + 1) % INDEX_SLOTS)
 	{
 		const HyTrackerKind *kind = &tracker->kinds[tracker->index[slot] - 1];
 
@@ -371,7 +513,7 @@ rebuild_index(HyTracker *tracker)
 		uint32_t slot = index_slot(tracker->kinds[i].number);
 
 		while (tracker->index[slot] != 0)
-			slot = (slot + 1) % HY_TRACKER_INDEX;
+			slot = (slot + 1) % INDEX_SLOTS;
 		tracker->index[slot] = (int16_t) (i + 1);
 	}
 }
@@ -393,7 +535,7 @@ claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES)
 		return NULL;
-	kind = (HyTrackerKind *) hy_tracker_kind(tracker, hy_shape_kind(shape));
+	kind = (HyTrackerKind *) find_kind(tracker, hy_shape_kind(shape));
 	if (kind == NULL)
 		kind = claim_kind(tracker, shape);
 	if (kind->sides[device] == NULL)
@@ -405,14 +547,15 @@ claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
 	return kind->sides[device];
 }
 
-const HyTrackerSide *
-hy_tracker_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
+/* find_side: return the history of a shape's kind on a device, or NULL if there is none. */
+static const HyTrackerSide *
+find_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
 	const HyTrackerKind *kind;
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES)
 		return NULL;
-	kind = hy_tracker_kind(tracker, hy_shape_kind(shape));
+	kind = find_kind(tracker, hy_shape_kind(shape));
 	return kind != NULL ? kind->sides[device] : NULL;
 }
 
@@ -437,7 +580,7 @@ clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape, HyC
 	}
 	else if (side->model.weight >= CLIP_WEIGHT)
 	{
-		expected = hy_tracker_expect(side, shape, terms);
+		expected = expect(side, shape, terms);
 		band = CLIP_WIDE;
 	}
 	else
@@ -448,4 +591,65 @@ clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape, HyC
 		return (1 + band) * expected;
 	low = band < 1 ? (1 - band) * expected : expected / (1 + band);
 	return ns > low ? ns : low;
+}
+
+/*
+ * refit: recompute the coefficients.  The pool affects the coefficients that the kind's own
+ * observations determine poorly.
+ */
+static void
+refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device)
+{
+	HyModelState both = side->model;
+	double launch = launch_belief(tracker, device);
+
+	if (both.weight > 0)
+		hy_model_lean(&both, &tracker->pools[device][shape->op][shape->resident], launch);
+	side->known = hy_model_solve(&both, launch, &side->fit);
+}
+
+/* expect: return the regression's prediction, times the correction for the size. */
+static double
+expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms)
+{
+	return hy_cost_predict(&side->fit, terms) *
+	       hy_sizes_correction(&side->sizes, &side->fit, shape, terms.work);
+}
+
+/*
+ * borrowed: return the prediction by other kinds of the same operation and residency, < 0 if there
+ * is none.
+ */
+static double
+borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	HyCoefficients fit;
+
+	if (device < 0 || device >= HY_TRACKER_DEVICES ||
+	    !hy_model_solve(&tracker->pools[device][shape->op][shape->resident],
+	                    launch_belief(tracker, device), &fit))
+		return -1;
+	return hy_cost_predict(&fit, hy_cost_terms(shape, device == 0));
+}
+
+/*
+ * launch_belief: return the assumed launch time.  For a device, it is the smallest mean time of any
+ * size class, since a launch cannot take much longer than the shortest task.
+ */
+static double
+launch_belief(const HyTracker *tracker, int32_t device)
+{
+	if (device == 0)
+		return HY_LAUNCH_NONE;
+	return tracker->least_ns[device] > 0 ? tracker->least_ns[device] : HY_LAUNCH_UNKNOWN;
+}
+
+static bool
+device_wins(void *arg, int64_t targets)
+{
+	Contest *contest = arg;
+
+	contest->shape.targets = targets;
+	return hy_tracker_predict(contest->tracker, &contest->shape, contest->device) <=
+	       hy_tracker_predict(contest->tracker, &contest->shape, 0);
 }
