@@ -3,7 +3,7 @@
 #
 #	bench/alone.sh NAME ROOMS [ARGUMENT ...]
 #
-# Compiles bench/NAME.c with the sources of the folders ROOMS of src, e.g. 'core dispatch'.
+# Compiles bench/NAME.c with the sources of the folders ROOMS of src, e.g. 'core dispatch dispatch/*'.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -6,4 +6,4 @@
 # CSV on stdout, see bench/batch_size.c.
 set -eu
 
-exec "$(dirname "$0")/alone.sh" batch_size 'core dispatch emulated' "$@"
+exec "$(dirname "$0")/alone.sh" batch_size 'core dispatch dispatch/* emulated' "$@"

@@ -6,4 +6,4 @@
 # CSV on stdout, see bench/bulk.c.
 set -eu
 
-exec "$(dirname "$0")/alone.sh" bulk 'core dispatch emulated' "$@"
+exec "$(dirname "$0")/alone.sh" bulk 'core dispatch dispatch/* emulated' "$@"

@@ -6,4 +6,4 @@
 # CSV on stdout, see bench/dispatch.c.
 set -eu
 
-exec "$(dirname "$0")/alone.sh" dispatch 'core dispatch emulated' "$@"
+exec "$(dirname "$0")/alone.sh" dispatch 'core dispatch dispatch/* emulated' "$@"
