@@ -23,8 +23,8 @@ extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 extern uint64_t hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now);
 
 /*
- * hy_member_units_changed: adjust the recorded free memory after resident units took or freed memory.
- * `before` is the number of bytes of all units before.
+ * hy_member_units_changed: adjust the recorded free memory after resident units took or freed
+ * memory.  `before` is the number of bytes that all units took before.
  */
 extern void hy_member_units_changed(HyMember *member, uint64_t before);
 

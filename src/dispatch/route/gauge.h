@@ -27,9 +27,9 @@ hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, do
 
 /*
  * hy_turn_limit: return the timeout in ns for the current task's wait for its turn.
- * hy_turn_set_timeout: set that timeout.  If the dispatcher itself chose the device, the timeout is
- * the predicted CPU time (< 0: unknown).  So a failed wait at most doubles the time of the call.  Otherwise the
- * task timeout applies.
+ * hy_turn_set_timeout: set that timeout, for a task whose predicted CPU time is cpu_ns (< 0:
+ * unknown).  If the dispatcher itself chose the device, the timeout is cpu_ns, so a failed wait at
+ * most doubles the time of the call.  Otherwise the task timeout applies.
  */
 extern uint64_t hy_turn_limit(const HyExecutor *executor);
 extern void hy_turn_set_timeout(HyExecutor *executor, double cpu_ns);

@@ -2,9 +2,8 @@
  * member.c
  *		A device of an executor: opens and closes its context, and records its loss for the process.
  *
- * A member may have leftovers, which are tasks that were given up and have not ended yet.  The device
- * counts as busy until they have ended.  A device that keeps a leftover for GRACE_NS is considered
- * hung.
+ * A leftover is a task that was given up and has not ended yet.  The device counts as busy until its
+ * leftovers have ended.  A device that keeps a leftover for GRACE_NS is considered hung.
  */
 #include "dispatch/run/member.h"
 

@@ -3,8 +3,8 @@
  *		Breakers and contexts that several processes share: see share.h.
  *
  * Any event other than a success under a closed breaker (a failure, or an attempt under a breaker
- * that is not closed) is evaluated in the table under the table's lock.  The result is then copied to
- * the executor.
+ * that is not closed) is evaluated in the table under the table's lock.  The result is then copied
+ * to the executor.
  */
 #include "dispatch/share/share.h"
 

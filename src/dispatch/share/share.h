@@ -25,8 +25,8 @@ typedef struct HyShareHost
 } HyShareHost;
 
 /*
- * HyShare: the state of an executor's exchange with the shared table.  Devices are numbered as in the
- * executor.
+ * HyShare: the state of an executor's exchange with the shared table.  Devices are numbered as in
+ * the executor.
  */
 typedef struct HyShare
 {
@@ -53,9 +53,9 @@ typedef enum HyOutcome
 } HyOutcome;
 
 /*
- * hy_share_allow: return whether a task may go to the device now, as hy_breaker_allow.  Applies to the
- * executor's breaker of the device and op and, if it is shared, to the table's breaker.  Returns
- * false also while another process runs the only probe.
+ * hy_share_allow: return whether a task may go to the device now, as hy_breaker_allow.  Applies to
+ * the executor's breaker of the device and op and, if it is shared, to the table's breaker.  Also
+ * returns false while another process runs the only probe.
  * hy_share_report: report the outcome of an attempt to the same breakers; return true when the state
  * changed.
  */
