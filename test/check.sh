@@ -87,7 +87,7 @@ explained()
 
 	while IFS= read -r name; do
 		grep -qF "\`$name" docs/troubleshooting.md || { echo "docs/troubleshooting.md does not have '$name'"; missing=1; }
-	done < <({ sed -n '/reason_names\[/,/;/p' src/dispatch/run/record.c; sed -n '/names\[/,/;/p' src/core/status.c; } |
+	done < <({ sed -n '/reason_names\[/,/;/p' src/dispatch/model/decision.c; sed -n '/names\[/,/;/p' src/core/status.c; } |
 			grep -o '"[^"]*"' | tr -d '"' | grep -vxE 'ok|unknown'
 		sed -nE 's/.*"%s\.so ([a-z ]*[a-z]).*/\1/p' src/dispatch/tools/plugin.c)
 	return $missing
