@@ -1590,22 +1590,75 @@ CREATE FUNCTION hybrid_spread(
 	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, threshold float8 DEFAULT 0,
 	refire int DEFAULT NULL, combine text DEFAULT 'sum', direction text DEFAULT 'out',
 	types text[] DEFAULT NULL, normalized bool DEFAULT false, tolerance float8 DEFAULT 1e-9,
-	k int DEFAULT NULL)
+	k int DEFAULT NULL, params text[] DEFAULT NULL)
 	RETURNS TABLE (id bigint, activation float8, hop int)
 	AS 'MODULE_PATHNAME', 'hybrid_spread'
 	-- unsafe: the edges query may call any function
 	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
 
 COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, int, text,
-	text, text[], bool, float8, int) IS
+	text, text[], bool, float8, int, text[]) IS
 'Spreads activation over a weighted graph.
-graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], matched by position. It can only read, with the privileges, snapshot and search_path of the caller. A weight must be finite and >= 0; it is 1 if the query returns no weight column. If one statement calls the function for many rows, the query runs once, unless it calls volatile functions or reads foreign tables or sequences, or something that it depends on changes in between.
+graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], matched by position. It can only read, with the privileges, snapshot and search_path of the caller. params: the values of $1, $2, ... in the query, each of type text, so that another type needs a cast ($1::int). A weight must be finite and >= 0; it is 1 if the query returns no weight column. If one statement calls the function for many rows, the query runs once, unless it calls volatile functions or reads foreign tables or sequences, or something that it depends on changes in between.
 seeds: the nodes at which activation starts. activation: the initial activation of each seed, finite and >= 0 (NULL: 1 each). A seed given twice starts with the sum. A seed without edges keeps its activation.
 At each hop, a node that received at least threshold passes on decay times that amount. Along each outgoing edge, this is multiplied by its weight / (sum of the outgoing weights ^ fan). fan is 0, 0.5 or 1.
 hops: number of hops. NULL: continue until the activation that moves is less than tolerance times that of the seeds; an error if this may never end.
 refire: how often a node may pass on activation (NULL: no limit). combine: ''sum'' of the incoming activation, or ''max'' for the best path. direction: ''out'', ''in'' or ''both''. types: use only edges of these types. normalized: scale the activations of all nodes to a sum of 1. k: maximum number of rows.
 Returns the nodes with activation above 0 and the hop that first reached each of them (0 for a seed), ordered by activation, largest first, then by id. All backends return bit-identical numbers.
 Raises an error on an edge that contains NULL or has a weight that is NaN, infinite or negative; on a query that does more than read, or that returns other columns; on arguments or activation out of range; and on a graph that exceeds hybrid.graph_memory_limit.';
+
+CREATE FUNCTION hybrid_neighbors(
+	graph text, nodes bigint[], hops int DEFAULT 1, direction text DEFAULT 'out',
+	types text[] DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, hop int)
+	AS 'MODULE_PATHNAME', 'hybrid_neighbors'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_neighbors(text, bigint[], int, text, text[], text[]) IS
+'Returns the nodes that a path of at most hops edges connects with one of the given nodes, and hop, the number of edges of the shortest such path. The given nodes are included, with hop 0. Ordered by hop, then by id.
+graph, types, params: as for hybrid_spread. hops: NULL means any number. direction: ''out'' follows the edges, ''in'' follows them backward, ''both'' in either direction. Weights do not matter.
+A node that occurs in no edge gives no rows. Raises an error on NULL in nodes, on hops below 0, and as hybrid_spread on edges and memory.';
+
+CREATE FUNCTION hybrid_subgraph(
+	graph text, nodes bigint[], hops int DEFAULT 1, direction text DEFAULT 'both',
+	types text[] DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (source bigint, target bigint, weight real)
+	AS 'MODULE_PATHNAME', 'hybrid_subgraph'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_subgraph(text, bigint[], int, text, text[], text[]) IS
+'Returns the edges between the nodes that hybrid_neighbors returns for the same arguments, each in its own direction, in the form that the graph functions take. Ordered by source, then by target. The weights of parallel edges are added. Errors are those of hybrid_neighbors.';
+
+CREATE FUNCTION hybrid_shortest_path(
+	graph text, source bigint, target bigint, weighted bool DEFAULT true,
+	direction text DEFAULT 'out', types text[] DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (step int, id bigint, cost float8)
+	AS 'MODULE_PATHNAME', 'hybrid_shortest_path'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 20;
+
+COMMENT ON FUNCTION hybrid_shortest_path(text, bigint, bigint, bool, text, text[], text[]) IS
+'Returns a path of the smallest cost from source to target: one row for each node on it, from step 0, the source, to the target. cost is the cost from the source to this node.
+graph, types, params: as for hybrid_spread. weighted: the cost of an edge is its weight (true) or 1 (false). Of parallel edges, the one with the smallest weight counts. direction: ''out'' follows the edges, ''in'' follows them backward, ''both'' in either direction. If several paths have the smallest cost, the same one is returned each time.
+Returns no rows if there is no path, or if source or target occurs in no edge. Raises an error if source or target is NULL, on a negative weight, and as hybrid_spread on edges and memory.';
+
+CREATE FUNCTION hybrid_components(graph text, types text[] DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, component bigint)
+	AS 'MODULE_PATHNAME', 'hybrid_components'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_components(text, text[], text[]) IS
+'Returns each node and its connected component: the smallest id of a node that edges connect with it, in whatever direction and whatever their weight. Ordered by id. graph, types, params and errors: as for hybrid_spread.';
+
+CREATE FUNCTION hybrid_degree(
+	graph text, direction text DEFAULT 'both', types text[] DEFAULT NULL,
+	params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, degree bigint, weight float8)
+	AS 'MODULE_PATHNAME', 'hybrid_degree'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_degree(text, text, text[], text[]) IS
+'Returns each node, the number of its different neighbors, and the sum of the weights of the edges to them. Ordered by id. Without weights, weight is the number of edges.
+direction: ''out'' counts the edges that leave the node, ''in'' those that enter it, ''both'' all of them. An edge from a node to itself makes the node its own neighbor; with ''both'', its weight counts twice. graph, types, params and errors: as for hybrid_spread.';
 
 -- ---------------------------------------------------------------------------------------------
 -- Monitoring of the dispatcher (src/telemetry)

@@ -128,12 +128,12 @@ SELECT calls(10);
 SELECT held() AS before \gset
 SELECT calls(100);
 SELECT held() - :before < 1000000 AS nothing_held;
-SELECT count(*) AS contexts FROM pg_backend_memory_contexts WHERE name IN ('hybrid_spread', 'hybrid edge');
+SELECT count(*) AS contexts FROM pg_backend_memory_contexts WHERE name IN ('hybrid graph call', 'hybrid row');
 -- nor between the calls of one statement
 SELECT max(contexts) AS contexts
 FROM generate_series(1, 5) i, LATERAL (SELECT count(*) FROM hybrid_spread('VALUES (1, 2)', ARRAY[i])) c,
 	LATERAL (SELECT count(*) AS contexts FROM pg_backend_memory_contexts
-		WHERE name IN ('hybrid_spread', 'hybrid edge') AND i + c.count > 0) m;
+		WHERE name IN ('hybrid graph call', 'hybrid row') AND i + c.count > 0) m;
 DROP FUNCTION calls, held;
 
 -- comments within comments, as SQL has them

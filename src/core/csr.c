@@ -50,8 +50,9 @@ static HyStatus merge_ends(Ends *sources, Ends *targets, const HyAllocator *allo
 static HyStatus
 fill_records(const HyEdge *edges, int64_t count, HyDirection direction, const Ends *sources,
              const Ends *targets, const HyCancel *cancel, Record *records);
-static HyStatus fill_rows(Record *records, Record *scratch, int64_t count,
+static HyStatus fill_rows(Record *records, Record *scratch, int64_t count, HyMerge merge,
                           const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
+static float least_of_run(const Record *run, int64_t count);
 static HyStatus
 sum_run(Record *run, Record *scratch, int64_t count, const HyCancel *cancel, float *weight);
 static HyStatus fill_out_lists(const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
@@ -100,6 +101,13 @@ HyStatus
 hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction, const HyAllocator *allocator,
              const HyCancel *cancel, HyCsr *csr)
 {
+	return hy_csr_build_merged(edges, count, direction, HY_MERGE_SUM, allocator, cancel, csr);
+}
+
+HyStatus
+hy_csr_build_merged(HyEdge *edges, int64_t count, HyDirection direction, HyMerge merge,
+                    const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr)
+{
 	Ends sources = {0, NULL, NULL};
 	Ends targets = {0, NULL, NULL};
 	Record *records = NULL;
@@ -147,7 +155,7 @@ hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction, const HyAlloca
 	status = sort_records(records, scratch, entries, PAYLOAD_DIGITS, ALL_DIGITS, cancel);
 	if (status != HY_OK)
 		goto done;
-	status = fill_rows(records, scratch, entries, allocator, cancel, csr);
+	status = fill_rows(records, scratch, entries, merge, allocator, cancel, csr);
 	if (status != HY_OK)
 		goto done;
 
@@ -320,8 +328,8 @@ fill_records(const HyEdge *edges, int64_t count, HyDirection direction, const En
 
 /* fill_rows: fill row_start, column and weight from the sorted records. */
 static HyStatus
-fill_rows(Record *records, Record *scratch, int64_t count, const HyAllocator *allocator,
-          const HyCancel *cancel, HyCsr *csr)
+fill_rows(Record *records, Record *scratch, int64_t count, HyMerge merge,
+          const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr)
 {
 	int64_t row = 0;
 	int64_t start = 0;
@@ -344,7 +352,7 @@ fill_rows(Record *records, Record *scratch, int64_t count, const HyAllocator *al
 	{
 		uint64_t key = records[start].key;
 		int64_t end = start + 1;
-		HyStatus status;
+		HyStatus status = HY_OK;
 
 		while (end < count && records[end].key == key)
 			end++;
@@ -357,7 +365,11 @@ fill_rows(Record *records, Record *scratch, int64_t count, const HyAllocator *al
 		while (row < (int64_t) (key >> 32))
 			csr->row_start[++row] = csr->edges;
 		csr->column[csr->edges] = (uint32_t) key;
-		status = sum_run(records + start, scratch, end - start, cancel, &csr->weight[csr->edges]);
+		if (merge == HY_MERGE_LEAST)
+			csr->weight[csr->edges] = least_of_run(records + start, end - start);
+		else
+			status =
+				sum_run(records + start, scratch, end - start, cancel, &csr->weight[csr->edges]);
 		if (status != HY_OK)
 			return status;
 		csr->edges++;
@@ -366,6 +378,24 @@ fill_rows(Record *records, Record *scratch, int64_t count, const HyAllocator *al
 	while (row < csr->nodes)
 		csr->row_start[++row] = csr->edges;
 	return HY_OK;
+}
+
+/* least_of_run: return the least weight of parallel edges, 0 for -0. */
+static float
+least_of_run(const Record *run, int64_t count)
+{
+	float least = INFINITY;
+	int64_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		float weight;
+
+		memcpy(&weight, &run[i].payload, sizeof(weight));
+		if (weight < least)
+			least = weight;
+	}
+	return least + 0.0F;
 }
 
 /* sum_run: sum the weights of parallel edges in ascending order, in fp64, rounded once. */

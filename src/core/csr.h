@@ -5,7 +5,8 @@
  * Nodes are numbered 0 .. nodes-1 in ascending order of their bigint ids.  Row d lists the edges
  * that end in d, ordered by source, with one entry per (source, destination).  Parallel edges are
  * summed in fp64 by ascending weight and rounded to fp32 once, so the graph does not depend on the
- * order in which its edges were read.  An edge of weight 0 keeps its entry.
+ * order in which its edges were read.  Under HY_MERGE_LEAST, an entry has the least of their weights
+ * instead.  An edge of weight 0 keeps its entry.
  *
  * s_i is the sum of the weights that leave node i.  The entries (i, d) are taken in ascending order
  * of d, and the entry at position p of that list is added to fp64 lane p mod 32.  The 32 lanes fold
@@ -27,6 +28,13 @@ typedef enum HyDirection
 	HY_DIRECTION_IN,      /* activation follows target -> source */
 	HY_DIRECTION_BOTH     /* W + W^T */
 } HyDirection;
+
+/* HyMerge: the weight of an entry that several parallel edges share. */
+typedef enum HyMerge
+{
+	HY_MERGE_SUM = 0, /* the sum of their weights */
+	HY_MERGE_LEAST    /* the least of their weights, for lengths and costs */
+} HyMerge;
 
 typedef struct HyEdge
 {
@@ -63,6 +71,11 @@ extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
  */
 extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
                              const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
+
+/* hy_csr_build_merged: like hy_csr_build, with another rule for parallel edges. */
+extern HyStatus
+hy_csr_build_merged(HyEdge *edges, int64_t count, HyDirection direction, HyMerge merge,
+                    const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
 
 /* hy_csr_free: free the memory that hy_csr_build allocated. */
 extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);

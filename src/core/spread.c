@@ -332,20 +332,6 @@ pull_reached(Walk *walk)
 	return HY_OK;
 }
 
-static double
-fold(double *lane)
-{
-	int h;
-	int l;
-
-	for (h = HY_SPREAD_LANES / 2; h > 0; h /= 2)
-	{
-		for (l = 0; l < h; l++)
-			lane[l] += lane[l + h];
-	}
-	return lane[0];
-}
-
 /* pull_range: compute y of rows from .. to - 1.  A row longer than a block must be the only row. */
 static HyStatus
 pull_range(Walk *walk, int64_t from, int64_t to)
@@ -369,7 +355,7 @@ pull_range(Walk *walk, int64_t from, int64_t to)
 			return HY_CANCELLED;
 	}
 	/* A maximum uses only lane 0.  Adding the other lanes, which are 0, changes nothing. */
-	walk->y[from] = fold(lane);
+	walk->y[from] = hy_spread_fold(lane);
 	return HY_OK;
 }
 
@@ -439,5 +425,5 @@ active_sum(const Walk *walk)
 			lane[i % HY_SPREAD_LANES] += walk->y[i];
 		}
 	}
-	return fold(lane);
+	return hy_spread_fold(lane);
 }

@@ -38,6 +38,21 @@
 
 #define HY_SPREAD_LANES 32
 
+/* hy_spread_fold: sum the HY_SPREAD_LANES lanes as a tree.  Overwrites them. */
+static inline double
+hy_spread_fold(double *lane)
+{
+	int h;
+	int l;
+
+	for (h = HY_SPREAD_LANES / 2; h > 0; h /= 2)
+	{
+		for (l = 0; l < h; l++)
+			lane[l] += lane[l + h];
+	}
+	return lane[0];
+}
+
 typedef enum HyCombine
 {
 	HY_COMBINE_SUM = 0,

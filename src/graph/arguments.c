@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 #include "utils/float.h"
 
+static void check_length(ArrayType *array, const char *name, int given);
 static int compare_seeds(const void *a, const void *b);
 
 void
@@ -47,9 +48,10 @@ hybrid_check_array(ArrayType *array, const char *name)
 }
 
 HybridSeed *
-hybrid_parse_seeds(ArrayType *ids, ArrayType *activation, int *count)
+hybrid_parse_seeds(ArrayType *sets, ArrayType *ids, ArrayType *activation, int *count)
 {
 	HybridSeed *seeds;
+	const int64 *set = NULL;
 	const int64 *id;
 	const float8 *value = NULL;
 	int given;
@@ -59,15 +61,14 @@ hybrid_parse_seeds(ArrayType *ids, ArrayType *activation, int *count)
 	hybrid_check_array(ids, "seeds");
 	given = ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids));
 	id = (const int64 *) ARR_DATA_PTR(ids);
+	if (sets != NULL)
+	{
+		check_length(sets, "sets", given);
+		set = (const int64 *) ARR_DATA_PTR(sets);
+	}
 	if (activation != NULL)
 	{
-		int values = ArrayGetNItems(ARR_NDIM(activation), ARR_DIMS(activation));
-
-		hybrid_check_array(activation, "activation");
-		if (values != given)
-			ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-			                errmsg("seeds and activation have different lengths %d and %d", given,
-			                       values)));
+		check_length(activation, "activation", given);
 		value = (const float8 *) ARR_DATA_PTR(activation);
 	}
 
@@ -82,13 +83,14 @@ hybrid_parse_seeds(ArrayType *ids, ArrayType *activation, int *count)
 			                errmsg("activation of seed " INT64_FORMAT " must be finite and >= 0, "
 			                       "not %s",
 			                       id[i], float8out_internal(start))));
+		seeds[i].set = set == NULL ? 0 : set[i];
 		seeds[i].id = id[i];
 		seeds[i].activation = start;
 	}
 	qsort(seeds, given, sizeof(HybridSeed), compare_seeds);
 	for (i = 0; i < given; i++)
 	{
-		if (kept > 0 && seeds[kept - 1].id == seeds[i].id)
+		if (kept > 0 && seeds[kept - 1].set == seeds[i].set && seeds[kept - 1].id == seeds[i].id)
 			seeds[kept - 1].activation += seeds[i].activation;
 		else
 			seeds[kept++] = seeds[i];
@@ -101,7 +103,20 @@ hybrid_parse_seeds(ArrayType *ids, ArrayType *activation, int *count)
 	return seeds;
 }
 
-/* compare_seeds: order by id, then by activation. */
+/* check_length: raise unless the array has as many elements as seeds, and none of them is NULL. */
+static void
+check_length(ArrayType *array, const char *name, int given)
+{
+	int values = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+	hybrid_check_array(array, name);
+	if (values != given)
+		ereport(ERROR,
+		        (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+		         errmsg("seeds and %s have different lengths %d and %d", name, given, values)));
+}
+
+/* compare_seeds: order by set, then by id, then by activation. */
 static int
 compare_seeds(const void *a, const void *b)
 {
@@ -109,6 +124,8 @@ compare_seeds(const void *a, const void *b)
 	const HybridSeed *right = b;
 
 	CHECK_FOR_INTERRUPTS();
+	if (left->set != right->set)
+		return left->set < right->set ? -1 : 1;
 	if (left->id != right->id)
 		return left->id < right->id ? -1 : 1;
 	if (left->activation != right->activation)

@@ -72,7 +72,8 @@ hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges)
 	                       .check = check_plain_read,
 	                       .columns = check_columns,
 	                       .row = take_edge,
-	                       .arg = &receiver};
+	                       .arg = &receiver,
+	                       .params = query->params};
 	uint64 limit = (uint64) hybrid_graph_memory_limit * 1024;
 	uint64 fixed = hy_csr_bytes(0, query->direction);
 	uint64 each = sizeof(HyEdge) + hy_csr_bytes(1, query->direction) - fixed;
@@ -86,6 +87,9 @@ hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges)
 	receiver.edges = edges;
 	receiver.most = limit > fixed ? (int64) ((limit - fixed) / each) : 0;
 	receiver.edge_context = CurrentMemoryContext;
+	if (query->params != NULL && ARR_NDIM(query->params) > 1)
+		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+		                errmsg("params must have one dimension, not %d", ARR_NDIM(query->params))));
 	if (query->types != NULL)
 		set_wanted(&receiver, query->types);
 	memset(edges, 0, sizeof(*edges));

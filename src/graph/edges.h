@@ -18,7 +18,9 @@ typedef struct HybridEdgesQuery
 {
 	const text *text;
 	ArrayType *types; /* types of the edges to read; NULL: all. An edge without type has no match */
+	ArrayType *params; /* text[]: the values of $1, $2, ... in the query; NULL: none */
 	HyDirection direction;
+	HyMerge merge;
 } HybridEdgesQuery;
 
 typedef struct HybridEdges

@@ -109,7 +109,8 @@ may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 	const ReturnSetInfo *result = (const ReturnSetInfo *) fcinfo->resultinfo;
 
 	if (VARSIZE_ANY_EXHDR(query->text) +
-	        (query->types == NULL ? (Size) 0 : (Size) VARSIZE(query->types)) >
+	        (query->types == NULL ? (Size) 0 : (Size) VARSIZE(query->types)) +
+	        (query->params == NULL ? (Size) 0 : (Size) VARSIZE(query->params)) >
 	    LONGEST_QUERY)
 		return false;
 	return (result->allowedModes & SFRM_Materialize_Preferred) == 0 ||
@@ -153,8 +154,8 @@ build(const HybridEdgesQuery *query, bool *constant)
 
 	graph->context = context;
 	hybrid_read_edges(query, &edges);
-	status = hy_csr_build(edges.edge, edges.count, query->direction, &allocator, &hybrid_cancel,
-	                      &graph->csr);
+	status = hy_csr_build_merged(edges.edge, edges.count, query->direction, query->merge,
+	                             &allocator, &hybrid_cancel, &graph->csr);
 	if (status == HY_QUOTA)
 		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 		                errmsg("sum of the weights of parallel graph edges is out of the range of "

@@ -50,6 +50,7 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 {
 	uint32 length = VARSIZE_ANY_EXHDR(query->text);
 	uint32 types = query->types == NULL ? 0 : VARSIZE(query->types);
+	uint32 params = query->params == NULL ? 0 : VARSIZE(query->params);
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 	Oid user;
 	int context;
@@ -60,7 +61,11 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 	APPEND(key, types);
 	if (types > 0)
 		appendBinaryStringInfo(key, (const char *) query->types, (int) types);
+	APPEND(key, params);
+	if (params > 0)
+		appendBinaryStringInfo(key, (const char *) query->params, (int) params);
 	APPEND(key, query->direction);
+	APPEND(key, query->merge);
 	APPEND(key, user);
 	APPEND(key, context);
 	APPEND(key, MyProc->lxid);

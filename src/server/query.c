@@ -8,7 +8,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/params.h"
 #include "nodes/parsenodes.h"
 #include "server/query.h"
 #include "tcop/dest.h"
@@ -22,6 +24,7 @@ typedef struct Receiver
 	MemoryContext row_context;
 } Receiver;
 
+static ParamListInfo bind_params(const ArrayType *params, Oid **types);
 static void receiver_startup(DestReceiver *self, int operation, TupleDesc columns);
 static bool receiver_receive(TupleTableSlot *slot, DestReceiver *self);
 static void receiver_end(DestReceiver *self);
@@ -36,6 +39,8 @@ hybrid_query_run(const char *text, const HybridReader *reader)
 	                             .mydest = DestNone},
 	                     .reader = reader};
 	SPIExecuteOptions options = {.read_only = true, .must_return_tuples = true};
+	ParamListInfo params;
+	Oid *types;
 	SPIPlanPtr plan;
 	int code;
 
@@ -44,7 +49,10 @@ hybrid_query_run(const char *text, const HybridReader *reader)
 	options.dest = &receiver.pub;
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "could not connect to SPI");
-	plan = SPI_prepare_cursor(text, 0, NULL, CURSOR_OPT_PARALLEL_OK);
+	params = bind_params(reader->params, &types);
+	options.params = params;
+	plan = SPI_prepare_cursor(text, params == NULL ? 0 : params->numParams, types,
+	                          CURSOR_OPT_PARALLEL_OK);
 	if (plan == NULL)
 		elog(ERROR, "could not prepare the %s: %s", reader->what,
 		     SPI_result_code_string(SPI_result));
@@ -58,6 +66,35 @@ hybrid_query_run(const char *text, const HybridReader *reader)
 		elog(ERROR, "could not run the %s: %s", reader->what, SPI_result_code_string(code));
 	SPI_finish();
 	MemoryContextDelete(receiver.row_context);
+}
+
+/*
+ * bind_params: return the elements of a text[] as parameters, and their types in *types.  Both are allocated
+ * in the current memory context.
+ */
+static ParamListInfo
+bind_params(const ArrayType *params, Oid **types)
+{
+	ParamListInfo bound;
+	Datum *values;
+	bool *nulls;
+	int count;
+	int i;
+
+	*types = NULL;
+	if (params == NULL)
+		return NULL;
+	deconstruct_array(unconstify(ArrayType *, params), TEXTOID, -1, false, TYPALIGN_INT, &values,
+	                  &nulls, &count);
+	bound = makeParamList(count);
+	*types = palloc(sizeof(Oid) * Max(count, 1));
+	for (i = 0; i < count; i++)
+	{
+		bound->params[i] = (ParamExternData){
+			.value = values[i], .isnull = nulls[i], .pflags = PARAM_FLAG_CONST, .ptype = TEXTOID};
+		(*types)[i] = TEXTOID;
+	}
+	return bound;
 }
 
 static void

@@ -11,6 +11,7 @@
 
 #include "executor/spi.h"
 #include "executor/tuptable.h"
+#include "utils/array.h"
 
 /* HybridReader: callbacks for a query and its rows. */
 typedef struct HybridReader
@@ -32,6 +33,8 @@ typedef struct HybridReader
 	bool (*row)(void *arg, TupleTableSlot *slot);
 
 	void *arg;
+
+	const ArrayType *params; /* text[]: the values of $1, $2, ..., each of type text; NULL: none */
 } HybridReader;
 
 /*

@@ -378,6 +378,38 @@ status_of(const HyEdge *edges, int64_t count, HyDirection direction)
 	return status;
 }
 
+/* The least of parallel weights, whatever their order; 0 for -0; and no sum that could overflow. */
+static void
+test_least_of_parallel_weights(void)
+{
+	HyEdge edges[] = {{1, 2, 3e38F}, {1, 2, 2}, {1, 2, 3e38F}, {2, 1, -0.0F}, {2, 1, 1}, {3, 3, 4}};
+	HyDirection direction;
+
+	for (direction = HY_DIRECTION_OUT; direction <= HY_DIRECTION_BOTH; direction++)
+	{
+		HyEdge work[6];
+		HyCsr csr;
+		int i;
+
+		for (i = 0; i < 6; i++)
+			work[i] = edges[(i * 5 + (int) direction) % 6];
+		CHECK_INT(hy_csr_build_merged(work, 6, direction, HY_MERGE_LEAST, &hy_malloc_allocator,
+		                              NULL, &csr),
+		          HY_OK);
+		CHECK_INT(csr.edges, 3);
+		for (i = 0; i < 3; i++)
+		{
+			float expected = csr.column[i] == 2 ? 4 : 2;
+
+			if (direction == HY_DIRECTION_BOTH ? csr.column[i] != 2
+			                                   : csr.column[i] == (direction == HY_DIRECTION_OUT))
+				expected = 0;
+			CHECK_SAME_F32(csr.weight[i], expected);
+		}
+		hy_csr_free(&csr, &hy_malloc_allocator);
+	}
+}
+
 static void
 test_weights_out_of_range(void)
 {
@@ -509,6 +541,7 @@ main(void)
 	UNIT_RUN(test_memory_of_scattered_edges);
 	UNIT_RUN(test_order_does_not_matter);
 	UNIT_RUN(test_parallel_weights_ascend);
+	UNIT_RUN(test_least_of_parallel_weights);
 	UNIT_RUN(test_weights_out_of_range);
 	UNIT_RUN(test_empty_graph);
 	UNIT_RUN(test_find);

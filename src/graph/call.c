@@ -1,0 +1,157 @@
+/*
+ * call.c
+ *		One call of a graph function: see call.h.
+ */
+#include "postgres.h"
+
+#include "funcapi.h"
+#include "graph/arguments.h"
+#include "graph/call.h"
+#include "graph/edges.h"
+#include "miscadmin.h"
+#include "server/memory.h"
+#include "server/settings.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#define MOST_COLUMNS 8
+
+/* Bytes of a graph for each node and each edge: see HyCsr. */
+#define NODE_BYTES (3 * sizeof(int64) + sizeof(double))
+#define EDGE_BYTES (2 * sizeof(uint32) + sizeof(float))
+
+static int compare_scored(const void *a, const void *b);
+
+void
+hybrid_call_begin(HybridCall *call, FunctionCallInfo fcinfo)
+{
+	memset(call, 0, sizeof(*call));
+	call->fcinfo = fcinfo;
+	call->result = (ReturnSetInfo *) fcinfo->resultinfo;
+	call->context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid graph call", ALLOCSET_DEFAULT_SIZES);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	Assert(call->result->setDesc->natts <= MOST_COLUMNS);
+	call->caller = MemoryContextSwitchTo(call->context);
+	call->allocator = hybrid_allocator(call->context);
+}
+
+void
+hybrid_call_open(HybridCall *call, const HybridArguments *arguments, HyDirection direction,
+                 HyMerge merge)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	HybridEdgesQuery query = {.direction = direction, .merge = merge};
+
+	hybrid_require_argument(fcinfo, arguments->graph, "graph");
+	query.text = PG_GETARG_TEXT_PP(arguments->graph);
+	if (!PG_ARGISNULL(arguments->types))
+		query.types = PG_GETARG_ARRAYTYPE_P(arguments->types);
+	if (!PG_ARGISNULL(arguments->params))
+		query.params = PG_GETARG_ARRAYTYPE_P(arguments->params);
+	call->graph = hybrid_graph_of(fcinfo, &query);
+	call->csr = &call->graph->csr;
+}
+
+void
+hybrid_call_reserve(HybridCall *call, uint64 node_bytes, uint64 edge_bytes)
+{
+	const HyCsr *csr = call->csr;
+	uint64 bytes = (NODE_BYTES + node_bytes) * (uint64) csr->nodes +
+	               (EDGE_BYTES + edge_bytes) * (uint64) csr->edges;
+
+	hybrid_check_graph_memory(bytes, csr->nodes, csr->edges);
+	call->room = (uint64) hybrid_graph_memory_limit * 1024 - bytes;
+}
+
+void *
+hybrid_call_array(HybridCall *call, int64 count, Size size)
+{
+	return MemoryContextAllocHuge(call->context, (Size) Max(count, 1) * size);
+}
+
+HyDirection
+hybrid_call_direction(HybridCall *call, int n)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+
+	hybrid_require_argument(fcinfo, n, "direction");
+	return hybrid_parse_direction(text_to_cstring(PG_GETARG_TEXT_PP(n)));
+}
+
+uint32 *
+hybrid_call_nodes(HybridCall *call, int n, const char *name, int64 *count)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	ArrayType *ids;
+	const int64 *id;
+	uint32 *nodes;
+	int given;
+	int i;
+
+	hybrid_require_argument(fcinfo, n, name);
+	ids = PG_GETARG_ARRAYTYPE_P(n);
+	hybrid_check_array(ids, name);
+	given = ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids));
+	id = (const int64 *) ARR_DATA_PTR(ids);
+	nodes = hybrid_call_array(call, given, sizeof(uint32));
+	*count = 0;
+	for (i = 0; i < given; i++)
+	{
+		int64 node = hy_csr_find(call->csr, id[i]);
+
+		CHECK_FOR_INTERRUPTS();
+		if (node >= 0)
+			nodes[(*count)++] = (uint32) node;
+	}
+	return nodes;
+}
+
+int64
+hybrid_call_limit(HybridCall *call, int n)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	int64 k = PG_ARGISNULL(n) ? PG_INT64_MAX : PG_GETARG_INT32(n);
+
+	if (k < 1)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("k must be at least 1, not " INT64_FORMAT, k)));
+	return k;
+}
+
+void
+hybrid_call_row(HybridCall *call, const Datum *values)
+{
+	bool nulls[MOST_COLUMNS] = {false};
+
+	CHECK_FOR_INTERRUPTS();
+	tuplestore_putvalues(call->result->setResult, call->result->setDesc,
+	                     unconstify(Datum *, values), nulls);
+}
+
+Datum
+hybrid_call_end(HybridCall *call)
+{
+	MemoryContextSwitchTo(call->caller);
+	MemoryContextDelete(call->context);
+	return (Datum) 0;
+}
+
+void
+hybrid_sort_scored(HybridScored *rows, int64 count)
+{
+	qsort(rows, (size_t) count, sizeof(HybridScored), compare_scored);
+}
+
+static int
+compare_scored(const void *a, const void *b)
+{
+	const HybridScored *left = a;
+	const HybridScored *right = b;
+
+	CHECK_FOR_INTERRUPTS();
+	if (left->score != right->score)
+		return left->score > right->score ? -1 : 1;
+	return left->id < right->id ? -1 : left->id > right->id ? 1 : 0;
+}

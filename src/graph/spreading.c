@@ -1,0 +1,50 @@
+/*
+ * spreading.c
+ *		The operation `spread` of the dispatcher, over the graph of a call: see spreading.h.
+ */
+#include "postgres.h"
+
+#include "graph/device.h"
+#include "graph/spreading.h"
+#include "utils/float.h"
+
+void
+hybrid_spreading_check_converges(HybridCall *call, const HySpreadParams *params)
+{
+	double norm;
+
+	if (params->hops == -1 && !hybrid_graph_converges(call->graph, params, &norm))
+		ereport(ERROR,
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		         errmsg("spreading until convergence may never end"),
+		         errdetail("decay times the largest sum of a node's outgoing weights, each "
+		                   "divided by that sum to the power of fan, is %s; it must be below 1.",
+		                   float8out_internal(norm)),
+		         errhint("Give a number of hops, lower decay, or set fan to 1.")));
+}
+
+void
+hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpreadSeeds *seeds,
+                     double *activation, int32 *hop)
+{
+	Size nodes = (Size) seeds->sets * (Size) call->csr->nodes;
+	HyTask task;
+
+	if (seeds->start[seeds->sets] == 0)
+	{
+		memset(activation, 0, sizeof(double) * nodes);
+		memset(hop, -1, sizeof(int32) * nodes);
+		return;
+	}
+	memset(&task, 0, sizeof(task));
+	task.op = HY_OP_SPREAD;
+	task.numeric_class = HY_CLASS_EXACT;
+	task.u.spread.graph = call->csr;
+	task.u.spread.gain = hybrid_graph_gain(call->graph, params->decay, params->fan);
+	task.u.spread.params = *params;
+	task.u.spread.seeds = *seeds;
+	task.u.spread.activation = activation;
+	task.u.spread.hop = hop;
+	task.allocator = &call->allocator;
+	hybrid_graph_run(call->graph, &task, call->room);
+}
