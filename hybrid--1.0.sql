@@ -1607,6 +1607,34 @@ refire: how often a node may pass on activation (NULL: no limit). combine: ''sum
 Returns the nodes with activation above 0 and the hop that first reached each of them (0 for a seed), ordered by activation, largest first, then by id. All backends return bit-identical numbers.
 Raises an error on an edge that contains NULL or has a weight that is NaN, infinite or negative; on a query that does more than read, or that returns other columns; on arguments or activation out of range; and on a graph that exceeds hybrid.graph_memory_limit.';
 
+CREATE FUNCTION hybrid_spread_batch(
+	graph text, sets bigint[], seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,
+	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, threshold float8 DEFAULT 0,
+	refire int DEFAULT NULL, combine text DEFAULT 'sum', direction text DEFAULT 'out',
+	types text[] DEFAULT NULL, normalized bool DEFAULT false, tolerance float8 DEFAULT 1e-9,
+	k int DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (set bigint, id bigint, activation float8, hop int)
+	AS 'MODULE_PATHNAME', 'hybrid_spread_batch'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10000;
+
+COMMENT ON FUNCTION hybrid_spread_batch(text, bigint[], bigint[], float8[], int, float8, float8,
+	float8, int, text, text, text[], bool, float8, int, text[]) IS
+'Spreads activation from many sets of seeds in one call. sets: the set of each seed, any number, as many as seeds. The other arguments are those of hybrid_spread, and each set gets the rows that hybrid_spread returns for its seeds, with the same bits: normalized, tolerance and k apply to each set alone.
+Ordered by set, then by activation, largest first, then by id. The sets are computed together as far as hybrid.graph_memory_limit allows. Errors are those of hybrid_spread.';
+
+CREATE FUNCTION hybrid_pagerank(
+	graph text, damping float8 DEFAULT 0.85, seeds bigint[] DEFAULT NULL,
+	activation float8[] DEFAULT NULL, direction text DEFAULT 'out', types text[] DEFAULT NULL,
+	tolerance float8 DEFAULT 1e-9, k int DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, rank float8)
+	AS 'MODULE_PATHNAME', 'hybrid_pagerank'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_pagerank(text, float8, bigint[], float8[], text, text[], float8, int, text[]) IS
+'Returns the PageRank of each node: how often a random walk visits it. At each step, the walk follows an edge of its node with probability damping, chosen by weight, and otherwise starts again. It also starts again at a node without outgoing weight. Ranks have the sum 1.
+graph, types, params, direction: as for hybrid_spread. damping: at least 0, below 1. seeds: the nodes where the walk starts (personalized PageRank); NULL: all nodes of the graph, alike. activation: how often it starts at each seed, relative to the others (NULL: alike). Seeds that are not in the graph do not count. tolerance: the computation ends when a step moves less than this share. k: maximum number of rows.
+Returns the nodes with a rank above 0, ordered by rank, largest first, then by id. All backends return bit-identical numbers. Raises an error as hybrid_spread, and on a damping or tolerance out of range.';
+
 CREATE FUNCTION hybrid_neighbors(
 	graph text, nodes bigint[], hops int DEFAULT 1, direction text DEFAULT 'out',
 	types text[] DEFAULT NULL, params text[] DEFAULT NULL)

@@ -1,0 +1,158 @@
+/*
+ * pagerank.c
+ *		hybrid_pagerank: PageRank, global or personalized, as a spreading of activation.
+ *
+ * With start vector v (the seeds, summing to 1), damping d and T_ij = w_ij / s_i, PageRank is the
+ * solution of
+ *
+ *		p = d T^T p + d D v + (1 - d) v			D: the sum of p over nodes without outgoing weight
+ *
+ * so p is the multiple of (I - d T^T)^-1 v = sum_h (d T^T)^h v whose sum is 1. Spreading from v with
+ * fan 1, decay d and no limit of hops computes this series (L. Page, S. Brin, R. Motwani and T.
+ * Winograd, "The PageRank citation ranking", 1999; A. Langville and C. Meyer, "Deeper inside
+ * PageRank", 2004, on nodes without outgoing edges).
+ */
+#include "postgres.h"
+
+#include "graph/arguments.h"
+#include "graph/call.h"
+#include "graph/spreading.h"
+#include "miscadmin.h"
+#include "utils/float.h"
+
+PG_FUNCTION_INFO_V1(hybrid_pagerank);
+
+enum PagerankArgument
+{
+	GRAPH_ARGUMENT,
+	DAMPING_ARGUMENT,
+	SEEDS_ARGUMENT,
+	ACTIVATION_ARGUMENT,
+	DIRECTION_ARGUMENT,
+	TYPES_ARGUMENT,
+	TOLERANCE_ARGUMENT,
+	K_ARGUMENT,
+	PARAMS_ARGUMENT
+};
+
+static void read_params(FunctionCallInfo fcinfo, HySpreadParams *params);
+static int64 start_of(const HybridCall *call, const HybridSeed *seeds, int seed_count, uint32 *node,
+                      double *value);
+
+Datum
+hybrid_pagerank(PG_FUNCTION_ARGS)
+{
+	static const HybridArguments arguments = {GRAPH_ARGUMENT, TYPES_ARGUMENT, PARAMS_ARGUMENT};
+	HybridCall call;
+	HySpreadParams params;
+	HybridSeed *seeds = NULL;
+	int seed_count = 0;
+	int64 start[2] = {0, 0};
+	HySpreadSeeds set = {.sets = 1, .start = start};
+	uint32 *node;
+	double *value;
+	double *activation;
+	int32 *hop;
+	HybridScored *row;
+	double lane[HY_SPREAD_LANES] = {0};
+	double sum;
+	int64 count = 0;
+	int64 k;
+	int64 i;
+
+	hybrid_call_begin(&call, fcinfo);
+	read_params(fcinfo, &params);
+	k = hybrid_call_limit(&call, K_ARGUMENT);
+	if (!PG_ARGISNULL(SEEDS_ARGUMENT))
+		seeds = hybrid_parse_seeds(
+			NULL, PG_GETARG_ARRAYTYPE_P(SEEDS_ARGUMENT),
+			PG_ARGISNULL(ACTIVATION_ARGUMENT) ? NULL : PG_GETARG_ARRAYTYPE_P(ACTIVATION_ARGUMENT),
+			&seed_count);
+	else if (!PG_ARGISNULL(ACTIVATION_ARGUMENT))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+		                errmsg("seeds cannot be NULL if activation is given")));
+	hybrid_call_open(&call, &arguments, hybrid_call_direction(&call, DIRECTION_ARGUMENT),
+	                 HY_MERGE_SUM);
+	/* y, charge, gain, the start and the activation; a row of the answer */
+	hybrid_call_reserve(
+		&call, 5 * sizeof(double) + sizeof(uint32) + sizeof(int32) + sizeof(HybridScored), 0);
+	node = hybrid_call_array(&call, Max(call.csr->nodes, seed_count), sizeof(uint32));
+	value = hybrid_call_array(&call, Max(call.csr->nodes, seed_count), sizeof(double));
+	activation = hybrid_call_array(&call, call.csr->nodes, sizeof(double));
+	hop = hybrid_call_array(&call, call.csr->nodes, sizeof(int32));
+	row = hybrid_call_array(&call, call.csr->nodes, sizeof(HybridScored));
+
+	start[1] = start_of(&call, seeds, seed_count, node, value);
+	set.node = node;
+	set.value = value;
+	hybrid_spreading_run(&call, &params, &set, activation, hop);
+	for (i = 0; i < call.csr->nodes; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		lane[i % HY_SPREAD_LANES] += activation[i];
+		if (activation[i] > 0)
+			row[count++] = (HybridScored){call.csr->ids[i], activation[i], hop[i]};
+	}
+	sum = hy_spread_fold(lane);
+	hybrid_sort_scored(row, count);
+	for (i = 0; i < count && i < k; i++)
+	{
+		Datum values[] = {Int64GetDatum(row[i].id), Float8GetDatum(row[i].score / sum)};
+
+		hybrid_call_row(&call, values);
+	}
+	return hybrid_call_end(&call);
+}
+
+static void
+read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
+{
+	*params = (HySpreadParams){.fan = 1, .hops = -1, .combine = HY_COMBINE_SUM};
+	hybrid_require_argument(fcinfo, DAMPING_ARGUMENT, "damping");
+	params->decay = PG_GETARG_FLOAT8(DAMPING_ARGUMENT);
+	if (!(params->decay >= 0 && params->decay < 1))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("damping must be at least 0 and below 1, not %s",
+		                       float8out_internal(params->decay))));
+	hybrid_require_argument(fcinfo, TOLERANCE_ARGUMENT, "tolerance");
+	params->tolerance = PG_GETARG_FLOAT8(TOLERANCE_ARGUMENT);
+	if (!(params->tolerance > 0))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("tolerance must be above 0, not %s",
+		                       float8out_internal(params->tolerance))));
+}
+
+/*
+ * start_of: store where the rank starts, and return the number of nodes: the seeds that are in the
+ * graph, or all nodes alike if there are no seeds. Activation is divided by the largest, so that no
+ * sum overflows.
+ */
+static int64
+start_of(const HybridCall *call, const HybridSeed *seeds, int seed_count, uint32 *node,
+         double *value)
+{
+	double largest = 0;
+	int64 count = 0;
+	int64 i;
+
+	for (i = 0; seeds == NULL && i < call->csr->nodes; i++)
+	{
+		node[i] = (uint32) i;
+		value[i] = 1;
+		count++;
+	}
+	for (i = 0; i < seed_count; i++)
+	{
+		int64 found = hy_csr_find(call->csr, seeds[i].id);
+
+		CHECK_FOR_INTERRUPTS();
+		if (found < 0)
+			continue;
+		node[count] = (uint32) found;
+		value[count++] = seeds[i].activation;
+		largest = Max(largest, seeds[i].activation);
+	}
+	for (i = 0; largest > 0 && seeds != NULL && i < count; i++)
+		value[i] /= largest;
+	return count;
+}
