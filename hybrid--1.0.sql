@@ -1688,6 +1688,26 @@ COMMENT ON FUNCTION hybrid_degree(text, text, text[], text[]) IS
 'Returns each node, the number of its different neighbors, and the sum of the weights of the edges to them. Ordered by id. Without weights, weight is the number of edges.
 direction: ''out'' counts the edges that leave the node, ''in'' those that enter it, ''both'' all of them. An edge from a node to itself makes the node its own neighbor; with ''both'', its weight counts twice. graph, types, params and errors: as for hybrid_spread.';
 
+CREATE FUNCTION hybrid_triangles(graph text, types text[] DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, triangles bigint, clustering float8)
+	AS 'MODULE_PATHNAME', 'hybrid_triangles'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_triangles(text, text[], text[]) IS
+'Returns each node, the number of triangles that it belongs to, and its clustering coefficient: the share of the pairs of its neighbors that are neighbors themselves, 0 for a node with fewer than two neighbors. Two nodes are neighbors if an edge connects them, in whatever direction. Edges from a node to itself, parallel edges and weights do not count. Ordered by id. graph, types, params and errors: as for hybrid_spread.';
+
+CREATE FUNCTION hybrid_similar_nodes(
+	graph text, node bigint, method text DEFAULT 'jaccard', k int DEFAULT 10,
+	direction text DEFAULT 'both', types text[] DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, similarity float8)
+	AS 'MODULE_PATHNAME', 'hybrid_similar_nodes'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
+
+COMMENT ON FUNCTION hybrid_similar_nodes(text, bigint, text, int, text, text[], text[]) IS
+'Returns the k nodes that are most similar to the given node by their common neighbors, ordered by similarity, largest first, then by id. k NULL means all nodes that have a neighbor in common with it.
+method: ''jaccard'', the number of common neighbors divided by the number of all neighbors of the two nodes; or ''adamic_adar'', the sum over the common neighbors of 1 / ln(number of nodes that have it as a neighbor). direction: the neighbors of a node are those that its edges lead to (''out''), that have an edge to it (''in''), or both. A node with an edge to itself is its own neighbor. Weights do not count. graph, types, params: as for hybrid_spread.
+Returns no rows if the node occurs in no edge. Raises an error if node is NULL, on an unknown method, on k below 1, and as hybrid_spread on edges and memory.';
+
 -- ---------------------------------------------------------------------------------------------
 -- Monitoring of the dispatcher (src/telemetry)
 -- ---------------------------------------------------------------------------------------------

@@ -1,0 +1,32 @@
+/*
+ * similar.h
+ *		Nodes that are similar to a node, because they have neighbors in common with it.
+ */
+#ifndef HY_SIMILAR_H
+#define HY_SIMILAR_H
+
+#include <stdint.h>
+
+#include "core/cancel.h"
+#include "core/csr.h"
+#include "core/status.h"
+
+typedef enum HySimilarity
+{
+	HY_SIMILARITY_JACCARD = 0, /* common neighbors, divided by all neighbors of either node */
+	HY_SIMILARITY_ADAMIC_ADAR /* sum of 1 / ln(nodes that have it as neighbor) over the common ones */
+} HySimilarity;
+
+/*
+ * hy_similar: set similarity[i] for every node other than `node`, and 0 for `node` itself.  The
+ * neighbors of a node are the nodes that an edge leads to from it; under HY_DIRECTION_BOTH, the
+ * nodes that it has an edge with.  A self loop makes a node its own neighbor.  Weights do not count.
+ * Common neighbors are added in ascending order of their numbers.
+ *
+ * Takes time in the order of the nodes of the graph and the edges that enter the neighbors of node.
+ * Returns HY_OK or HY_CANCELLED.
+ */
+extern HyStatus hy_similar(const HyCsr *graph, uint32_t node, HySimilarity method,
+                           const HyCancel *cancel, double *similarity);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * similar_nodes.c
+ *		hybrid_similar_nodes: the nodes that have neighbors in common with a node.
+ */
+#include "postgres.h"
+
+#include "core/similar.h"
+#include "graph/arguments.h"
+#include "graph/call.h"
+#include "miscadmin.h"
+#include "server/report.h"
+#include "utils/builtins.h"
+
+PG_FUNCTION_INFO_V1(hybrid_similar_nodes);
+
+enum SimilarArgument
+{
+	GRAPH_ARGUMENT,
+	NODE_ARGUMENT,
+	METHOD_ARGUMENT,
+	K_ARGUMENT,
+	DIRECTION_ARGUMENT,
+	TYPES_ARGUMENT,
+	PARAMS_ARGUMENT
+};
+
+static HySimilarity read_method(FunctionCallInfo fcinfo);
+
+Datum
+hybrid_similar_nodes(PG_FUNCTION_ARGS)
+{
+	static const HybridArguments arguments = {GRAPH_ARGUMENT, TYPES_ARGUMENT, PARAMS_ARGUMENT};
+	HybridCall call;
+	HySimilarity method;
+	double *similarity;
+	HybridScored *row;
+	int64 node;
+	int64 count = 0;
+	int64 k;
+	int64 i;
+
+	hybrid_call_begin(&call, fcinfo);
+	hybrid_require_argument(fcinfo, NODE_ARGUMENT, "node");
+	method = read_method(fcinfo);
+	k = hybrid_call_limit(&call, K_ARGUMENT);
+	hybrid_call_open(&call, &arguments, hybrid_call_direction(&call, DIRECTION_ARGUMENT),
+	                 HY_MERGE_SUM);
+	hybrid_call_reserve(&call, sizeof(double) + sizeof(HybridScored), 0);
+	node = hy_csr_find(call.csr, PG_GETARG_INT64(NODE_ARGUMENT));
+	if (node < 0)
+		return hybrid_call_end(&call);
+
+	similarity = hybrid_call_array(&call, call.csr->nodes, sizeof(double));
+	row = hybrid_call_array(&call, call.csr->nodes, sizeof(HybridScored));
+	hybrid_check(hy_similar(call.csr, (uint32) node, method, &hybrid_cancel, similarity),
+	             "find similar nodes");
+	for (i = 0; i < call.csr->nodes; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (similarity[i] > 0)
+			row[count++] = (HybridScored){call.csr->ids[i], similarity[i], 0};
+	}
+	hybrid_sort_scored(row, count);
+	for (i = 0; i < count && i < k; i++)
+	{
+		Datum values[] = {Int64GetDatum(row[i].id), Float8GetDatum(row[i].score)};
+
+		hybrid_call_row(&call, values);
+	}
+	return hybrid_call_end(&call);
+}
+
+static HySimilarity
+read_method(FunctionCallInfo fcinfo)
+{
+	const char *name;
+
+	hybrid_require_argument(fcinfo, METHOD_ARGUMENT, "method");
+	name = text_to_cstring(PG_GETARG_TEXT_PP(METHOD_ARGUMENT));
+	if (strcmp(name, "jaccard") == 0)
+		return HY_SIMILARITY_JACCARD;
+	if (strcmp(name, "adamic_adar") == 0)
+		return HY_SIMILARITY_ADAMIC_ADAR;
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
+	                errhint("Methods are \"jaccard\" and \"adamic_adar\".")));
+}

@@ -1,0 +1,46 @@
+/*
+ * triangles.c
+ *		hybrid_triangles: the number of triangles at each node, and its clustering coefficient.
+ */
+#include "postgres.h"
+
+#include "core/triangles.h"
+#include "graph/call.h"
+#include "server/report.h"
+
+PG_FUNCTION_INFO_V1(hybrid_triangles);
+
+enum TrianglesArgument
+{
+	GRAPH_ARGUMENT,
+	TYPES_ARGUMENT,
+	PARAMS_ARGUMENT
+};
+
+Datum
+hybrid_triangles(PG_FUNCTION_ARGS)
+{
+	static const HybridArguments arguments = {GRAPH_ARGUMENT, TYPES_ARGUMENT, PARAMS_ARGUMENT};
+	HybridCall call;
+	int64_t *triangles;
+	double *clustering;
+	int64 i;
+
+	hybrid_call_begin(&call, fcinfo);
+	hybrid_call_open(&call, &arguments, HY_DIRECTION_BOTH, HY_MERGE_SUM);
+	/* start and mark in core, and the answer; half of the entries in core */
+	hybrid_call_reserve(&call, 2 * sizeof(int64) + sizeof(uint32) + sizeof(double),
+	                    sizeof(uint32) / 2);
+	triangles = hybrid_call_array(&call, call.csr->nodes, sizeof(int64_t));
+	clustering = hybrid_call_array(&call, call.csr->nodes, sizeof(double));
+	hybrid_check(hy_triangles(call.csr, &call.allocator, &hybrid_cancel, triangles, clustering),
+	             "count the triangles");
+	for (i = 0; i < call.csr->nodes; i++)
+	{
+		Datum values[] = {Int64GetDatum(call.csr->ids[i]), Int64GetDatum(triangles[i]),
+		                  Float8GetDatum(clustering[i])};
+
+		hybrid_call_row(&call, values);
+	}
+	return hybrid_call_end(&call);
+}
