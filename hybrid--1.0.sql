@@ -1708,6 +1708,18 @@ COMMENT ON FUNCTION hybrid_similar_nodes(text, bigint, text, int, text, text[], 
 method: ''jaccard'', the number of common neighbors divided by the number of all neighbors of the two nodes; or ''adamic_adar'', the sum over the common neighbors of 1 / ln(number of nodes that have it as a neighbor). direction: the neighbors of a node are those that its edges lead to (''out''), that have an edge to it (''in''), or both. A node with an edge to itself is its own neighbor. Weights do not count. graph, types, params: as for hybrid_spread.
 Returns no rows if the node occurs in no edge. Raises an error if node is NULL, on an unknown method, on k below 1, and as hybrid_spread on edges and memory.';
 
+CREATE FUNCTION hybrid_communities(
+	graph text, method text DEFAULT 'leiden', resolution float8 DEFAULT 1, seed bigint DEFAULT 0,
+	types text[] DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, community bigint)
+	AS 'MODULE_PATHNAME', 'hybrid_communities'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_communities(text, text, float8, bigint, text[], text[]) IS
+'Returns each node and its community, named by the smallest id of its nodes. Ordered by id. Communities are groups of nodes with much weight among them and little to others; the direction of edges does not matter.
+method: ''leiden'' looks for the largest modularity, and each community is connected by edges of weight above 0; ''label_propagation'' is faster: each node takes the community that has the most weight among its neighbors. resolution: finite and >= 0; a larger one gives smaller communities (leiden only). seed: selects the random orders in which nodes are visited; the same edges and seed give the same communities. graph, types, params: as for hybrid_spread.
+Raises an error on an unknown method or a resolution out of range, and as hybrid_spread on edges and memory.';
+
 -- ---------------------------------------------------------------------------------------------
 -- Monitoring of the dispatcher (src/telemetry)
 -- ---------------------------------------------------------------------------------------------

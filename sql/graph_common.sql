@@ -19,7 +19,7 @@ ANALYZE link, neighbor;
 CREATE TABLE triangle AS
 	SELECT a.id AS a, b.id AS b, c.id AS c FROM neighbor a JOIN neighbor b ON b.id = a.other JOIN neighbor c ON c.id = b.other AND c.other = a.id
 	WHERE a.id < b.id AND b.id < c.id AND a.direction = 'both' AND b.direction = 'both' AND c.direction = 'both';
-SELECT count(*) > 100 AS many FROM triangle;
+SELECT count(*) > 50 AS many FROM triangle;
 SELECT count(*) FILTER (WHERE source = target) AS loops, count(*) - count(DISTINCT (source, target)) AS parallel FROM link;
 SELECT differ('SELECT id, triangles FROM hybrid_triangles(''TABLE link'')', 'SELECT id, (SELECT count(*) FROM triangle WHERE n.id IN (a, b, c)) FROM (SELECT DISTINCT id FROM neighbor) n');
 SELECT differ('SELECT id, clustering FROM hybrid_triangles(''TABLE link'')',

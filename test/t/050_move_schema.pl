@@ -128,6 +128,7 @@ my %calls = (
 	'hybrid_degree' => [ q{SELECT sum(degree) FROM X.hybrid_degree('SELECT 1, 2')}, 2 ],
 	'hybrid_triangles' => [ q{SELECT sum(triangles) FROM X.hybrid_triangles('VALUES (1, 2), (2, 3), (3, 1)')}, 3 ],
 	'hybrid_similar_nodes' => [ q{SELECT * FROM X.hybrid_similar_nodes('VALUES (1, 2), (3, 2)', 1)}, '3|1' ],
+	'hybrid_communities' => [ q{SELECT max(community) FROM X.hybrid_communities('SELECT 1, 2')}, 1 ],
 	'hybrid_get_devices' => [ q{SELECT count(*) FROM X.hybrid_devices}, 2 ],
 	'hybrid_get_capabilities' => [ q{SELECT count(*) > 10 FROM X.hybrid_capabilities}, 't' ],
 	'hybrid_get_stats' => [ q{SELECT count(*) > 0 FROM X.hybrid_stats}, 't' ],

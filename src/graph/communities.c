@@ -1,0 +1,93 @@
+/*
+ * communities.c
+ *		hybrid_communities: groups of nodes with more edges among them than to others.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "core/label_propagation.h"
+#include "core/leiden.h"
+#include "graph/arguments.h"
+#include "graph/call.h"
+#include "server/report.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+
+PG_FUNCTION_INFO_V1(hybrid_communities);
+
+enum CommunitiesArgument
+{
+	GRAPH_ARGUMENT,
+	METHOD_ARGUMENT,
+	RESOLUTION_ARGUMENT,
+	SEED_ARGUMENT,
+	TYPES_ARGUMENT,
+	PARAMS_ARGUMENT
+};
+
+/* Bytes of the arrays in core, for each node and each entry, of either method. */
+#define LEIDEN_NODE_BYTES                                                                          \
+	(8 * sizeof(uint32) + 4 * sizeof(double) + 4 * sizeof(int64) + sizeof(bool))
+#define LEIDEN_EDGE_BYTES (2 * (sizeof(uint32) + sizeof(double)))
+#define LABELS_NODE_BYTES (2 * sizeof(uint32) + sizeof(double))
+
+static bool is_leiden(FunctionCallInfo fcinfo);
+
+Datum
+hybrid_communities(PG_FUNCTION_ARGS)
+{
+	static const HybridArguments arguments = {GRAPH_ARGUMENT, TYPES_ARGUMENT, PARAMS_ARGUMENT};
+	HybridCall call;
+	bool leiden;
+	double resolution;
+	double modularity;
+	uint64 seed;
+	uint32 *community;
+	int64 i;
+	HyStatus status;
+
+	hybrid_call_begin(&call, fcinfo);
+	leiden = is_leiden(fcinfo);
+	hybrid_require_argument(fcinfo, RESOLUTION_ARGUMENT, "resolution");
+	hybrid_require_argument(fcinfo, SEED_ARGUMENT, "seed");
+	resolution = PG_GETARG_FLOAT8(RESOLUTION_ARGUMENT);
+	seed = (uint64) PG_GETARG_INT64(SEED_ARGUMENT);
+	if (!(resolution >= 0) || isinf(resolution))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("resolution must be finite and >= 0, not %s",
+		                       float8out_internal(resolution))));
+	hybrid_call_open(&call, &arguments, HY_DIRECTION_BOTH, HY_MERGE_SUM);
+	hybrid_call_reserve(&call, sizeof(uint32) + (leiden ? LEIDEN_NODE_BYTES : LABELS_NODE_BYTES),
+	                    leiden ? LEIDEN_EDGE_BYTES : 0);
+	community = hybrid_call_array(&call, call.csr->nodes, sizeof(uint32));
+	if (leiden)
+		status = hy_leiden(call.csr, resolution, seed, &call.allocator, &hybrid_cancel, community,
+		                   &modularity);
+	else
+		status = hy_label_propagation(call.csr, seed, &call.allocator, &hybrid_cancel, community);
+	hybrid_check(status, "find the communities");
+	for (i = 0; i < call.csr->nodes; i++)
+	{
+		Datum values[] = {Int64GetDatum(call.csr->ids[i]),
+		                  Int64GetDatum(call.csr->ids[community[i]])};
+
+		hybrid_call_row(&call, values);
+	}
+	return hybrid_call_end(&call);
+}
+
+static bool
+is_leiden(FunctionCallInfo fcinfo)
+{
+	const char *name;
+
+	hybrid_require_argument(fcinfo, METHOD_ARGUMENT, "method");
+	name = text_to_cstring(PG_GETARG_TEXT_PP(METHOD_ARGUMENT));
+	if (strcmp(name, "leiden") == 0)
+		return true;
+	if (strcmp(name, "label_propagation") == 0)
+		return false;
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
+	                errhint("Methods are \"leiden\" and \"label_propagation\".")));
+}
