@@ -5,6 +5,7 @@ INSERT INTO link SELECT a, CASE WHEN i % 9 = 0 AND a < 175 THEN b % 175 ELSE a /
 FROM (SELECT i, (i * 1103515245 + 12345) / 65536 % 200 AS a, (i * 22695477 + 1) / 65536 % 1000 AS b FROM generate_series(1::bigint, 1100) i) e;
 \set edges '\'TABLE link\''
 SELECT count(*), count(*) FILTER (WHERE source = target) AS loops, count(*) FILTER (WHERE source / 25 <> target / 25) AS between FROM link;
+ANALYZE link;
 -- modularity, by its definition
 CREATE FUNCTION modularity(partition text, resolution float8 DEFAULT 1) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE q float8;
@@ -20,6 +21,7 @@ END $$;
 -- the groups are found, or something better, whatever the seed
 CREATE TABLE found AS SELECT method, seed, c.* FROM unnest(ARRAY['leiden', 'label_propagation']) method, generate_series(0, 4) seed,
 	LATERAL hybrid_communities(:edges, method, seed => seed) c;
+ANALYZE found;
 SELECT seed, modularity('SELECT id, community FROM found WHERE method = ''leiden'' AND seed = ' || seed) >= modularity('SELECT DISTINCT source AS id, source / 25 AS community FROM link') - 1e-9 AS as_good,
 	modularity('SELECT id, community FROM found WHERE method = ''label_propagation'' AND seed = ' || seed) > 0.5 AS good
 FROM generate_series(0, 4) seed;

@@ -16,24 +16,26 @@ END $$;
 -- the definition, repeated until nothing changes: p = d T'p + d (what dangling nodes have) v + (1 - d) v
 CREATE FUNCTION ranks(d float8, seeds bigint[], activation float8[], direction text) RETURNS TABLE (id bigint, rank float8) LANGUAGE plpgsql AS $$
 DECLARE
-	dangling float8;
+	p float8[];
 BEGIN
 	CREATE TEMP TABLE e AS SELECT a, b, sum(weight::float8) AS w FROM (
 		SELECT source, target, weight FROM link WHERE direction <> 'in' UNION ALL
 		SELECT target, source, weight FROM link WHERE direction <> 'out') l (a, b, weight) GROUP BY 1, 2;
-	CREATE TEMP TABLE n AS
-		SELECT i AS node, coalesce(u.v, 0) / sum(u.v) OVER () AS v, coalesce(u.v, 0) / sum(u.v) OVER () AS p, coalesce((SELECT sum(w) FROM e WHERE a = i), 0) AS s
+	ANALYZE e;
+	CREATE TEMP TABLE v AS
+		SELECT row_number() OVER (ORDER BY i) AS n, i AS node, coalesce(u.v, 0) / sum(u.v) OVER () AS v, coalesce((SELECT sum(w) FROM e WHERE a = i), 0) AS s
 		FROM (SELECT a AS i FROM e UNION SELECT b FROM e) i LEFT JOIN (
 			SELECT u.seed, sum(coalesce(u.act, 1)) AS v FROM unnest(seeds, activation) u (seed, act) GROUP BY 1
 			UNION ALL SELECT f.x, 1 FROM (SELECT a FROM e UNION SELECT b FROM e) f (x) WHERE seeds IS NULL) u ON u.seed = i;
-	ANALYZE e, n;
+	CREATE TEMP TABLE t AS SELECT x.n AS a, y.n AS b, w / x.s AS share FROM e JOIN v x ON x.node = a JOIN v y ON y.node = b WHERE x.s > 0;
+	ANALYZE v, t;
+	SELECT array_agg(v.v ORDER BY n) INTO p FROM v;
 	FOR i IN 1 .. ceil(-23 / ln(greatest(d, 0.01)))::int LOOP
-		SELECT coalesce(sum(p), 0) INTO dangling FROM n WHERE s = 0;
-		UPDATE n SET p = (d * dangling + 1 - d) * n.v + d * coalesce(x.moved, 0)
-		FROM n m LEFT JOIN (SELECT b, sum(o.p * w / o.s) AS moved FROM e JOIN n o ON o.node = a WHERE o.s > 0 GROUP BY 1) x ON x.b = m.node WHERE m.node = n.node;
+		SELECT array_agg((d * (SELECT coalesce(sum(p[n]), 0) FROM v WHERE s = 0) + 1 - d) * m.v + d * coalesce(moved, 0) ORDER BY n) INTO p
+		FROM v m LEFT JOIN (SELECT b, sum(p[a] * share) AS moved FROM t GROUP BY 1) x ON b = n;
 	END LOOP;
-	RETURN QUERY SELECT node, p FROM n WHERE p > 0;
-	DROP TABLE e, n;
+	RETURN QUERY SELECT node, p[n] FROM v WHERE p[n] > 0;
+	DROP TABLE e, v, t;
 END $$;
 SELECT d, seeds, activation, direction, count(*) AS nodes, max(abs(r.rank - p.rank)) < 1e-9 AS close, bool_and(r.id IS NOT NULL AND p.id IS NOT NULL) AS same_nodes, abs(sum(p.rank) - 1) < 1e-12 AS one
 FROM (VALUES (0.85, NULL::bigint[], NULL::float8[], 'out'), (0.5, NULL, NULL, 'in'), (0.7, NULL, NULL, 'both'), (0, NULL, NULL, 'out'),
