@@ -27,7 +27,9 @@ SELECT r.* FROM unnest(ARRAY[
 	$$SELECT hybrid_knn_graph('thing', 'id', 'v', 1, 'jaccard')$$,
 	$$SELECT hybrid_knn_graph('thing', 'id', 'v', 1, weight => 'heavy')$$,
 	$$SELECT hybrid_spread('SELECT 1, 2', ARRAY[1], combine => 'mean')$$,
-	$$SELECT hybrid_spread('SELECT 1, 2', ARRAY[1], direction => 'up')$$]) s, refused(s) r;
+	$$SELECT hybrid_spread('SELECT 1, 2', ARRAY[1], direction => 'up')$$,
+	$$SELECT hybrid_similar_nodes('SELECT 1, 2', 1, 'cosine')$$,
+	$$SELECT hybrid_communities('SELECT 1, 2', 'louvain')$$]) s, refused(s) r;
 
 -- settings and options of an index
 SELECT r.* FROM unnest(ARRAY[

@@ -85,7 +85,7 @@ direct(const HyCsr *graph, const HyCancel *cancel, Directed *directed)
 			if (e % BLOCK == 0 && hy_cancelled(cancel))
 				return HY_CANCELLED;
 			if (directed->mark[other] > directed->mark[i] ||
-			    (directed->mark[other] == directed->mark[i] && other > i))
+			    (other > i && directed->mark[other] == directed->mark[i]))
 				directed->target[filled++] = other;
 		}
 	}

@@ -46,7 +46,18 @@ my %calls = (
 	'hybrid_spread over many edges' =>
 		q{SET hybrid.graph_memory_limit = '2GB'; SELECT count(*) FROM hybrid_spread('SELECT i, i * 7 % 3000000 FROM generate_series(1, 3000000) i', ARRAY[1], hops => 100000)},
 	'hybrid_spread from many seeds' =>
-		q{SELECT count(*) FROM seeds, hybrid_spread('SELECT 1, 2', seeds.id)});
+		q{SELECT count(*) FROM seeds, hybrid_spread('SELECT 1, 2', seeds.id)},
+	# the graph is kept from row to row, so that the time goes into what is computed on it
+	'hybrid_spread_batch' =>
+		q{SELECT count(*) FROM generate_series(1, 1000) i, hybrid_spread_batch('SELECT i, i * 7 % 10007 FROM generate_series(1, 20000) i', ARRAY[1, 2, 3], ARRAY[1, 2, i], hops => 1000)},
+	'hybrid_pagerank' =>
+		q{SELECT count(*) FROM hybrid_pagerank('SELECT i, i * 7 % 100003 FROM generate_series(0, 100002) i', damping => 0.999999999, tolerance => 1e-300)},
+	'hybrid_shortest_path' =>
+		q{SELECT count(*) FROM generate_series(2, 100000) i, hybrid_shortest_path('SELECT i, i * 7 % 100003 FROM generate_series(0, 100002) i', 1, i, direction => 'both')},
+	'hybrid_triangles' =>
+		q{SELECT count(*) FROM generate_series(1, 1000) i, LATERAL (SELECT sum(triangles + i) FROM hybrid_triangles('SELECT i, j FROM generate_series(1, 500) i, generate_series(1, 500) j WHERE i < j')) t},
+	'hybrid_communities' =>
+		q{SELECT count(*) FROM generate_series(1, 1000) i, hybrid_communities('SELECT i, i * 7 % 100003 FROM generate_series(0, 100002) i', seed => i)});
 
 for my $call (sort keys %calls)
 {
