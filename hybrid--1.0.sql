@@ -1717,7 +1717,7 @@ CREATE FUNCTION hybrid_communities(
 
 COMMENT ON FUNCTION hybrid_communities(text, text, float8, bigint, text[], text[]) IS
 'Returns each node and its community, named by the smallest id of its nodes. Ordered by id. Communities are groups of nodes with much weight among them and little to others; the direction of edges does not matter.
-method: ''leiden'' looks for the largest modularity, and each community is connected by edges of weight above 0; ''label_propagation'' is faster: each node takes the community that has the most weight among its neighbors. resolution: finite and >= 0; a larger one gives smaller communities (leiden only). seed: selects the random orders in which nodes are visited; the same edges and seed give the same communities. graph, types, params: as for hybrid_spread.
+method: ''leiden'' looks for the largest modularity, and each community is connected by edges of weight above 0; ''label_propagation'' is usually faster: each node takes the community that has the most weight among its neighbors. resolution: finite and >= 0; a larger one gives smaller communities (leiden only). seed: selects the random orders in which nodes are visited; the same edges and seed give the same communities. graph, types, params: as for hybrid_spread.
 Raises an error on an unknown method or a resolution out of range, and as hybrid_spread on edges and memory.';
 
 -- ---------------------------------------------------------------------------------------------

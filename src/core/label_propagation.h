@@ -17,8 +17,8 @@
  * i.  The graph is one of HY_DIRECTION_BOTH.  Self loops and entries of weight 0 do not count.  The
  * result depends on the graph and the seed only.
  *
- * Takes time in the order of nodes + edges for each of at most 100 passes, usually fewer than 10,
- * and memory for the nodes.  Returns HY_OK, HY_NOMEM or HY_CANCELLED.
+ * Takes time in the order of nodes + edges for each of at most 100 passes, and memory for the nodes.
+ * Returns HY_OK, HY_NOMEM or HY_CANCELLED.
  */
 extern HyStatus
 hy_label_propagation(const HyCsr *graph, uint64_t seed, const HyAllocator *allocator,

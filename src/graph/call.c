@@ -130,6 +130,20 @@ hybrid_call_row(HybridCall *call, const Datum *values)
 	                     unconstify(Datum *, values), nulls);
 }
 
+void
+hybrid_call_scored(HybridCall *call, HybridScored *rows, int64 count, int64 k, double divisor)
+{
+	int64 i;
+
+	hybrid_sort_scored(rows, count);
+	for (i = 0; i < count && i < k; i++)
+	{
+		Datum values[] = {Int64GetDatum(rows[i].id), Float8GetDatum(rows[i].score / divisor)};
+
+		hybrid_call_row(call, values);
+	}
+}
+
 Datum
 hybrid_call_end(HybridCall *call)
 {

@@ -92,6 +92,13 @@ extern int64 hybrid_call_limit(HybridCall *call, int n);
 /* hybrid_call_row: store a row of the answer. No value is NULL. */
 extern void hybrid_call_row(HybridCall *call, const Datum *values);
 
+/*
+ * hybrid_call_scored: sort rows by descending score, then by id, and store the first k of them as
+ * (id, score / divisor).
+ */
+extern void
+hybrid_call_scored(HybridCall *call, HybridScored *rows, int64 count, int64 k, double divisor);
+
 /* hybrid_call_end: free the memory of the call, and return what the function returns. */
 extern Datum hybrid_call_end(HybridCall *call);
 

@@ -55,7 +55,6 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 	int32 *hop;
 	HybridScored *row;
 	double lane[HY_SPREAD_LANES] = {0};
-	double sum;
 	int64 count = 0;
 	int64 k;
 	int64 i;
@@ -93,14 +92,7 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 		if (activation[i] > 0)
 			row[count++] = (HybridScored){call.csr->ids[i], activation[i], hop[i]};
 	}
-	sum = hy_spread_fold(lane);
-	hybrid_sort_scored(row, count);
-	for (i = 0; i < count && i < k; i++)
-	{
-		Datum values[] = {Int64GetDatum(row[i].id), Float8GetDatum(row[i].score / sum)};
-
-		hybrid_call_row(&call, values);
-	}
+	hybrid_call_scored(&call, row, count, k, hy_spread_fold(lane));
 	return hybrid_call_end(&call);
 }
 
@@ -114,12 +106,7 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("damping must be at least 0 and below 1, not %s",
 		                       float8out_internal(params->decay))));
-	hybrid_require_argument(fcinfo, TOLERANCE_ARGUMENT, "tolerance");
-	params->tolerance = PG_GETARG_FLOAT8(TOLERANCE_ARGUMENT);
-	if (!(params->tolerance > 0))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("tolerance must be above 0, not %s",
-		                       float8out_internal(params->tolerance))));
+	params->tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT);
 }
 
 /*

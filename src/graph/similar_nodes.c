@@ -60,13 +60,7 @@ hybrid_similar_nodes(PG_FUNCTION_ARGS)
 		if (similarity[i] > 0)
 			row[count++] = (HybridScored){call.csr->ids[i], similarity[i], 0};
 	}
-	hybrid_sort_scored(row, count);
-	for (i = 0; i < count && i < k; i++)
-	{
-		Datum values[] = {Int64GetDatum(row[i].id), Float8GetDatum(row[i].score)};
-
-		hybrid_call_row(&call, values);
-	}
+	hybrid_call_scored(&call, row, count, k, 1);
 	return hybrid_call_end(&call);
 }
 

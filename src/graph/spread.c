@@ -220,12 +220,7 @@ read_params(FunctionCallInfo fcinfo, int shift, HySpreadParams *params)
 		                errmsg("unknown combine \"%s\"", combine),
 		                errhint("Activation is combined by \"sum\" or \"max\".")));
 
-	hybrid_require_argument(fcinfo, TOLERANCE_ARGUMENT + shift, "tolerance");
-	params->tolerance = PG_GETARG_FLOAT8(TOLERANCE_ARGUMENT + shift);
-	if (!(params->tolerance > 0))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("tolerance must be above 0, not %s",
-		                       float8out_internal(params->tolerance))));
+	params->tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT + shift);
 }
 
 /* spread_slice: spread from the sets of a slice, and store the rows of each. */

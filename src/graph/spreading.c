@@ -4,9 +4,24 @@
  */
 #include "postgres.h"
 
+#include "graph/arguments.h"
 #include "graph/device.h"
 #include "graph/spreading.h"
 #include "utils/float.h"
+
+double
+hybrid_spreading_tolerance(FunctionCallInfo fcinfo, int n)
+{
+	double tolerance;
+
+	hybrid_require_argument(fcinfo, n, "tolerance");
+	tolerance = PG_GETARG_FLOAT8(n);
+	if (!(tolerance > 0))
+		ereport(ERROR,
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		         errmsg("tolerance must be above 0, not %s", float8out_internal(tolerance))));
+	return tolerance;
+}
 
 void
 hybrid_spreading_check_converges(HybridCall *call, const HySpreadParams *params)

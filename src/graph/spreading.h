@@ -10,6 +10,9 @@
 #include "core/spread.h"
 #include "graph/call.h"
 
+/* hybrid_spreading_tolerance: return argument n, a tolerance. Raises unless it is above 0. */
+extern double hybrid_spreading_tolerance(FunctionCallInfo fcinfo, int n);
+
 /*
  * hybrid_spreading_check_converges: raise if spreading may never end. That is possible if hops is
  * -1 and a hop may pass on at least as much activation as it received.
