@@ -3,8 +3,8 @@
  *		The shortest path between two nodes, searched backward from the target.
  *
  * A graph for pulling lists the edges that end in a node.  So the search starts at the target, and
- * the path is then read from the source on.  The weighted search is E. W. Dijkstra's ("A note on two
- * problems in connexion with graphs", 1959) with a binary heap in which nodes move up when they get
+ * the path is then read from the source on.  The weighted search is E. W. Dijkstra's (Numerische
+ * Mathematik 1, pages 269 to 271, 1959), with a binary heap in which nodes move up when they get
  * nearer.  Among equal distances, the node with the smaller number is taken first.  Both searches
  * stop when they take the source.
  *
