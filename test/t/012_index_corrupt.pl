@@ -59,7 +59,8 @@ sub blocks { my ($table, $kind) = @_; return grep { kind($table, $_) == $kind{$k
 
 # meta page: header of 24 bytes, magic, format, dims, storage, seed, list size, center, root ...
 my %meta = (magic => 24, format => 28, dims => 32, storage => 36, list_size => 48, center => 52, root => 56, generation => 60,
-	height => 62, curve_size => 68, curve_by_queries => 76, curve => 88, moved_first => 376, moved_count => 380, moved => 384);
+	height => 62, leaves => 64, curve_size => 68, curve_leaves => 72, curve_by_queries => 76, curve => 88, moved_first => 376,
+	moved_count => 380, moved => 384, regroup_leaves => 6528, logging => 6532);
 # list page: next, used, live, tail, pages, total, level, state, changes, forward, moved
 my %list = (next => 24, used => 28, live => 30, tail => 32, pages => 36, total => 40, level => 44, state => 46, changes => 48, forward => 56,
 	directory => 80);
@@ -153,33 +154,42 @@ sub at { my ($block, $offset) = @_; return $block * $page + $offset; }
 
 my $check = q{SELECT hybrid_index_check('item_v')};
 my $stats = q{SELECT hybrid_index_stats('item_v')};
+my $insert = q{INSERT INTO item VALUES (1001, '[1,2,3,4]')};
 my $wide = q{SELECT hybrid_index_check('wide_v')};
 my $plain = q{SELECT hybrid_index_check('plain_v')};
 sub says { my ($what) = @_; return qr/XX002: index "\w+_v" $what/; }
 my $none = pack('L', 0xFFFFFFFF);
 
 # the meta page
-damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 7\n.*HINT:  REINDEX it/s,
+damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 8\n.*HINT:  REINDEX it/s,
 	$query{item}, $check, $stats);
 damage('other magic', 'item', [ $meta{magic}, 'HELP' ], says('is not a hybrid index'), $query{item}, $check);
 damage('impossible dimensions', 'item', [ $meta{dims}, pack('L', 1 << 30) ], says('has a damaged meta page'), $query{item}, $check);
+damage('other dimensions', 'item', [ $meta{dims}, pack('L', 5) ], says('has a damaged meta page'), $query{item}, $exact{item}, $check, $insert, 'VACUUM item');
 damage('other storage', 'item', [ $meta{storage}, pack('L', 7) ], says('has a damaged meta page'), $query{item}, $check);
 damage('impossible size of lists', 'item', [ $meta{list_size}, pack('L', 1) ], says('has a damaged meta page'), $query{item}, $check, $stats);
 damage('no root', 'item', [ $meta{root}, $none ], says('(refers to|has an invalid|lacks)'), $check, $query{item}, $exact{item}, $stats);
 damage('another root', 'item', [ $meta{root}, pack('L', $leaf) ], says('(contains inconsistent counts|has a list of an unexpected level)'), $check, $query{item});
 damage('an older root', 'item', [ $meta{generation}, pack('S', 7) ], says("refers to block $root as part of list $root, but it is not"), $check, $query{item}, $stats);
-damage('a higher tree', 'item', [ $meta{height}, pack('S', 60000) ], says(''), $check, $query{item}, $stats);
+damage('a higher tree', 'item', [ $meta{height}, pack('S', 60000) ], says('has a meta page with an impossible number of levels'), $check, $query{item}, $stats, $insert, 'VACUUM item');
+damage('one level more', 'item', [ $meta{height}, pack('S', 2) ], says('has a list of an unexpected level'), $check, $query{item}, $stats);
 damage('a lower tree', 'item', [ $meta{height}, pack('S', 0) ], says(''), $check, $query{item}, $stats);
 damage('levels without codes', 'plain', [ $meta{height}, pack('S', 1) ], says(''), $plain, $exact{plain});
 damage('center elsewhere', 'item', [ $meta{center}, pack('L', $leaf) ], says("contains an unexpected page at block $leaf"), $check, $query{item});
 damage('other center', 'item', [ at($center, 24), pack('f', 1e9) ], says('has (a code|factors of a code) that'), $check);
 damage('short center', 'item', [ at($center, 12), pack('S', 24) ], says("has a damaged center at block $center"), $check, $query{item});
-damage('long curve', 'item', [ $meta{curve_size}, pack('L', 1000) ], says('has a meta page with a curve that is too long'), $check);
+damage('long curve', 'item', [ $meta{curve_size}, pack('L', 1000) ], says('has a meta page with a curve that is too long'), $check, $query{item});
 damage('curve upside down', 'item', [ $meta{curve} + 4, pack('f', 0.9999) ], says('has a meta page with an impossible curve'), $check);
 damage('another curve', 'item', [ $meta{curve_by_queries}, pack('L', 2) ], says('has a meta page with a curve that nothing was measured for'), $check);
 damage('no curve of queries', 'item', [ [ $meta{curve_size}, pack('L', 0) ], [ $meta{curve_by_queries}, pack('L', 1) ] ],
 	says('has a meta page with a curve that nothing was measured for'), $check);
-damage('impossible ring', 'item', [ $meta{moved_count}, pack('L', 100000) ], says('has a meta page with an impossible number of moved lists'), $check);
+damage('impossible ring', 'item', [ $meta{moved_count}, pack('L', 1 << 31) ], says('has a meta page with an impossible number of moved lists'),
+	$check, $stats, $query{item}, $insert, 'VACUUM item');
+damage('a ring that begins beyond its end', 'item', [ $meta{moved_first}, pack('L', 384) ], says('has a meta page with an impossible number of moved lists'),
+	$check, $insert, 'VACUUM item');
+damage("impossible $_", 'item', [ $meta{$_}, pack('L', 1 << 30) ], says('has a meta page with an impossible number of leaf lists'), $check, $query{item}, $insert, 'VACUUM item')
+	for qw(leaves curve_leaves regroup_leaves);
+damage('an unknown state of the log', 'item', [ $meta{logging}, pack('L', 2) ], says('has a meta page with an impossible state of its log'), $check, $insert, 'VACUUM item');
 damage('a live list in the ring', 'item', [ [ $meta{moved_count}, pack('L', 1) ], [ $meta{moved}, pack('QLS', 3, $leaf, 1) ] ],
 	says('has a meta page with an invalid moved list'), $check);
 

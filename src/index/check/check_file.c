@@ -107,16 +107,12 @@ check_meta(HybridCheck *check)
 	uint32 i;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	hybrid_page_check(check->index, BufferGetPage(buffer), HYBRID_META_BLOCK, HYBRID_PAGE_META);
+	(void) hybrid_meta_check(check->index, BufferGetPage(buffer));
 	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 	/* read the next transaction ID after the page, so that nothing on the page can be newer */
 	next = ReadNextFullTransactionId();
 
-	if (curve->size > HYBRID_CURVE_POINTS)
-		damaged(check, "a curve that is too long");
-	if (curve->by_queries > 1 || (curve->by_queries == 1 && curve->size == 0))
-		damaged(check, "a curve that nothing was measured for");
 	if (curve->size > 0 && !(curve->nearness[0] >= 0 && curve->nearness[1] >= curve->nearness[0]))
 		damaged(check, "an impossible curve");
 	for (i = 0; i < curve->size; i++)
@@ -133,8 +129,6 @@ check_meta(HybridCheck *check)
 		}
 		least = point->recall;
 	}
-	if (meta->moved_first >= HYBRID_MOVED_LISTS || meta->moved_count > HYBRID_MOVED_LISTS)
-		damaged(check, "an impossible number of moved lists");
 	for (i = 0; i < meta->moved_count; i++)
 	{
 		const HybridMovedList *moved = &meta->moved[(meta->moved_first + i) % HYBRID_MOVED_LISTS];

@@ -228,7 +228,7 @@ tally_moved(Tally *tally, Relation index, const HybridLayout *layout)
 	uint32 i;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	hybrid_page_check(index, BufferGetPage(buffer), HYBRID_META_BLOCK, HYBRID_PAGE_META);
+	(void) hybrid_meta_check(index, BufferGetPage(buffer));
 	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 	if (meta->moved_count >= HYBRID_MOVED_LISTS)
@@ -238,8 +238,7 @@ tally_moved(Tally *tally, Relation index, const HybridLayout *layout)
 	}
 	for (i = 0; i < meta->moved_count; i++)
 	{
-		const HybridMovedList *moved =
-			&meta->moved[((uint64) meta->moved_first + i) % HYBRID_MOVED_LISTS];
+		const HybridMovedList *moved = &meta->moved[(meta->moved_first + i) % HYBRID_MOVED_LISTS];
 		HybridLink list = {moved->head, moved->generation};
 
 		CHECK_FOR_INTERRUPTS();

@@ -113,6 +113,12 @@ extern void hybrid_index_check_options(Relation index, const HybridOptions *opti
 /* hybrid_meta_init: fill a meta page for an index without a root. */
 extern void hybrid_meta_init(Page page, const HybridIndex *index);
 
+/*
+ * hybrid_meta_check: return the contents of the meta page, whose buffer the caller has locked. Raises
+ * ERRCODE_INDEX_CORRUPTED if a counter is beyond what the ring, the curve or the file can have.
+ */
+extern HybridMeta *hybrid_meta_check(Relation index, Page page);
+
 /* hybrid_tree_read: read the current tree from the meta page. */
 extern void hybrid_tree_read(Relation index, HybridTree *tree);
 

@@ -25,6 +25,7 @@ static ambuild_function our_build = NULL;
 
 static void refuse_citus(Relation index);
 static const HybridOpclass *opclass_of(Relation index);
+static int32 declared_dims(Relation index);
 static HybridStorage chosen_storage(const HybridType *type, const HybridOptions *options);
 static bool possible_storage(const HybridType *type, uint32 storage);
 
@@ -48,6 +49,7 @@ hybrid_index_open(Relation index)
 	HybridMeta meta;
 	HybridIndex *open;
 	const HybridOpclass *opclass;
+	int32 declared;
 
 	if (index->rd_amcache != NULL)
 		return *(const HybridIndex *) index->rd_amcache;
@@ -64,7 +66,6 @@ hybrid_index_open(Relation index)
 		         errhint("REINDEX it.")));
 	hybrid_page_check(index, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
 	memcpy(&meta, PageGetContents(page), sizeof(meta));
-	UnlockReleaseBuffer(buffer);
 
 	if (meta.magic != HYBRID_INDEX_MAGIC)
 		ereport(ERROR,
@@ -76,7 +77,12 @@ hybrid_index_open(Relation index)
 		                errmsg("index \"%s\" has format version %u, this library reads %u",
 		                       RelationGetRelationName(index), meta.format, HYBRID_INDEX_FORMAT),
 		                errhint("REINDEX it.")));
+	(void) hybrid_meta_check(index, page);
+	UnlockReleaseBuffer(buffer);
+	/* the column of an old index may have lost its dimensions: ALTER TABLE does not rebuild it */
+	declared = declared_dims(index);
 	if (meta.dims < 1 || meta.dims > (uint32) opclass->type->max_dims ||
+	    (declared >= 0 && meta.dims != (uint32) declared) ||
 	    !possible_storage(opclass->type, meta.storage) || meta.list_size < HYBRID_LIST_SIZE_MIN ||
 	    meta.list_size > HYBRID_LIST_SIZE_MAX)
 		ereport(ERROR,
@@ -102,15 +108,11 @@ void
 hybrid_index_define(Relation index, HybridIndex *definition)
 {
 	const HybridOptions *options = (const HybridOptions *) index->rd_options;
-	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
 	const HybridOpclass *opclass = opclass_of(index);
 	const HybridType *type = opclass->type;
 	HybridStorage storage = chosen_storage(type, options);
-	int32 dims = column->atttypmod;
+	int32 dims = declared_dims(index);
 
-	/* a domain has the type modifier of its base type */
-	if (dims < 0)
-		(void) getBaseTypeAndTypmod(column->atttypid, &dims);
 	if (dims < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("column does not have dimensions"),
@@ -157,16 +159,45 @@ hybrid_meta_init(Page page, const HybridIndex *index)
 	((PageHeader) page)->pd_lower = (LocationIndex) (((char *) meta + sizeof(HybridMeta)) - page);
 }
 
+HybridMeta *
+hybrid_meta_check(Relation index, Page page)
+{
+	HybridMeta *meta = hybrid_meta(page);
+	const HybridCurve *curve = &meta->curve;
+	BlockNumber blocks = RelationGetNumberOfBlocks(index);
+	const char *damage = NULL;
+
+	hybrid_page_check(index, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
+	if (curve->size > HYBRID_CURVE_POINTS)
+		damage = "a curve that is too long";
+	else if (curve->by_queries > 1 || (curve->by_queries == 1 && curve->size == 0))
+		damage = "a curve that nothing was measured for";
+	else if (meta->moved_first >= HYBRID_MOVED_LISTS || meta->moved_count > HYBRID_MOVED_LISTS)
+		damage = "an impossible number of moved lists";
+	else if (meta->height >= HYBRID_LEVELS)
+		damage = "an impossible number of levels";
+	/* every leaf has a page of its own, and the file never becomes shorter */
+	else if (meta->leaves > blocks || curve->leaves > blocks ||
+	         meta->regroup_leaves > hybrid_regroup_next(blocks))
+		damage = "an impossible number of leaf lists";
+	else if (meta->logging > 1)
+		damage = "an impossible state of its log";
+	if (damage != NULL)
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" has a meta page with %s",
+		                       RelationGetRelationName(index), damage),
+		                errhint("REINDEX it.")));
+	return meta;
+}
+
 void
 hybrid_tree_read(Relation index, HybridTree *tree)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	Page page = BufferGetPage(buffer);
 	const HybridMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	hybrid_page_check(index, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
-	meta = hybrid_meta(page);
+	meta = hybrid_meta_check(index, BufferGetPage(buffer));
 	tree->center = meta->center;
 	tree->root.head = meta->root;
 	tree->root.generation = meta->root_generation;
@@ -175,7 +206,6 @@ hybrid_tree_read(Relation index, HybridTree *tree)
 	tree->regroup_leaves = meta->regroup_leaves;
 	tree->logging = meta->logging != 0;
 	tree->curve = meta->curve;
-	tree->curve.size = Min(tree->curve.size, HYBRID_CURVE_POINTS);
 	UnlockReleaseBuffer(buffer);
 }
 
@@ -183,8 +213,9 @@ HybridMeta *
 hybrid_meta_begin(Relation index, HybridMetaChange *change)
 {
 	change->buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	change->record = GenericXLogStart(index);
 	LockBuffer(change->buffer, BUFFER_LOCK_EXCLUSIVE);
+	(void) hybrid_meta_check(index, BufferGetPage(change->buffer));
+	change->record = GenericXLogStart(index);
 	return hybrid_meta(GenericXLogRegisterBuffer(change->record, change->buffer, 0));
 }
 
@@ -259,6 +290,19 @@ opclass_of(Relation index)
 	FmgrInfo *procedure = index_getprocinfo(index, 1, HYBRID_METRIC_PROC);
 
 	return (const HybridOpclass *) DatumGetPointer(FunctionCall1(procedure, PointerGetDatum(NULL)));
+}
+
+/* declared_dims: return the dimensions of the index's column, or -1 if its type has none. */
+static int32
+declared_dims(Relation index)
+{
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
+	int32 dims = column->atttypmod;
+
+	/* a domain has the type modifier of its base type */
+	if (dims < 0)
+		(void) getBaseTypeAndTypmod(column->atttypid, &dims);
+	return dims;
 }
 
 static HybridStorage

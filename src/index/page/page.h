@@ -135,6 +135,8 @@ typedef struct HybridMovedList
 } HybridMovedList;
 
 #define HYBRID_MOVED_LISTS 384
+/* more levels than any tree has, because a list usually has at least two entries */
+#define HYBRID_LEVELS 32
 #define HYBRID_COPY_LOG_BYTES 1600
 
 /* HybridMeta: the content of block 0. */

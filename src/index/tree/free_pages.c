@@ -159,10 +159,12 @@ void
 hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
+	GenericXLogState *state;
 	HybridMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	(void) hybrid_meta_check(index, BufferGetPage(buffer));
+	state = GenericXLogStart(index);
 	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
 	if (meta->moved_count >= HYBRID_MOVED_LISTS && list->generation != HYBRID_CENTER_GENERATION)
 	{
@@ -215,15 +217,15 @@ bool
 hybrid_moved_known(Relation index, const HybridLink *list)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	const HybridMeta *meta = hybrid_meta(BufferGetPage(buffer));
+	const HybridMeta *meta;
 	bool known = false;
 	uint32 i;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	for (i = 0; i < Min(meta->moved_count, HYBRID_MOVED_LISTS); i++)
+	meta = hybrid_meta_check(index, BufferGetPage(buffer));
+	for (i = 0; i < meta->moved_count; i++)
 	{
-		const HybridMovedList *moved =
-			&meta->moved[((uint64) meta->moved_first + i) % HYBRID_MOVED_LISTS];
+		const HybridMovedList *moved = &meta->moved[(meta->moved_first + i) % HYBRID_MOVED_LISTS];
 
 		if (moved->head == list->head && moved->generation == list->generation)
 			known = true;
@@ -244,6 +246,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 	all = hybrid_no_readers(index);
 	while (pop_moved(index, all, &list))
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (list.generation == HYBRID_CENTER_GENERATION)
 			free_center(index, list.head);
 		else
@@ -458,8 +461,8 @@ pop_moved(Relation index, bool all, HybridLink *list)
 	bool popped = false;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = hybrid_meta(BufferGetPage(buffer));
-	moved = &meta->moved[meta->moved_first % HYBRID_MOVED_LISTS];
+	meta = hybrid_meta_check(index, BufferGetPage(buffer));
+	moved = &meta->moved[meta->moved_first];
 	if (meta->moved_count > 0 && (all || GlobalVisCheckRemovableFullXid(NULL, moved->since)))
 	{
 		list->head = moved->head;

@@ -60,8 +60,6 @@
  */
 #define SHRUNK 3
 #define AT_ONCE 1 /* value of regroup_leaves: rebuild as soon as memory suffices */
-/* more levels than any tree has, because a list usually has at least two entries */
-#define LEVELS 32
 
 static bool fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
                  int message_level);
@@ -108,7 +106,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	HybridRegroup leaves, inner;
-	HybridLevel levels[LEVELS];
+	HybridLevel levels[HYBRID_LEVELS];
 	HybridTree tree;
 	bool replaced = false;
 	int64 first = 0;
@@ -366,12 +364,7 @@ read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *l
 	int level;
 	int64 i;
 
-	if (tree->height >= LEVELS)
-		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-		                errmsg("index \"%s\" has more levels than it can have",
-		                       RelationGetRelationName(regroup->index)),
-		                errhint("REINDEX it.")));
-	for (level = 0; level < LEVELS; level++)
+	for (level = 0; level < HYBRID_LEVELS; level++)
 		hybrid_walk_free(&levels[level]);
 	hybrid_walk_root(tree, &levels[tree->height]);
 	for (level = tree->height; level > 0; level--)

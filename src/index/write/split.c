@@ -310,6 +310,7 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 	}
 	buffers[count] = ReadBuffer(index, HYBRID_META_BLOCK);
 	LockBuffer(buffers[count], BUFFER_LOCK_EXCLUSIVE);
+	(void) hybrid_meta_check(index, BufferGetPage(buffers[count]));
 	now = ReadNextFullTransactionId();
 	record = GenericXLogStart(index);
 	for (i = 0; i < count; i++)
