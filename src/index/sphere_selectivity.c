@@ -204,7 +204,7 @@ comparable(Condition *condition, Datum value, bool *within)
 	/* a sphere without a center or radius contains nothing, whatever the dimensions */
 	if (hybrid_sphere_open(ball, &sphere))
 	{
-		comparable = DatumGetHybridDense(vector)->dim == sphere.center->dim;
+		comparable = hybrid_dense_peek_dims(vector) == sphere.center->dim;
 		if (comparable)
 		{
 			Datum answer;

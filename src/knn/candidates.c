@@ -309,7 +309,8 @@ look_up(Pass *pass)
 	const HybridCandidates *candidates = pass->candidates;
 	AttrNumber attnum;
 	Relation table = hybrid_rows_table(candidates->rows, &attnum);
-	HybridFetch *fetch = hybrid_fetch_begin(table, attnum, hybrid_rows_filter(candidates->rows));
+	HybridFetch *fetch = hybrid_fetch_begin(table, attnum, hybrid_rows_dtype(candidates->rows),
+	                                        hybrid_rows_filter(candidates->rows));
 	int64 total = 0;
 	int64 count = 0;
 	Wanted *wanted;

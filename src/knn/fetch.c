@@ -18,6 +18,7 @@
 struct HybridFetch
 {
 	AttrNumber attnum;
+	HyDtype dtype;
 	const HybridTidSet *filter;
 	Snapshot snapshot;
 	struct IndexFetchTableData *scan;
@@ -26,11 +27,12 @@ struct HybridFetch
 };
 
 HybridFetch *
-hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridTidSet *filter)
+hybrid_fetch_begin(Relation table, AttrNumber attnum, HyDtype dtype, const HybridTidSet *filter)
 {
 	HybridFetch *fetch = palloc(sizeof(HybridFetch));
 
 	fetch->attnum = attnum;
+	fetch->dtype = dtype;
 	fetch->filter = filter;
 	fetch->snapshot = GetActiveSnapshot();
 	fetch->scan = table_index_fetch_begin(table);
@@ -64,7 +66,7 @@ hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridDense 
 		return false;
 	MemoryContextReset(fetch->row);
 	before = MemoryContextSwitchTo(fetch->row);
-	*vector = DatumGetHybridDense(value);
+	*vector = DatumGetHybridDense(value, fetch->dtype);
 	MemoryContextSwitchTo(before);
 	return true;
 }

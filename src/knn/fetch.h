@@ -15,11 +15,11 @@ typedef struct HybridFetch HybridFetch;
 
 /*
  * hybrid_fetch_begin: prepare to fetch rows that the active snapshot sees. Unless filter is NULL,
- * only rows in filter are fetched. attnum is the vector column. Allocates in the current memory
- * context.
+ * only rows in filter are fetched. attnum is the vector column and dtype its element type. Allocates
+ * in the current memory context.
  */
 extern HybridFetch *
-hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridTidSet *filter);
+hybrid_fetch_begin(Relation table, AttrNumber attnum, HyDtype dtype, const HybridTidSet *filter);
 
 /*
  * hybrid_fetch: find the visible version of the row whose root is at position root. Stores the

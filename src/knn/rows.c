@@ -72,7 +72,7 @@ static bool may_scan(Relation relation);
 static AttrNumber find_column(Relation relation, const char *column);
 static HyDtype
 find_dtype(const HybridRows *rows, const char *column, const HybridVectorTypes *types);
-static void set_vector(HybridRow *row, Datum value);
+static void set_vector(const HybridRows *rows, HybridRow *row, Datum value);
 static void find_id_column(HybridRows *rows, const char *column);
 static char *make_query(const HybridRows *rows, const char *column, const char *other);
 static int64 get_id(const HybridRows *rows, Datum value, bool isnull);
@@ -269,9 +269,9 @@ find_dtype(const HybridRows *rows, const char *column, const HybridVectorTypes *
 
 /* set_vector: point row at the elements of value. */
 static void
-set_vector(HybridRow *row, Datum value)
+set_vector(const HybridRows *rows, HybridRow *row, Datum value)
 {
-	const HybridDense *vector = DatumGetHybridDense(value);
+	const HybridDense *vector = DatumGetHybridDense(value, rows->dtype);
 
 	row->dims = vector->dim;
 	row->x = vector->x;
@@ -357,7 +357,7 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 			row.id = get_id(rows, id, isnull);
 		}
 		before = MemoryContextSwitchTo(row_context);
-		set_vector(&row, value);
+		set_vector(rows, &row, value);
 		more = take(arg, &row);
 		MemoryContextSwitchTo(before);
 		MemoryContextReset(row_context);
@@ -421,7 +421,7 @@ take_row(void *arg, TupleTableSlot *slot)
 	row.id = 0;
 	if (rows->id_attnum != 0)
 		row.id = get_id(rows, slot->tts_values[2], slot->tts_isnull[2]);
-	set_vector(&row, slot->tts_values[1]);
+	set_vector(rows, &row, slot->tts_values[1]);
 	return taker->take(taker->arg, &row);
 }
 

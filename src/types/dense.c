@@ -34,6 +34,19 @@ hybrid_dense_new(const HybridDenseType *type, int dim)
 	return result;
 }
 
+void
+hybrid_dense_refuse(const HybridDense *value, HyDtype dtype)
+{
+	const HybridDenseType *type = dtype == HY_F32 ? &hybrid_vector_type : &hybrid_halfvec_type;
+
+	if (VARSIZE(value) < offsetof(HybridDense, x))
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+		                errmsg("damaged %s of %zu bytes", type->name, (Size) VARSIZE(value))));
+	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+	                errmsg("damaged %s: %d dimensions in %zu bytes", type->name, value->dim,
+	                       (Size) VARSIZE(value))));
+}
+
 /*
  * hybrid_dense_peek_dims: the slice reads only one chunk of a large value, because large values are
  * stored out of line without compression.

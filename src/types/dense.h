@@ -32,7 +32,7 @@ typedef struct HybridDenseType
 extern const HybridDenseType hybrid_vector_type;
 extern const HybridDenseType hybrid_halfvec_type;
 
-#define PG_GETARG_HYBRID_DENSE(n) DatumGetHybridDense(PG_GETARG_DATUM(n))
+#define PG_GETARG_HYBRID_DENSE(n, dtype) DatumGetHybridDense(PG_GETARG_DATUM(n), dtype)
 #define PG_RETURN_HYBRID_DENSE(v) PG_RETURN_POINTER(v)
 
 /*
@@ -90,12 +90,6 @@ hybrid_dense_element(HyDtype dtype, const HybridDense *value, int i)
  * checked dim.
  */
 extern HybridDense *hybrid_dense_new(const HybridDenseType *type, int dim);
-
-/*
- * hybrid_dense_peek_dims: return the number of dimensions of a stored value without fetching its
- * elements.
- */
-extern int hybrid_dense_peek_dims(Datum datum);
 
 /* hybrid_dense_check_dims: raise if two values differ in dimensions. */
 extern void

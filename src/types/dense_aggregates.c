@@ -63,7 +63,7 @@ accumulate(FunctionCallInfo fcinfo, const HybridDenseType *type, const char *cal
            Mismatch mismatch)
 {
 	ArrayType *state = PG_GETARG_ARRAYTYPE_P(0);
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(1);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(1, type->dtype);
 	ArrayType *result = state;
 	float8 *sums;
 	float *x;

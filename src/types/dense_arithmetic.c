@@ -41,8 +41,8 @@ HYBRID_DENSE_FUNCTION(concat, concatenate(fcinfo, type));
 static Datum
 operate(FunctionCallInfo fcinfo, const HybridDenseType *type, Operation operation)
 {
-	HybridDense *a = PG_GETARG_HYBRID_DENSE(0);
-	HybridDense *b = PG_GETARG_HYBRID_DENSE(1);
+	HybridDense *a = PG_GETARG_HYBRID_DENSE(0, type->dtype);
+	HybridDense *b = PG_GETARG_HYBRID_DENSE(1, type->dtype);
 	int dim = a->dim;
 	HybridDense *result;
 	float *x;
@@ -101,8 +101,8 @@ check_underflow(const HybridDenseType *type, const HybridDense *product, const f
 static Datum
 concatenate(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *a = PG_GETARG_HYBRID_DENSE(0);
-	HybridDense *b = PG_GETARG_HYBRID_DENSE(1);
+	HybridDense *a = PG_GETARG_HYBRID_DENSE(0, type->dtype);
+	HybridDense *b = PG_GETARG_HYBRID_DENSE(1, type->dtype);
 	Size first = hy_dtype_size(type->dtype) * (Size) a->dim;
 	Size second = hy_dtype_size(type->dtype) * (Size) b->dim;
 	HybridDense *result;

@@ -90,7 +90,7 @@ from_array(FunctionCallInfo fcinfo, const HybridDenseType *type)
 static Datum
 to_array(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, type->dtype);
 	float *x = hybrid_dense_floats(type, value);
 	Size data = sizeof(float) * (Size) value->dim;
 	Size size = ARR_OVERHEAD_NONULLS(1) + data;
@@ -110,7 +110,7 @@ to_array(FunctionCallInfo fcinfo, const HybridDenseType *type)
 static Datum
 convert(FunctionCallInfo fcinfo, const HybridDenseType *from, const HybridDenseType *to)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, from->dtype);
 	int32 typmod = PG_GETARG_INT32(1);
 	HybridDense *result;
 	float *x;

@@ -43,8 +43,8 @@ HYBRID_DENSE_FUNCTION(cmp, Int32GetDatum(compare_args(fcinfo, type)));
 static int
 compare_args(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *a = PG_GETARG_HYBRID_DENSE(0);
-	HybridDense *b = PG_GETARG_HYBRID_DENSE(1);
+	HybridDense *a = PG_GETARG_HYBRID_DENSE(0, type->dtype);
+	HybridDense *b = PG_GETARG_HYBRID_DENSE(1, type->dtype);
 	/* compare is inlined for each type, so the loop contains no branch on the type */
 	int order = type->dtype == HY_F32 ? compare(HY_F32, a, b) : compare(HY_F16, a, b);
 

@@ -78,7 +78,8 @@ HYBRID_DENSE_FUNCTION(spherical_distance, measure_args(fcinfo, type, MEASURE_SPH
 static Datum
 measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measure)
 {
-	HybridDense *value[2] = {PG_GETARG_HYBRID_DENSE(0), PG_GETARG_HYBRID_DENSE(1)};
+	HybridDense *value[2] = {PG_GETARG_HYBRID_DENSE(0, type->dtype),
+	                         PG_GETARG_HYBRID_DENSE(1, type->dtype)};
 	Size size = VARSIZE(value[0]);
 	Size early = size / 4;
 	HybridCallSite *call = size >= LEAST_TO_FETCH ? hybrid_call_site(fcinfo) : NULL;

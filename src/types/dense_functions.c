@@ -48,7 +48,7 @@ hybrid_vector_dims(PG_FUNCTION_ARGS)
 static Datum
 norm(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, type->dtype);
 	float *x = hybrid_dense_floats(type, value);
 	double result = norm_of(x, value->dim);
 
@@ -64,7 +64,7 @@ norm(FunctionCallInfo fcinfo, const HybridDenseType *type)
 static Datum
 normalize(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, type->dtype);
 	HybridDense *result = hybrid_dense_new(type, value->dim);
 	float *x = hybrid_dense_floats(type, value);
 	float *y = hybrid_dense_floats(type, result);
@@ -100,7 +100,7 @@ norm_of(const float *x, int n)
 static Datum
 subvector(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, type->dtype);
 	int64 start = PG_GETARG_INT32(1);
 	int64 end = start + Max(PG_GETARG_INT32(2), 0);
 	Size width = hy_dtype_size(type->dtype);
@@ -120,7 +120,7 @@ subvector(FunctionCallInfo fcinfo, const HybridDenseType *type)
 static Datum
 quantize(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, type->dtype);
 	int size = VARBITTOTALLEN(value->dim);
 	VarBit *result = (VarBit *) palloc0(size);
 	bits8 *bits = VARBITS(result);

@@ -72,7 +72,7 @@ read_text(FunctionCallInfo fcinfo, const HybridDenseType *type)
 static Datum
 write_text(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, type->dtype);
 	float *x = hybrid_dense_floats(type, value);
 	char *text;
 	char *end;
@@ -128,7 +128,7 @@ read_binary(FunctionCallInfo fcinfo, const HybridDenseType *type)
 static Datum
 write_binary(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, type->dtype);
 	int size = (int) hy_dtype_size(type->dtype) * value->dim;
 	StringInfoData message;
 

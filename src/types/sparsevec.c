@@ -15,6 +15,17 @@
 #include "types/input.h"
 #include "types/sparsevec.h"
 
+void
+hybrid_sparsevec_refuse(const HybridSparsevec *value)
+{
+	if (VARSIZE(value) < offsetof(HybridSparsevec, indices))
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+		                errmsg("damaged sparsevec of %zu bytes", (Size) VARSIZE(value))));
+	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+	                errmsg("damaged sparsevec: %d elements of %d dimensions in %zu bytes",
+	                       value->nnz, value->dim, (Size) VARSIZE(value))));
+}
+
 HybridSparsevec *
 hybrid_sparsevec_new(int32 dim, int32 nnz)
 {

@@ -23,7 +23,28 @@ typedef struct HybridSparsevec
 StaticAssertDecl(offsetof(HybridSparsevec, indices) == 16,
                  "sparsevec on disk has a 16-byte header");
 
-#define DatumGetHybridSparsevec(datum) ((HybridSparsevec *) PG_DETOAST_DATUM(datum))
+/* hybrid_sparsevec_refuse: raise the error of hybrid_sparsevec_checked. */
+extern void hybrid_sparsevec_refuse(const HybridSparsevec *value) pg_attribute_noreturn();
+
+/*
+ * hybrid_sparsevec_checked: return a detoasted value. Raises ERRCODE_DATA_CORRUPTED unless its header
+ * counts as many elements as the value has, and no more than its dimensions.
+ */
+static inline HybridSparsevec *
+hybrid_sparsevec_checked(struct varlena *detoasted)
+{
+	HybridSparsevec *value = (HybridSparsevec *) detoasted;
+	Size size = VARSIZE(value), head = offsetof(HybridSparsevec, indices);
+
+	if (unlikely(size < head ||
+	             size != head + (Size) value->nnz * (sizeof(int32) + sizeof(float)) ||
+	             value->dim < 1 || value->dim > HY_SPARSE_MAX_DIMS || value->nnz > value->dim ||
+	             value->nnz > HY_SPARSE_MAX_ELEMENTS))
+		hybrid_sparsevec_refuse(value);
+	return value;
+}
+
+#define DatumGetHybridSparsevec(datum) hybrid_sparsevec_checked(PG_DETOAST_DATUM(datum))
 #define PG_GETARG_HYBRID_SPARSEVEC(n) DatumGetHybridSparsevec(PG_GETARG_DATUM(n))
 #define PG_RETURN_HYBRID_SPARSEVEC(v) PG_RETURN_POINTER(v)
 

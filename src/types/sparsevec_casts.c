@@ -82,7 +82,7 @@ hybrid_array_to_sparsevec(PG_FUNCTION_ARGS)
 static Datum
 from_dense(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, type->dtype);
 	int32 typmod = PG_GETARG_INT32(1);
 	HybridSparsevec *result;
 	float *x;

@@ -66,7 +66,7 @@ hybrid_sphere_open(Datum datum, HybridSphere *sphere)
 static Datum
 within(FunctionCallInfo fcinfo, const HybridDenseType *type, HyMetric metric)
 {
-	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0, type->dtype);
 	HybridSphere sphere;
 	double distance;
 

@@ -38,9 +38,34 @@ StaticAssertDecl(offsetof(HybridDense, x) == offsetof(HybridVector, x) &&
                      offsetof(HybridDense, dim) == offsetof(HybridVector, dim),
                  "a vector is a dense value");
 
-#define DatumGetHybridDense(datum) ((HybridDense *) PG_DETOAST_DATUM(datum))
-#define DatumGetHybridVector(datum) ((HybridVector *) PG_DETOAST_DATUM(datum))
+/* hybrid_dense_refuse: raise the error of hybrid_dense_checked. */
+extern void hybrid_dense_refuse(const HybridDense *value, HyDtype dtype) pg_attribute_noreturn();
+
+/*
+ * hybrid_dense_checked: return a detoasted value of this element type. Raises ERRCODE_DATA_CORRUPTED
+ * unless its header counts as many elements as the value has.
+ */
+static inline HybridDense *
+hybrid_dense_checked(struct varlena *detoasted, HyDtype dtype)
+{
+	HybridDense *value = (HybridDense *) detoasted;
+	Size size = VARSIZE(value), head = offsetof(HybridDense, x);
+
+	if (unlikely(size <= head || size != head + (Size) value->dim * hy_dtype_size(dtype) ||
+	             value->dim > HYBRID_MAX_DIM))
+		hybrid_dense_refuse(value, dtype);
+	return value;
+}
+
+#define DatumGetHybridDense(datum, dtype) hybrid_dense_checked(PG_DETOAST_DATUM(datum), dtype)
+#define DatumGetHybridVector(datum) ((HybridVector *) DatumGetHybridDense(datum, HY_F32))
 #define PG_GETARG_HYBRID_VECTOR(n) DatumGetHybridVector(PG_GETARG_DATUM(n))
+
+/*
+ * hybrid_dense_peek_dims: return the number of dimensions of a stored value without fetching its
+ * elements.
+ */
+extern int hybrid_dense_peek_dims(Datum datum);
 
 /* hybrid_vector_check_dims: raise if two vectors differ in dimensions. */
 extern void hybrid_vector_check_dims(const HybridVector *a, const HybridVector *b);

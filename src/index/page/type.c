@@ -13,7 +13,8 @@
 
 #include "index/page/type.h"
 
-static int dense_dims(const void *value);
+static int vector_dims(const void *value);
+static int halfvec_dims(const void *value);
 static int sparse_dims(const void *value);
 static int bit_dims(const void *value);
 static bool store_vector(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
@@ -30,14 +31,14 @@ const HybridType hybrid_type_vector = {.name = "vector",
                                        .max_dims = HYBRID_MAX_DIM,
                                        .dense = true,
                                        .dtype = HY_F32,
-                                       .dims = dense_dims,
+                                       .dims = vector_dims,
                                        .store = store_vector};
 const HybridType hybrid_type_halfvec = {.name = "halfvec",
                                         .dimension = "halfvec dimensions",
                                         .max_dims = HYBRID_MAX_DIM,
                                         .dense = true,
                                         .dtype = HY_F16,
-                                        .dims = dense_dims,
+                                        .dims = halfvec_dims,
                                         .store = store_halfvec};
 const HybridType hybrid_type_sparsevec = {.name = "sparsevec",
                                           .dimension = "sparsevec dimensions",
@@ -111,15 +112,21 @@ hybrid_jaccard_pair(HyMetric metric, int dims, const void *value, const void *st
 }
 
 static int
-dense_dims(const void *value)
+vector_dims(const void *value)
 {
-	return ((const HybridDense *) value)->dim;
+	return hybrid_dense_checked(unconstify(void *, value), HY_F32)->dim;
+}
+
+static int
+halfvec_dims(const void *value)
+{
+	return hybrid_dense_checked(unconstify(void *, value), HY_F16)->dim;
 }
 
 static int
 sparse_dims(const void *value)
 {
-	return ((const HybridSparsevec *) value)->dim;
+	return hybrid_sparsevec_checked(unconstify(void *, value))->dim;
 }
 
 static int

@@ -26,7 +26,7 @@ typedef struct HybridType
 	HyDtype dtype;         /* element type of a dense type */
 	HybridStorage storage; /* storage of a type that is not dense */
 
-	/* returns the number of dimensions of a detoasted value */
+	/* returns the number of dimensions of a detoasted value; raises ERRCODE_DATA_CORRUPTED on damage */
 	int (*dims)(const void *value);
 
 	/*
