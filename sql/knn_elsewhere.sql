@@ -161,7 +161,7 @@ SELECT count(*) FROM hybrid_knn_join('away', 'V', 'second', 'v', 1);
 SELECT count(*) FROM hybrid_knn_graph('v_few', 'id', 'V', 2);
 -- not where nothing is searched
 SELECT count(*) FROM hybrid_knn('away', 'V', '{}', 2);
--- the form that the hint names
+-- the form that the hint names; the foreign server applies LIMIT, too
 ALTER SERVER regress_far OPTIONS (ADD extensions 'hybrid');
 EXPLAIN (VERBOSE, COSTS off) SELECT id FROM away ORDER BY "V" <-> '[3,1]' LIMIT 2;
 

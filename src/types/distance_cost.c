@@ -8,6 +8,12 @@
  * reads the chunks and their pages. Rows are usually stored in the TOAST table in the order of the
  * table, so its pages are read in sequence.
  *
+ * The distance of a foreign table's column costs one operator, because the foreign server computes it
+ * if it sorts the rows. postgres_fdw compares a remote LIMIT with a local one above the same remote
+ * sort. It adds a fifth to the cost of a distance for the remote one, as for all that is sorted there.
+ * From a cost of nine operators on, it would therefore leave the LIMIT to this server, and fetch up
+ * to 100 rows in place of those that are wanted.
+ *
  * An index stores copies of the values, so its cost excludes detoasting. A request without a
  * PlannerInfo gets the cost without detoasting (index/cost.c).
  */
@@ -38,6 +44,8 @@
 #define LEVELS 2           /* height of the TOAST table's index */
 #define LEVEL_OPERATORS 50 /* cost of one index level in operators, as for a btree in selfuncs.c */
 
+static const RangeTblEntry *table_of(PlannerInfo *root, const Node *argument, const Var **column);
+static bool is_foreign(PlannerInfo *root, const Node *argument);
 static Cost price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other);
 static double share_out_of_line(Oid relation, AttrNumber column, double size);
 static bool has_toast_table(Oid relation);
@@ -67,6 +75,13 @@ hybrid_distance_cost(PG_FUNCTION_ARGS)
 	if (list_length(arguments) != 2)
 		PG_RETURN_POINTER(NULL);
 
+	if (is_foreign(request->root, linitial(arguments)) ||
+	    is_foreign(request->root, lsecond(arguments)))
+	{
+		request->startup = 0;
+		request->per_tuple = cpu_operator_cost;
+		PG_RETURN_POINTER(request);
+	}
 	detoasting = price_of_detoasting(request->root, linitial(arguments), lsecond(arguments)) +
 	             price_of_detoasting(request->root, lsecond(arguments), linitial(arguments));
 	if (detoasting == 0)
@@ -77,26 +92,45 @@ hybrid_distance_cost(PG_FUNCTION_ARGS)
 }
 
 /*
- * price_of_detoasting: return the cost of detoasting an argument. The argument must be a column, or
- * a function of a column such as a cast. Returns 0 for any other argument.
+ * table_of: return the table of an argument and its column. The argument must be a column of a table,
+ * or a function of a column such as a cast. Returns NULL for any other argument.
  */
-static Cost
-price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
+static const RangeTblEntry *
+table_of(PlannerInfo *root, const Node *argument, const Var **column)
 {
-	const Var *column;
 	const RangeTblEntry *table;
-	double size, share, chunks, sequential_page;
 
 	while ((IsA(argument, FuncExpr) && ((const FuncExpr *) argument)->args != NIL) ||
 	       IsA(argument, RelabelType))
 		argument = IsA(argument, FuncExpr) ? linitial(((const FuncExpr *) argument)->args)
 		                                   : (Node *) ((const RelabelType *) argument)->arg;
-	column = (const Var *) argument;
-	if (!IsA(argument, Var) || column->varlevelsup > 0 || column->varattno <= 0 ||
-	    column->varno <= 0 || column->varno >= root->simple_rel_array_size)
-		return 0;
-	table = planner_rt_fetch(column->varno, root);
-	if (table->rtekind != RTE_RELATION)
+	*column = (const Var *) argument;
+	if (!IsA(argument, Var) || (*column)->varlevelsup > 0 || (*column)->varattno <= 0 ||
+	    (*column)->varno <= 0 || (*column)->varno >= root->simple_rel_array_size)
+		return NULL;
+	table = planner_rt_fetch((*column)->varno, root);
+	return table->rtekind == RTE_RELATION ? table : NULL;
+}
+
+/* is_foreign: test whether an argument is a column of a foreign table, or a function of one. */
+static bool
+is_foreign(PlannerInfo *root, const Node *argument)
+{
+	const Var *column;
+	const RangeTblEntry *table = table_of(root, argument, &column);
+
+	return table != NULL && table->relkind == RELKIND_FOREIGN_TABLE;
+}
+
+/* price_of_detoasting: return the cost of detoasting an argument. Returns 0 if table_of finds none. */
+static Cost
+price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
+{
+	const Var *column;
+	const RangeTblEntry *table = table_of(root, argument, &column);
+	double size, share, chunks, sequential_page;
+
+	if (table == NULL)
 		return 0;
 	size = (double) value_size(column->vartype, column->vartypmod, other);
 	share = share_out_of_line(table->relid, column->varattno, size);
