@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/generic_xlog.h"
+#include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"
@@ -253,6 +254,15 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 			(void) hybrid_list_free(index, layout, list, all);
 	}
 	hybrid_unlock(index, HYBRID_META_BLOCK, ExclusiveLock);
+}
+
+void
+hybrid_moved_reuse(Relation index, const HybridLayout *layout)
+{
+	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_moved_reclaim(index, layout);
+	vacuum_delay_point();
+	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 }
 
 bool

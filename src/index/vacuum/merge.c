@@ -17,7 +17,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -57,7 +56,6 @@ typedef struct Family
 	Child *children;
 } Family;
 
-static void reuse_pages(Relation index, const HybridIndex *open);
 static bool
 list_of_level(Relation index, const HybridIndex *open, int level, int which, HybridLink *list);
 static bool merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse,
@@ -123,7 +121,7 @@ hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse)
 				/* when inner lists are merged, the lists below them get new neighbors */
 				if (merge_below(index, open, sparse, list, level) && level > 0)
 					again = true;
-				reuse_pages(index, open);
+				hybrid_moved_reuse(index, &open->layout);
 			}
 			hybrid_tree_read(index, &tree);
 		}
@@ -135,16 +133,6 @@ hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse)
 	copy_root(index, open, tree.root, tree.height, sparse);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-}
-
-/* reuse_pages: free the pages of moved lists, so that new lists can use them. */
-static void
-reuse_pages(Relation index, const HybridIndex *open)
-{
-	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
-	hybrid_moved_reclaim(index, &open->layout);
-	vacuum_delay_point();
-	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 }
 
 /*
@@ -212,7 +200,7 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 		child->gone = true;
 		/* if lists are freed while the lock is released, that is detected later */
 		if (++copied % COPIES_AT_A_TIME == 0)
-			reuse_pages(index, open);
+			hybrid_moved_reuse(index, &open->layout);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -22,7 +22,6 @@
 
 #include "access/generic_xlog.h"
 #include "access/transam.h"
-#include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -85,7 +84,6 @@ place_of(const HybridLayout *layout, const HybridContents *made, Size which, flo
 static int halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count);
 static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists);
-static void reuse_pages(Relation index, const HybridIndex *open);
 
 bool
 hybrid_regroup_due(Relation index, const HybridIndex *open)
@@ -141,7 +139,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		for (i = tree.height - 1; replaced && i >= 0; i--)
 			remember_lists(&leaves, &levels[i]);
 		if (replaced)
-			reuse_pages(index, open);
+			hybrid_moved_reuse(index, &open->layout);
 		if (replaced)
 			ereport(DEBUG1, (errmsg_internal("index regroup: " INT64_FORMAT
 			                                 " lists become %d; " INT64_FORMAT
@@ -557,16 +555,6 @@ remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now);
 		/* the ring is too small for all lists, so free pages from time to time */
 		if (i % RECLAIM == RECLAIM - 1)
-			reuse_pages(regroup->index, regroup->open);
+			hybrid_moved_reuse(regroup->index, &regroup->open->layout);
 	}
-}
-
-/* reuse_pages: free the pages of moved lists, so that new lists can use them. */
-static void
-reuse_pages(Relation index, const HybridIndex *open)
-{
-	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
-	hybrid_moved_reclaim(index, &open->layout);
-	vacuum_delay_point();
-	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 }
