@@ -330,9 +330,10 @@ static bool
 merge_pair(Family *family, int which, int with)
 {
 	Child *a = &family->children[which], *b = &family->children[with], *made;
-	HybridLink lists[2] = {a->link, b->link}, above = family->above, copies[HYBRID_COPIES];
+	HybridLink lists[2] = {a->link, b->link}, copies[HYBRID_COPIES];
+	HybridReplaced old = {lists, 2, family->level, family->above, false};
 	int dims = family->open->layout.dims, i;
-	bool merged, due;
+	bool merged;
 
 	/*
 	 * two locks of one level cannot deadlock: no other session waits for a list while it holds another of
@@ -340,8 +341,7 @@ merge_pair(Family *family, int which, int with)
 	 */
 	hybrid_lock(family->index, a->link.head, ExclusiveLock);
 	hybrid_lock(family->index, b->link.head, ExclusiveLock);
-	merged = hybrid_copy_lists(family->index, family->open, lists, 2, family->level, 1, &above,
-	                           &due, copies);
+	merged = hybrid_copy_lists(family->index, family->open, &old, 1, copies);
 	hybrid_unlock(family->index, b->link.head, ExclusiveLock);
 	hybrid_unlock(family->index, a->link.head, ExclusiveLock);
 	if (!merged)
@@ -363,12 +363,12 @@ static bool
 copy_alone(Family *family, int which)
 {
 	Child *child = &family->children[which];
-	HybridLink above = family->above, copies[HYBRID_COPIES];
-	bool copied, due;
+	HybridReplaced old = {&child->link, 1, family->level, family->above, false};
+	HybridLink copies[HYBRID_COPIES];
+	bool copied;
 
 	hybrid_lock(family->index, child->link.head, ExclusiveLock);
-	copied = hybrid_copy_lists(family->index, family->open, &child->link, 1, family->level, 1,
-	                           &above, &due, copies);
+	copied = hybrid_copy_lists(family->index, family->open, &old, 1, copies);
 	hybrid_unlock(family->index, child->link.head, ExclusiveLock);
 	return copied;
 }
@@ -378,8 +378,8 @@ static bool
 remove_empty(Family *family, int which)
 {
 	Child *child = &family->children[which];
-	HybridLink above = family->above;
-	bool removed = false, due;
+	HybridReplaced old = {&child->link, 1, family->level, family->above, false};
+	bool removed = false;
 	HybridReplacement forward;
 	Child now = *child;
 	HybridLinks none;
@@ -389,8 +389,7 @@ remove_empty(Family *family, int which)
 	forward.link = family->children[nearest(family, which, PG_UINT32_MAX)].link;
 	hybrid_lock(family->index, child->link.head, ExclusiveLock);
 	if (read_head(family, &now, &none) && now.total == 0)
-		removed = hybrid_replace_entries(family->index, family->open, NULL, &child->link, 1,
-		                                 family->level, &forward, 0, &above, &due);
+		removed = hybrid_replace_entries(family->index, family->open, NULL, &old, &forward, 0);
 	hybrid_unlock(family->index, child->link.head, ExclusiveLock);
 	if (removed)
 		family->left--;
@@ -405,7 +404,8 @@ static void
 copy_root(Relation index, const HybridIndex *open, HybridLink root, int height,
           const HybridLinks *sparse)
 {
-	HybridLink above = {InvalidBlockNumber, 0}, copies[HYBRID_COPIES];
+	HybridReplaced old = {&root, 1, height, {InvalidBlockNumber, 0}, false};
+	HybridLink copies[HYBRID_COPIES];
 	bool due;
 
 	hybrid_lock(index, root.head, ExclusiveLock);
@@ -419,7 +419,7 @@ copy_root(Relation index, const HybridIndex *open, HybridLink root, int height,
 		UnlockReleaseBuffer(buffer);
 	}
 	if (due)
-		(void) hybrid_copy_lists(index, open, &root, 1, height, 1, &above, &due, copies);
+		(void) hybrid_copy_lists(index, open, &old, 1, copies);
 	hybrid_unlock(index, root.head, ExclusiveLock);
 }
 

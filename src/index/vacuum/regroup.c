@@ -312,12 +312,12 @@ static bool
 replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
              const HybridLevel *levels)
 {
-	HybridLink above = {InvalidBlockNumber, 0};
+	HybridReplaced root = {&tree->root, 1, 1, {InvalidBlockNumber, 0}, false};
 	const HybridContents *uppermost = &leaves->made;
 	HybridContents top;
 	HybridCopy copies[HYBRID_COPIES];
-	int level = 1, into, made, i;
-	bool due, replaced;
+	int into, made, i;
+	bool replaced;
 
 	/* the index has lost all its rows, so that the root is a leaf */
 	if (tree->height == 0)
@@ -328,7 +328,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 		if (leaves->made.count > 0)
 			write_inner(inner, &leaves->made);
 		uppermost = &inner->made;
-		level = 2;
+		root.level = 2;
 	}
 	/* an inner list must not be empty */
 	if (uppermost->count == 0)
@@ -338,8 +338,8 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	hybrid_copy_distribute(leaves->open, &top, into, copies);
 	hybrid_lock(leaves->index, tree->root.head, ExclusiveLock);
 	HOLD_INTERRUPTS();
-	replaced = hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1,
-	                                 level, copies, into, NULL, &above, &due);
+	replaced = hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &root, copies,
+	                                 into, NULL);
 	/* the old root has already been marked */
 	for (i = tree->height - 1; replaced && i > 0; i--)
 		mark_lists(leaves, &levels[i]);

@@ -32,6 +32,14 @@
  */
 #define PAGES (LISTS + 2 + LISTS)
 
+/* NewEntries: what the page with free slots receives for the parts, besides their links and radii. */
+typedef struct NewEntries
+{
+	BlockNumber *directory;
+	uint8 *bits; /* one code after another */
+	HyCode codes[PARTS];
+} NewEntries;
+
 /* Above: the parent list, and the positions in it that a change needs. */
 typedef struct Above
 {
@@ -59,26 +67,25 @@ static int find_entries(Relation index, const HybridIndex *open, const HybridLin
                         int wanted, Above *above);
 static float *place_of_list(Relation index, const HybridIndex *open, HybridLink list, int level);
 static bool
-replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridLink *lists,
-        int lists_count, const HybridReplacement *parts, int count, Above *above);
-static void write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
-                        const HybridReplacement *parts, int count, const Above *above,
-                        BlockNumber *directory, uint8 *bits, HyCode *codes);
+replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridReplaced *old,
+        const HybridReplacement *parts, int count, Above *above);
+static void
+write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
+            const HybridReplacement *parts, int count, const Above *above, NewEntries *entries);
 static void lock_page(Relation index, BlockNumber block, Change *change);
 static Page image_of(const Change *change, BlockNumber block);
 
 bool
 hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,
-                       const HybridLink *lists, int lists_count, int level,
-                       const HybridReplacement *parts, int count, HybridLink *above, bool *due)
+                       HybridReplaced *old, const HybridReplacement *parts, int count)
 {
 	Above at;
 	int i;
 
-	Assert(lists_count >= 1 && lists_count <= LISTS && count <= PARTS);
+	Assert(old->count >= 1 && old->count <= LISTS && count <= PARTS);
 	memset(&at, 0, sizeof(at));
-	at.level = level + 1;
-	at.link = *above;
+	at.level = old->level + 1;
+	at.link = old->above;
 	for (i = 0;; i++)
 	{
 		int found;
@@ -87,24 +94,24 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
 		if (i == TRIES)
 			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 			                errmsg("index \"%s\" has no list that refers to list %u",
-			                       RelationGetRelationName(index), lists[0].head),
+			                       RelationGetRelationName(index), old->lists[0].head),
 			                errhint("REINDEX it.")));
 		if ((i > 0 || !BlockNumberIsValid(at.link.head)) &&
-		    !find_above(index, open, lists[0], level, &at.link))
+		    !find_above(index, open, old->lists[0], old->level, &at.link))
 			continue;
 		hybrid_lock(index, at.link.head, ExclusiveLock);
-		found = find_entries(index, open, lists, lists_count, count, &at);
+		found = find_entries(index, open, old->lists, old->count, count, &at);
 		/* an inner list must not become empty */
-		if (found == lists_count && at.total + count > (uint32) lists_count)
+		if (found == old->count && at.total + count > (uint32) old->count)
 			break;
 		hybrid_unlock(index, at.link.head, ExclusiveLock);
 		/* the parent list would become empty, or a split has put the two lists under different lists */
 		if (found > 0)
 			return false;
 	}
-	*due = replace(index, open, frame, lists, lists_count, parts, count, &at);
+	old->due = replace(index, open, frame, old, parts, count, &at);
 	hybrid_unlock(index, at.link.head, ExclusiveLock);
-	*above = at.link;
+	old->above = at.link;
 	return true;
 }
 
@@ -324,37 +331,37 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
  * and VACUUM finds them.
  */
 static bool
-replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridLink *lists,
-        int lists_count, const HybridReplacement *parts, int count, Above *above)
+replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridReplaced *old,
+        const HybridReplacement *parts, int count, Above *above)
 {
 	const HybridLayout *layout = &open->layout;
 	const HybridListLayout *shape = &layout->inner;
 	int named = shape->code_pages + shape->vector_pages, level = above->level, i;
-	BlockNumber *directory = palloc(named * sizeof(BlockNumber));
 	Size bits_size = hy_code_bits_size(layout->padded);
-	uint8 *bits = palloc(PARTS * bits_size);
-	HyCode codes[PARTS];
+	NewEntries entries;
 	GenericXLogState *record, *second;
 	FullTransactionId now;
 	HybridListPage *head;
 	Change change;
 	bool due;
 
+	entries.directory = palloc(named * sizeof(BlockNumber));
+	entries.bits = palloc(PARTS * bits_size);
 	if (count > 0 && !BlockNumberIsValid(above->free_block))
 	{
 		above->free_block = hybrid_list_extend(index, layout, &above->link, level, above->tail);
 		above->free_slot = 0;
 	}
 	if (count > 0)
-		write_parts(index, open, frame, parts, count, above, directory, bits, codes);
+		write_parts(index, open, frame, parts, count, above, &entries);
 
 	/* lock the old lists first, then the head of the parent list, then its other pages */
 	memset(&change, 0, sizeof(change));
-	for (i = 0; i < lists_count; i++)
-		lock_page(index, lists[i].head, &change);
+	for (i = 0; i < old->count; i++)
+		lock_page(index, old->lists[i].head, &change);
 	lock_page(index, above->link.head, &change);
-	lock_page(index, Min(above->entry_block[0], above->entry_block[lists_count - 1]), &change);
-	lock_page(index, Max(above->entry_block[0], above->entry_block[lists_count - 1]), &change);
+	lock_page(index, Min(above->entry_block[0], above->entry_block[old->count - 1]), &change);
+	lock_page(index, Max(above->entry_block[0], above->entry_block[old->count - 1]), &change);
 	if (count > 0)
 		lock_page(index, above->free_block, &change);
 	now = ReadNextFullTransactionId();
@@ -363,9 +370,9 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 		second = GenericXLogStart(index);
 	for (i = 0; i < change.count; i++)
 		change.images[i] =
-			GenericXLogRegisterBuffer(i < lists_count ? second : record, change.buffers[i], 0);
+			GenericXLogRegisterBuffer(i < old->count ? second : record, change.buffers[i], 0);
 
-	for (i = 0; i < lists_count; i++)
+	for (i = 0; i < old->count; i++)
 	{
 		Page entry = image_of(&change, above->entry_block[i]);
 
@@ -380,12 +387,12 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 		Page page = image_of(&change, above->free_block);
 		ItemPointerData tid = hybrid_link_tid(parts[i].link);
 
-		memcpy(hybrid_directory(page), directory, named * sizeof(BlockNumber));
-		hybrid_list_put(layout, page, level, above->free_slot + i, bits + i * bits_size, &codes[i],
-		                &tid, parts[i].radius, true);
+		memcpy(hybrid_directory(page), entries.directory, named * sizeof(BlockNumber));
+		hybrid_list_put(layout, page, level, above->free_slot + i, entries.bits + i * bits_size,
+		                &entries.codes[i], &tid, parts[i].radius, true);
 	}
 	head = hybrid_list_page(image_of(&change, above->link.head));
-	head->total += count - lists_count;
+	head->total += count - old->count;
 	head->changes++;
 	due = head->total > hybrid_list_limit(open, level) || hybrid_list_mostly_dead(layout, head);
 	GenericXLogFinish(record);
@@ -393,24 +400,22 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 		GenericXLogFinish(second);
 	while (change.count > 0)
 		UnlockReleaseBuffer(change.buffers[--change.count]);
-	if (level == 1 && count != lists_count)
-		hybrid_tree_add_leaves(index, count - lists_count);
-	for (i = 0; i < lists_count; i++)
-		hybrid_moved_remember(index, &lists[i], now);
-	pfree(directory);
-	pfree(bits);
+	if (level == 1 && count != old->count)
+		hybrid_tree_add_leaves(index, count - old->count);
+	for (i = 0; i < old->count; i++)
+		hybrid_moved_remember(index, &old->lists[i], now);
+	pfree(entries.directory);
+	pfree(entries.bits);
 	return due;
 }
 
 /*
- * write_parts: write the vectors and long codes of the new entries to pages of their own. `directory` is
- * set to the directory of the list page that receives the entries. `bits` and `codes` receive the codes
- * of the parts.
+ * write_parts: write the vectors and long codes of the new entries to pages of their own. Sets `entries`,
+ * beginning with the directory of the list page that receives the entries.
  */
 static void
 write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
-            const HybridReplacement *parts, int count, const Above *above, BlockNumber *directory,
-            uint8 *bits, HyCode *codes)
+            const HybridReplacement *parts, int count, const Above *above, NewEntries *entries)
 {
 	const HybridLayout *layout = &open->layout;
 	const HybridListLayout *shape = &layout->inner;
@@ -426,7 +431,7 @@ write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 		hy_rotation_apply(frame->rotation, centroid, rotated_centroid);
 	}
 	page = hybrid_list_read(index, layout, &above->link, above->level, above->free_block, NULL);
-	memcpy(directory, hybrid_directory(BufferGetPage(page)),
+	memcpy(entries->directory, hybrid_directory(BufferGetPage(page)),
 	       (shape->code_pages + shape->vector_pages) * sizeof(BlockNumber));
 	UnlockReleaseBuffer(page);
 	for (i = 0; i < count; i++)
@@ -435,12 +440,12 @@ write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 
 		hy_rotation_apply(frame->rotation, parts[i].place, rotated);
 		(void) hybrid_frame_encode(frame, parts[i].place, rotated, centroid, rotated_centroid,
-		                           &codes[i]);
-		memcpy(bits + i * bits_size, frame->bits, bits_size);
-		hybrid_write_codes(index, layout, above->level, &above->link, slot, frame->bits, &codes[i],
-		                   directory);
+		                           &entries->codes[i]);
+		memcpy(entries->bits + i * bits_size, frame->bits, bits_size);
+		hybrid_write_codes(index, layout, above->level, &above->link, slot, frame->bits,
+		                   &entries->codes[i], entries->directory);
 		hybrid_write_vector(index, layout, above->level, &above->link, slot, parts[i].stored,
-		                    parts[i].vector, directory);
+		                    parts[i].vector, entries->directory);
 	}
 	pfree(rotated);
 }

@@ -17,19 +17,26 @@ typedef struct HybridReplacement
 	float radius;
 } HybridReplacement;
 
+/* HybridReplaced: one or two lists of a level that are replaced, and their parent list. */
+typedef struct HybridReplaced
+{
+	const HybridLink *lists;
+	int count;
+	int level;
+	HybridLink above; /* in: the parent list, or an invalid head if unknown; out: the one found */
+	bool due;         /* out: the parent list should now be split or copied */
+} HybridReplaced;
+
 /*
- * hybrid_replace_entries: replace one or two lists of a level by up to two parts, and mark the old lists
- * as moved. The old lists are not the root, and the caller holds their locks. Without parts (count 0), an
- * empty list is removed, and its readers are sent to parts[0].link.
+ * hybrid_replace_entries: replace lists by up to two parts, and mark the old lists as moved. The old lists
+ * are not the root, and the caller holds their locks. Without parts (count 0), an empty list is removed,
+ * and its readers are sent to parts[0].link.
  *
- * On input, *above is the parent list, if known. On output, it is the parent list that was found. *due is
- * set if that list should now be split or copied. Returns false, with nothing changed, if the two lists
- * are no longer in the same list above, or if the parent list would become empty.
+ * Returns false, with nothing changed, if the two lists are no longer in the same list above, or if the
+ * parent list would become empty.
  */
-extern bool
-hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,
-                       const HybridLink *lists, int lists_count, int level,
-                       const HybridReplacement *parts, int count, HybridLink *above, bool *due);
+extern bool hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,
+                                   HybridReplaced *old, const HybridReplacement *parts, int count);
 
 /*
  * hybrid_link_radius: raise the radius that the parent list records for a leaf, and keep its number of rows.

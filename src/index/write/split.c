@@ -41,6 +41,7 @@ typedef struct Moved
 /* nowhere: target of a moved list that has no successor. */
 static const HybridLink nowhere = {InvalidBlockNumber, 0};
 
+static bool is_root(const HybridTree *tree, const HybridLink *list);
 static int copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int level);
 static HybridLink
 write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, int count);
@@ -59,11 +60,11 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid split", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	HybridLink above, made[HYBRID_COPIES];
+	HybridLink made[HYBRID_COPIES];
 
 	for (;;)
 	{
-		bool due = false;
+		HybridReplaced lists = {&list, 1, level, hint, false};
 		int into;
 
 		hybrid_moved_reclaim(index, &open->layout);
@@ -78,17 +79,16 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 		hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 		if (hybrid_lock_now(index, list.head, ExclusiveLock))
 		{
-			above = hint;
 			into = copies_of(index, open, &list, level);
 			if (into > 0)
-				(void) hybrid_copy_lists(index, open, &list, 1, level, into, &above, &due, made);
+				(void) hybrid_copy_lists(index, open, &lists, into, made);
 			hybrid_unlock(index, list.head, ExclusiveLock);
 		}
 		hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
 		hybrid_unlock(index, HYBRID_GATE, ShareLock);
-		if (!due)
+		if (!lists.due)
 			break;
-		list = above;
+		list = lists.above;
 		hint.head = InvalidBlockNumber;
 		level++;
 		MemoryContextReset(context);
@@ -98,32 +98,31 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 }
 
 bool
-hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
-                  int level, int into, HybridLink *above, bool *due, HybridLink *made)
+hybrid_copy_lists(Relation index, const HybridIndex *open, HybridReplaced *old, int into,
+                  HybridLink *made)
 {
 	HybridCopy copies[HYBRID_COPIES];
 	HybridContents contents;
 	HybridFrame frame;
 	HybridTree tree;
 	float *center = NULL;
-	bool root, replaced;
+	bool replaced;
 	int i;
 
-	*due = false;
+	old->due = false;
 	hybrid_tree_read(index, &tree);
 	hybrid_frame_open(&frame, index, open, tree.center);
-	root = tree.root.head == lists[0].head && tree.root.generation == lists[0].generation;
-	if (!hybrid_copy_load(index, open, &frame, lists, count, level, &contents) ||
+	if (!hybrid_copy_load(index, open, &frame, old->lists, old->count, old->level, &contents) ||
 	    (into == 2 && contents.count < 2))
 		return false;
-	if (root && into == 2 && level == 0 && !BlockNumberIsValid(tree.center))
+	if (is_root(&tree, &old->lists[0]) && into == 2 && old->level == 0 &&
+	    !BlockNumberIsValid(tree.center))
 	{
 		center = hybrid_copy_center(open, &contents);
 		hybrid_frame_init(&frame, open, center);
 	}
 	hybrid_copy_distribute(open, &contents, into, copies);
-	replaced = hybrid_copies_replace(index, open, &frame, lists, count, level, copies, into, center,
-	                                 above, due);
+	replaced = hybrid_copies_replace(index, open, &frame, old, copies, into, center);
 	for (i = 0; i < into; i++)
 		made[i] = copies[i].link;
 	return replaced;
@@ -131,8 +130,7 @@ hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lis
 
 bool
 hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
-                      const HybridLink *lists, int count, int level, HybridCopy *copies, int into,
-                      const float *center, HybridLink *above, bool *due)
+                      HybridReplaced *old, HybridCopy *copies, int into, const float *center)
 {
 	HybridReplacement parts[HYBRID_COPIES];
 	HybridLoggedSink sink;
@@ -140,11 +138,11 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 	HybridTree tree;
 	Moved moved;
 	bool root, empty;
-	int i;
+	int level = old->level, i;
 
-	*due = false;
+	old->due = false;
 	hybrid_tree_read(index, &tree);
-	root = tree.root.head == lists[0].head && tree.root.generation == lists[0].generation;
+	root = is_root(&tree, &old->lists[0]);
 	hybrid_logged_sink_init(&sink, index);
 	for (i = 0; i < into; i++)
 	{
@@ -152,11 +150,10 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 		parts[i] = hybrid_copy_part(&copies[i]);
 	}
 	if (!root)
-		return hybrid_replace_entries(index, open, frame, lists, count, level, parts, into, above,
-		                              due);
+		return hybrid_replace_entries(index, open, frame, old, parts, into);
 	/* rows that are inserted into an empty index need not be near the rows that it had */
 	empty = level == 0 && into == 1 && copies[0].count == 0;
-	moved.list = lists[0];
+	moved.list = old->lists[0];
 	moved.to[0] = copies[0].link;
 	moved.to[1] = copies[into - 1].link;
 	/* the old root's entries are in no list of the same level */
@@ -183,11 +180,17 @@ hybrid_shrink_root(Relation index, const HybridIndex *open)
 	hybrid_lock(index, child.head, ExclusiveLock);
 	hybrid_lock(index, tree.root.head, ExclusiveLock);
 	hybrid_tree_read(index, &now);
-	if (now.root.head == tree.root.head && now.root.generation == tree.root.generation)
+	if (is_root(&now, &tree.root))
 		shrunk = raise_child(index, open, &now, child);
 	hybrid_unlock(index, tree.root.head, ExclusiveLock);
 	hybrid_unlock(index, child.head, ExclusiveLock);
 	return shrunk;
+}
+
+static bool
+is_root(const HybridTree *tree, const HybridLink *list)
+{
+	return tree->root.head == list->head && tree->root.generation == list->generation;
 }
 
 /*

@@ -16,22 +16,21 @@ extern void
 hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLink hint, int level);
 
 /*
- * hybrid_copy_lists: replace one or two lists of a level by `into` copies. The caller holds the locks of
- * the lists exclusively, and the meta page's lock in share mode. *above and *due are as for
- * hybrid_replace_entries. `made` receives the copies. Returns false, with nothing changed, if a list was
- * moved, if there are fewer than two entries for two copies, or if hybrid_replace_entries returns false.
+ * hybrid_copy_lists: replace lists by `into` copies. The caller holds the locks of the lists exclusively,
+ * and the meta page's lock in share mode. `made` receives the copies. Returns false, with nothing changed,
+ * if a list was moved, if there are fewer than two entries for two copies, or if hybrid_replace_entries
+ * returns false.
  */
-extern bool
-hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
-                  int level, int into, HybridLink *above, bool *due, HybridLink *made);
+extern bool hybrid_copy_lists(Relation index, const HybridIndex *open, HybridReplaced *old,
+                              int into, HybridLink *made);
 
 /*
- * hybrid_copies_replace: write one or two copies and replace lists by them, as above. The caller holds
+ * hybrid_copies_replace: write one or two copies and replace the old lists by them. The caller holds
  * the same locks. `frame` has the center. `center` is the center if it is new, else NULL.
  */
-extern bool hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
-                                  const HybridLink *lists, int count, int level, HybridCopy *copies,
-                                  int into, const float *center, HybridLink *above, bool *due);
+extern bool
+hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
+                      HybridReplaced *old, HybridCopy *copies, int into, const float *center);
 
 /*
  * hybrid_shrink_root: if the root names only one list, remove the root's level from the tree. Returns
