@@ -44,7 +44,7 @@ static HyStatus lloyd(Clustering *clustering);
 static HyStatus assign_rows(Clustering *clustering);
 static HyStatus add_up(Clustering *clustering);
 static void mean_of(const double *sums, int64_t count, int dims, float *out);
-static HyStatus refill(Clustering *clustering, int32_t empty, int32_t largest);
+static HyStatus refill(Clustering *clustering, int32_t empty, int32_t largest, bool *moved);
 static void leave_out_empty(Clustering *clustering, int32_t *found);
 static int64_t draw(const double *weights, int64_t count, double where);
 static HyStatus square_to(const HyMatrix *rows, int64_t first, int64_t step, int64_t count,
@@ -177,10 +177,9 @@ lloyd(Clustering *clustering)
 				if (clustering->counts[other] > clustering->counts[largest])
 					largest = other;
 			}
-			status = refill(clustering, c, largest);
+			status = refill(clustering, c, largest, &moved);
 			if (status != HY_OK)
 				return status;
-			moved = true;
 		}
 		if (!moved)
 			break;
@@ -267,11 +266,13 @@ mean_of(const double *sums, int64_t count, int dims, float *out)
 }
 
 /*
- * refill: move an empty centroid into the largest cluster.  The counts then assume that half of
- * that cluster joins the moved centroid.
+ * refill: move an empty centroid into the largest cluster, and set *moved.  No row is drawn if all
+ * rows of the cluster are identical.  Then there is nothing to split off, and nothing moves.  In
+ * both cases the counts then assume that half of the cluster has left it, so that the next empty
+ * centroid may choose another cluster.
  */
 static HyStatus
-refill(Clustering *clustering, int32_t empty, int32_t largest)
+refill(Clustering *clustering, int32_t empty, int32_t largest, bool *moved)
 {
 	const HyKmeans *task = clustering->task;
 	const HyMatrix *rows = task->rows;
@@ -291,13 +292,12 @@ refill(Clustering *clustering, int32_t empty, int32_t largest)
 				: 0.0;
 	}
 	drawn = draw(clustering->distances, rows->rows, hy_random_unit(task->seed, counter));
-	/*
-	 * No row is drawn if all rows of the cluster are identical.  Then there is nothing to split
-	 * off.
-	 */
 	if (drawn >= 0)
+	{
 		memcpy(clustering->values + (size_t) empty * dims, hy_matrix_row(rows, drawn),
 		       dims * sizeof(float));
+		*moved = true;
+	}
 	clustering->counts[empty] = clustering->counts[largest] / 2;
 	clustering->counts[largest] -= clustering->counts[empty];
 	return HY_OK;

@@ -208,6 +208,30 @@ typedef struct Caller
 	bool wrong;
 } Caller;
 
+/* Joined: an assignment that never changes, in which row `lone` shares the cluster of row `host`. */
+typedef struct Joined
+{
+	int32_t nearest[21];
+	int lone;
+	int host;
+	int calls;
+} Joined;
+
+static HyStatus
+assign_joined(void *arg, const HyMatrix *rows, const HyMatrix *centroids, int32_t *nearest)
+{
+	static HyKmeansHere here = {&hy_malloc_allocator, NULL};
+	Joined *joined = arg;
+
+	if (joined->calls++ == 0)
+	{
+		CHECK_INT(hy_kmeans_assign(&here, rows, centroids, joined->nearest), HY_OK);
+		joined->nearest[joined->lone] = joined->nearest[joined->host];
+	}
+	memcpy(nearest, joined->nearest, sizeof(joined->nearest));
+	return HY_OK;
+}
+
 static HyStatus
 assign_for(void *arg, const HyMatrix *rows, const HyMatrix *centroids, int32_t *nearest)
 {
@@ -366,6 +390,37 @@ test_few_and_equal_rows(void)
 	CHECK_INT(hy_kmeans(&task, centroids, nearest, counts, &found), HY_INVALID);
 }
 
+/* Iterations end when an empty cluster cannot be filled and no mean changes. */
+static void
+test_nothing_to_split_off(void)
+{
+	static float values[21 * DIMS];
+	int32_t nearest[21];
+	float centroids[3 * DIMS];
+	int64_t counts[3];
+	int32_t found;
+	int i;
+	int d;
+	HyMatrix rows = matrix(values, 21, DIMS);
+	HyKmeans task = clustering(&rows, 3, 3);
+	Joined joined = {.lone = 20, .host = 19};
+
+	/* the largest cluster has 13 equal rows; the lone row leaves its own cluster empty */
+	for (i = 0; i < 21; i++)
+	{
+		for (d = 0; d < DIMS; d++)
+			values[i * DIMS + d] = i < 13 ? 0 : i < 20 ? 4 : 9;
+	}
+	task.assign = assign_joined;
+	task.assign_arg = &joined;
+	CHECK_INT(hy_kmeans(&task, centroids, nearest, counts, &found), HY_OK);
+	CHECK_INT(found, 2);
+	CHECK_INT(counts[nearest[0]], 13);
+	CHECK_INT(counts[nearest[19]], 8);
+	/* the seeds, and once more because the lone row moved a mean */
+	CHECK_INT(joined.calls, 2);
+}
+
 static void
 test_memory_and_cancel(void)
 {
@@ -505,6 +560,7 @@ main(void)
 	UNIT_RUN(test_same_everywhere);
 	UNIT_RUN(test_the_callers_assignment);
 	UNIT_RUN(test_few_and_equal_rows);
+	UNIT_RUN(test_nothing_to_split_off);
 	UNIT_RUN(test_memory_and_cancel);
 	UNIT_RUN(test_sums_on_a_grid);
 	return unit_finish();
