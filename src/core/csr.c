@@ -37,14 +37,14 @@ typedef struct Record
 /* Ends: the distinct ids at one end of the edges, ascending, and their numbers among all ids. */
 typedef struct Ends
 {
+	bool targets; /* the ends are the edges' targets, not their sources */
 	int64_t count;
 	int64_t *ids;
 	uint32_t *node;
 } Ends;
 
-static HyStatus
-number_ends(HyEdge *edges, int64_t count, bool targets, Record *records, Record *scratch,
-            const HyAllocator *allocator, const HyCancel *cancel, Ends *ends);
+static HyStatus number_ends(HyEdge *edges, int64_t count, Record *records, Record *scratch,
+                            const HyAllocator *allocator, const HyCancel *cancel, Ends *ends);
 static HyStatus merge_ends(Ends *sources, Ends *targets, const HyAllocator *allocator,
                            const HyCancel *cancel, HyCsr *csr);
 static HyStatus
@@ -108,8 +108,8 @@ HyStatus
 hy_csr_build_merged(HyEdge *edges, int64_t count, HyDirection direction, HyMerge merge,
                     const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr)
 {
-	Ends sources = {0, NULL, NULL};
-	Ends targets = {0, NULL, NULL};
+	Ends sources = {false, 0, NULL, NULL};
+	Ends targets = {true, 0, NULL, NULL};
 	Record *records = NULL;
 	Record *scratch = NULL;
 	int64_t entries = direction == HY_DIRECTION_BOTH ? 2 * count : count;
@@ -126,10 +126,10 @@ hy_csr_build_merged(HyEdge *edges, int64_t count, HyDirection direction, HyMerge
 	scratch = alloc_array(allocator, count, sizeof(Record));
 	if (records == NULL || scratch == NULL)
 		goto done;
-	status = number_ends(edges, count, false, records, scratch, allocator, cancel, &sources);
+	status = number_ends(edges, count, records, scratch, allocator, cancel, &sources);
 	if (status != HY_OK)
 		goto done;
-	status = number_ends(edges, count, true, records, scratch, allocator, cancel, &targets);
+	status = number_ends(edges, count, records, scratch, allocator, cancel, &targets);
 	if (status != HY_OK)
 		goto done;
 
@@ -208,11 +208,11 @@ hy_csr_find(const HyCsr *csr, int64_t id)
 }
 
 /*
- * number_ends: replace the sources (or the targets) of the edges by their rank among the distinct
+ * number_ends: replace the sources or the targets of the edges by their rank among the distinct
  * ids, and list the distinct ids in ends->ids.
  */
 static HyStatus
-number_ends(HyEdge *edges, int64_t count, bool targets, Record *records, Record *scratch,
+number_ends(HyEdge *edges, int64_t count, Record *records, Record *scratch,
             const HyAllocator *allocator, const HyCancel *cancel, Ends *ends)
 {
 	int64_t distinct = 0;
@@ -226,7 +226,7 @@ number_ends(HyEdge *edges, int64_t count, bool targets, Record *records, Record 
 			return HY_CANCELLED;
 		if (!(edges[i].weight >= 0) || isinf(edges[i].weight))
 			return HY_INVALID;
-		records[i].key = ordered_key(targets ? edges[i].target : edges[i].source);
+		records[i].key = ordered_key(ends->targets ? edges[i].target : edges[i].source);
 		records[i].payload = (uint32_t) i;
 	}
 	status = sort_records(records, scratch, count, PAYLOAD_DIGITS, ALL_DIGITS, cancel);
@@ -246,7 +246,7 @@ number_ends(HyEdge *edges, int64_t count, bool targets, Record *records, Record 
 			return HY_CANCELLED;
 		if (i == 0 || records[i].key != records[i - 1].key)
 			ends->ids[++rank] = (int64_t) ordered_key((int64_t) records[i].key);
-		if (targets)
+		if (ends->targets)
 			edge->target = rank;
 		else
 			edge->source = rank;

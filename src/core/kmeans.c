@@ -47,8 +47,8 @@ static void mean_of(const double *sums, int64_t count, int dims, float *out);
 static HyStatus refill(Clustering *clustering, int32_t empty, int32_t largest, bool *moved);
 static void leave_out_empty(Clustering *clustering, int32_t *found);
 static int64_t draw(const double *weights, int64_t count, double where);
-static HyStatus square_to(const HyMatrix *rows, int64_t first, int64_t step, int64_t count,
-                          const float *center, bool least, const HyCancel *cancel, double *squares);
+static HyStatus square_to(const HyMatrix *rows, const float *center, bool least,
+                          const HyCancel *cancel, double *squares);
 static HyStatus split_seeds(const HyMatrix *rows, uint64_t seed, double *squares,
                             const HyCancel *cancel, float *centroids);
 static int compare_preference(const void *a, const void *b);
@@ -105,15 +105,16 @@ seed_centroids(Clustering *clustering)
 	const HyKmeans *task = clustering->task;
 	const HyMatrix *rows = task->rows;
 	size_t bytes = clustering->centroids.stride;
-	int64_t pool = (int64_t) task->k * HY_KMEANS_POOL;
-	int64_t step;
-	int64_t first;
+	int64_t size = (int64_t) task->k * HY_KMEANS_POOL;
+	int64_t step = rows->rows > size ? rows->rows / size : 1;
+	int64_t first = (int64_t) (hy_random(task->seed, DRAW_POOL) % (uint64_t) step);
+	HyMatrix pool = *rows;
 	int32_t c;
 
 	/* The pool is every step-th row, from a random start. */
-	step = rows->rows > pool ? rows->rows / pool : 1;
-	first = (int64_t) (hy_random(task->seed, DRAW_POOL) % (uint64_t) step);
-	pool = (rows->rows - first + step - 1) / step;
+	pool.data = hy_matrix_row(rows, first);
+	pool.rows = (rows->rows - first + step - 1) / step;
+	pool.stride = rows->stride * (size_t) step;
 
 	for (c = 0; c < task->k; c++)
 	{
@@ -122,13 +123,12 @@ seed_centroids(Clustering *clustering)
 		int64_t drawn;
 		HyStatus status;
 
-		drawn =
-			c == 0 ? (int64_t) (where * (double) pool) : draw(clustering->distances, pool, where);
+		drawn = c == 0 ? (int64_t) (where * (double) pool.rows)
+		               : draw(clustering->distances, pool.rows, where);
 		if (drawn < 0)
 			break;
-		memcpy(centroid, hy_matrix_row(rows, first + drawn * step), bytes);
-		status = square_to(rows, first, step, pool, centroid, c > 0, task->cancel,
-		                   clustering->distances);
+		memcpy(centroid, hy_matrix_row(&pool, drawn), bytes);
+		status = square_to(&pool, centroid, c > 0, task->cancel, clustering->distances);
 		if (status != HY_OK)
 			return status;
 	}
@@ -362,9 +362,9 @@ hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAlloc
 		int64_t first;
 		int64_t i;
 
-		status = square_to(rows, 0, 1, n, centroids, false, cancel, squares);
+		status = square_to(rows, centroids, false, cancel, squares);
 		if (status == HY_OK)
-			status = square_to(rows, 0, 1, n, centroids + dims, false, cancel, squares + n);
+			status = square_to(rows, centroids + dims, false, cancel, squares + n);
 		if (status != HY_OK)
 			break;
 		for (i = 0; i < n; i++)
@@ -414,7 +414,7 @@ split_seeds(const HyMatrix *rows, uint64_t seed, double *squares, const HyCancel
 	HyStatus status;
 
 	memcpy(centroids, hy_matrix_row(rows, drawn), bytes);
-	status = square_to(rows, 0, 1, rows->rows, centroids, false, cancel, squares);
+	status = square_to(rows, centroids, false, cancel, squares);
 	if (status != HY_OK)
 		return status;
 	drawn = draw(squares, rows->rows, hy_random_unit(seed, DRAW_SEED + 1));
@@ -484,22 +484,22 @@ draw(const double *weights, int64_t count, double where)
 }
 
 /*
- * square_to: set squares[i] to the squared distance of row first + i * step from center.  If
- * `least` is set, keeps squares[i] if it is smaller.
+ * square_to: set squares[i] to the squared distance of row i from center.  If `least` is set, keeps
+ * squares[i] if it is smaller.
  */
 static HyStatus
-square_to(const HyMatrix *rows, int64_t first, int64_t step, int64_t count, const float *center,
-          bool least, const HyCancel *cancel, double *squares)
+square_to(const HyMatrix *rows, const float *center, bool least, const HyCancel *cancel,
+          double *squares)
 {
 	int64_t i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < rows->rows; i++)
 	{
 		double square;
 
 		if (i % POLL == 0 && hy_cancelled(cancel))
 			return HY_CANCELLED;
-		square = hy_l2_squared(center, HY_F32, hy_matrix_row(rows, first + i * step), rows->dims);
+		square = hy_l2_squared(center, HY_F32, hy_matrix_row(rows, i), rows->dims);
 		if (!least || square < squares[i])
 			squares[i] = square;
 	}

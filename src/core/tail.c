@@ -168,12 +168,15 @@ moments_of(const float *sample, int count, float noise, float prior)
 	return moments;
 }
 
-/* fit_beyond: fit the exponential distribution beyond one threshold. */
-LOOPS void
+/*
+ * fit_beyond: fit the exponential distribution beyond one threshold.  Returns the logarithm of the
+ * share beyond it.
+ */
+LOOPS float
 fit_beyond(const Threshold *threshold, const float *sample, int count, const Moments *moments,
-           float *top, float *steepness, float *share_log)
+           float *top, float *steepness)
 {
-	double deviation = moments->deviation, scale;
+	double deviation = moments->deviation, scale, share_log;
 	Peaks peaks = peaks_of(sample, count, (float) (moments->mean + threshold->begin * deviation));
 
 	peaks.excess += COMPLETED * threshold->excess * deviation;
@@ -181,20 +184,20 @@ fit_beyond(const Threshold *threshold, const float *sample, int count, const Mom
 	scale = scale > FLT_MIN ? scale : FLT_MIN;
 	peaks.count += HY_TAIL_PRIOR * threshold->share;
 	*steepness = (float) (1 / scale);
-	*share_log = (float) log(peaks.count / moments->all);
+	share_log = log(peaks.count / moments->all);
 	*top = (float) (moments->mean + threshold->begin * deviation * moments->shrink +
-	                scale * log(peaks.count / moments->all));
+	                scale * share_log);
+	return (float) share_log;
 }
 
 LOOPS void
 fit(HyTail *tail, const float *sample, int count, float noise, float prior)
 {
 	Moments moments = moments_of(sample, count, noise, prior);
-	float share_log;
 
-	fit_beyond(&near_threshold, sample, count, &moments, &tail->top, &tail->steepness, &share_log);
-	fit_beyond(&far_threshold, sample, count, &moments, &tail->far_top, &tail->far_steepness,
-	           &tail->far_log);
+	(void) fit_beyond(&near_threshold, sample, count, &moments, &tail->top, &tail->steepness);
+	tail->far_log =
+		fit_beyond(&far_threshold, sample, count, &moments, &tail->far_top, &tail->far_steepness);
 }
 
 LOOPS double
