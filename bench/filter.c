@@ -170,7 +170,8 @@ ratio(HyMetric metric, const HyMatrix *q, const HyMatrix *t, int32_t k, double s
 
 		hy_topk_search(metric, q, t, k, out, counts, NULL);
 		between = now();
-		hy_prefilter_search(metric, q, t, k, NULL, &hy_malloc_allocator, out, counts, NULL);
+		hy_prefilter_search(&(HyNearest){metric, k, q, t, NULL, out, counts}, &hy_malloc_allocator,
+		                    NULL);
 		ratios[n++] = (between - start) / (now() - between);
 	}
 	return median(ratios, n);

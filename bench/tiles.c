@@ -176,8 +176,9 @@ search_rate(bool filtered, int count, int dims)
 	HyStatus status;
 
 	if (filtered)
-		status = hy_prefilter_search(HY_METRIC_L2, &left, &right, K, NULL, &hy_malloc_allocator,
-		                             out, counts, NULL);
+		status =
+			hy_prefilter_search(&(HyNearest){HY_METRIC_L2, K, &left, &right, NULL, out, counts},
+		                        &hy_malloc_allocator, NULL);
 	else
 		status = hy_topk_search(HY_METRIC_L2, &left, &right, K, out, counts, NULL);
 	if (status != HY_OK)

@@ -161,11 +161,16 @@ assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *
 	for (first = 0; status == HY_OK && first < rows->rows; first += most)
 	{
 		HyMatrix some = *rows;
+		HyNearest search = {.metric = HY_METRIC_L2,
+		                    .k = 1,
+		                    .queries = &some,
+		                    .targets = assignment->centroids,
+		                    .out = found,
+		                    .counts = counts};
 
 		some.data = hy_matrix_row(rows, first);
 		some.rows = rows->rows - first < most ? rows->rows - first : most;
-		status = hy_prefilter_search(HY_METRIC_L2, &some, assignment->centroids, 1, NULL, allocator,
-		                             found, counts, assignment->cancel);
+		status = hy_prefilter_search(&search, allocator, assignment->cancel);
 		for (i = 0; i < some.rows && status == HY_OK; i++)
 			nearest[first + i] = counts[i] > 0 ? (int32_t) found[i].row : 0;
 	}

@@ -57,13 +57,7 @@ typedef struct Candidate
 
 typedef struct Search
 {
-	HyMetric metric;
-	const HyMatrix *queries;
-	const HyMatrix *targets;
-	int32_t k;
-	const double *limits;
-	HyNeighbor *out;
-	int32_t *counts;
+	HyNearest nearest;
 	const HyPairKernels *pair;
 	const HyTileKernels *tiles;
 	int group; /* queries rounded at a time, a multiple of the panel width */
@@ -135,28 +129,22 @@ hy_prefilter_pays(HyMetric metric, int64_t queries, int64_t targets, int32_t dim
 }
 
 HyStatus
-hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
-                    const double *limits, const HyAllocator *allocator, HyNeighbor *out,
-                    int32_t *counts, const HyCancel *cancel)
+hy_prefilter_search(const HyNearest *nearest, const HyAllocator *allocator, const HyCancel *cancel)
 {
-	Search search = {.metric = metric,
-	                 .queries = queries,
-	                 .targets = targets,
-	                 .k = k,
-	                 .limits = limits,
-	                 .out = out,
-	                 .counts = counts};
+	const HyMatrix *queries = nearest->queries;
+	const HyMatrix *targets = nearest->targets;
+	Search search = {.nearest = *nearest};
 	HyStatus status;
 	int64_t work = 0;
 	int64_t group;
 	int64_t q;
 
-	if (metric == HY_METRIC_L1)
+	if (nearest->metric == HY_METRIC_L1)
 		return HY_UNSUPPORTED;
-	if (k < 1 || !hy_shapes_agree(metric, queries, targets))
+	if (nearest->k < 1 || !hy_shapes_agree(nearest->metric, queries, targets))
 		return HY_INVALID;
 	for (q = 0; q < queries->rows; q++)
-		counts[q] = 0;
+		nearest->counts[q] = 0;
 	if (queries->rows == 0 || targets->rows == 0)
 		return HY_OK;
 
@@ -183,32 +171,21 @@ hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *ta
 	end(&search, allocator);
 	if (status != HY_OK)
 		return status;
-
-	for (q = 0; q < queries->rows; q++)
-	{
-		HyTopK topk = {out + q * k, k, counts[q]};
-
-		/* Poll for each query, because sorting many entries takes long. */
-		if (hy_cancelled(cancel))
-			return HY_CANCELLED;
-		hy_topk_sort(&topk);
-	}
-	return HY_OK;
+	return hy_topk_sort_all(nearest->out, nearest->counts, nearest->k, queries->rows, cancel);
 }
 
 HyStatus
-hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
-                  const double *limits, const HyAllocator *allocator, HyNeighbor *out,
-                  int32_t *counts, const HyCancel *cancel)
+hy_nearest_search(const HyNearest *nearest, const HyAllocator *allocator, const HyCancel *cancel)
 {
+	const HyMatrix *targets = nearest->targets;
 	HyStatus status = HY_NOMEM;
 
-	if (allocator != NULL &&
-	    hy_prefilter_pays(metric, queries->rows, targets->rows, targets->dims, k))
-		status = hy_prefilter_search(metric, queries, targets, k, limits, allocator, out, counts,
-		                             cancel);
+	if (allocator != NULL && hy_prefilter_pays(nearest->metric, nearest->queries->rows,
+	                                           targets->rows, targets->dims, nearest->k))
+		status = hy_prefilter_search(nearest, allocator, cancel);
 	if (status == HY_NOMEM)
-		status = hy_topk_search(metric, queries, targets, k, out, counts, cancel);
+		status = hy_topk_search(nearest->metric, nearest->queries, targets, nearest->k,
+		                        nearest->out, nearest->counts, cancel);
 	return status;
 }
 
@@ -216,13 +193,13 @@ static HyStatus
 begin(Search *search, const HyAllocator *allocator)
 {
 	const HyTileKernels *tiles = hy_tile_kernels();
-	int dims = search->queries->dims;
+	int dims = search->nearest.queries->dims;
 	int64_t group = GROUP_BYTES / ((int64_t) dims * 2) / tiles->queries;
 	int64_t block = BLOCK_BYTES / ((int64_t) dims * 2) / tiles->targets;
-	int64_t panels = (search->queries->rows + tiles->queries - 1) / tiles->queries;
-	int64_t rows = (search->targets->rows + tiles->targets - 1) / tiles->targets;
+	int64_t panels = (search->nearest.queries->rows + tiles->queries - 1) / tiles->queries;
+	int64_t rows = (search->nearest.targets->rows + tiles->targets - 1) / tiles->targets;
 
-	search->pair = &hy_kernels()->pair[search->targets->dtype];
+	search->pair = &hy_kernels()->pair[search->nearest.targets->dtype];
 	search->tiles = tiles;
 	if (group > panels)
 		group = panels;
@@ -233,11 +210,11 @@ begin(Search *search, const HyAllocator *allocator)
 	search->group = (int) (group > 0 ? group : 1) * tiles->queries;
 	search->block = (int) (block > 0 ? block : 1) * tiles->targets;
 
-	search->query = hy_prefilter_rows_create(allocator, search->metric, tiles, dims,
+	search->query = hy_prefilter_rows_create(allocator, search->nearest.metric, tiles, dims,
 	                                         HY_PANEL_QUERIES, search->group);
 	search->weight = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
 	search->threshold = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
-	search->target = hy_prefilter_rows_create(allocator, search->metric, tiles, dims,
+	search->target = hy_prefilter_rows_create(allocator, search->nearest.metric, tiles, dims,
 	                                          HY_PANEL_TARGETS, search->block);
 	search->factor = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
 	search->reach = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
@@ -252,7 +229,7 @@ begin(Search *search, const HyAllocator *allocator)
 	    search->shift == NULL || search->dots == NULL || search->found == NULL ||
 	    search->found_count == NULL)
 		return HY_NOMEM;
-	if (search->metric == HY_METRIC_L2)
+	if (search->nearest.metric == HY_METRIC_L2)
 	{
 		search->middle = hy_alloc_array(allocator, (size_t) dims, sizeof(float));
 		if (search->middle == NULL)
@@ -289,7 +266,7 @@ static int
 first_block(const Search *search)
 {
 	int width = search->tiles->targets;
-	int64_t rows = (2 * (int64_t) search->k + width - 1) / width * width;
+	int64_t rows = (2 * (int64_t) search->nearest.k + width - 1) / width * width;
 
 	return rows < search->block ? (int) rows : search->block;
 }
@@ -301,7 +278,7 @@ first_block(const Search *search)
 static void
 find_middle(Search *search)
 {
-	const HyMatrix *targets = search->targets;
+	const HyMatrix *targets = search->nearest.targets;
 	int64_t step = (targets->rows + MIDDLE_ROWS - 1) / MIDDLE_ROWS;
 	float *row = search->target->row;
 	int dims = targets->dims;
@@ -336,7 +313,7 @@ load_queries(Search *search, int64_t first, int count)
 	HyPrefilterRows *query = search->query;
 	int i;
 
-	hy_prefilter_rows_load(query, search->queries, first, count);
+	hy_prefilter_rows_load(query, search->nearest.queries, first, count);
 	search->longest = 0;
 	search->roughest = 0;
 	for (i = 0; i < count; i++)
@@ -348,7 +325,7 @@ load_queries(Search *search, int64_t first, int count)
 
 			search->longest = fmax(search->longest, query->length[i] / scale);
 			search->roughest = fmax(search->roughest, query->rest[i] / scale);
-			if (search->metric == HY_METRIC_L2)
+			if (search->nearest.metric == HY_METRIC_L2)
 				search->weight[i] = (float) (1 / scale);
 		}
 		set_threshold(search, first + i, i);
@@ -364,18 +341,19 @@ set_threshold(Search *search, int64_t query, int i)
 	const HyPrefilterRows *rows = search->query;
 	double scale = rows->scale[i];
 	double length = rows->length[i];
-	double limit = search->limits != NULL ? search->limits[query] : INFINITY;
+	double limit = search->nearest.limits != NULL ? search->nearest.limits[query] : INFINITY;
 	double t;
 
-	if (search->counts[query] == search->k && search->out[query * search->k].distance < limit)
-		limit = search->out[query * search->k].distance;
+	if (search->nearest.counts[query] == search->nearest.k &&
+	    search->nearest.out[query * search->nearest.k].distance < limit)
+		limit = search->nearest.out[query * search->nearest.k].distance;
 	if (rows->kind[i] == HY_ROW_NEVER)
 		t = INFINITY;
 	else if (rows->kind[i] == HY_ROW_UNBOUNDED || !(length > 0) || !(limit < INFINITY))
 		t = -INFINITY;
-	else if (search->metric == HY_METRIC_IP)
+	else if (search->nearest.metric == HY_METRIC_IP)
 		t = -limit / scale;
-	else if (search->metric == HY_METRIC_COSINE)
+	else if (search->nearest.metric == HY_METRIC_COSINE)
 		t = (1 - limit) / scale;
 	else
 		t = (length * length * (1 - SQUARE_SLACK) - limit * limit * (1 + SQUARE_SLACK)) /
@@ -392,10 +370,10 @@ load_targets(Search *search, int64_t first, int n)
 {
 	HyPrefilterRows *target = search->target;
 	int width = search->tiles->targets;
-	double slack = SUM_SLACK + search->tiles->slack * search->targets->dims;
+	double slack = SUM_SLACK + search->tiles->slack * search->nearest.targets->dims;
 	int i;
 
-	hy_prefilter_rows_load(target, search->targets, first, n);
+	hy_prefilter_rows_load(target, search->nearest.targets, first, n);
 	for (i = 0; i < n; i++)
 	{
 		double length = target->length[i];
@@ -406,7 +384,7 @@ load_targets(Search *search, int64_t first, int n)
 		                             search->roughest * (length + rest)) *
 		                            ROUND_UP);
 		search->shift[i] = 0.0f;
-		if (search->metric == HY_METRIC_L2)
+		if (search->nearest.metric == HY_METRIC_L2)
 			search->shift[i] = (float) (-length * length / 2 * (1 - SQUARE_SLACK));
 		if (target->kind[i] == HY_ROW_UNBOUNDED)
 			search->reach[i] = INFINITY;
@@ -439,9 +417,10 @@ search_block(Search *search, int64_t group, int queries, int64_t first, int n, i
 			if (search->found_count[i] > 0)
 				settle(search, group + panel + i, panel + i, first,
 				       search->found + (size_t) i * (size_t) search->block, search->found_count[i]);
-			*work += (int64_t) search->found_count[i] * search->targets->dims * SETTLED_ELEMENTS;
+			*work +=
+				(int64_t) search->found_count[i] * search->nearest.targets->dims * SETTLED_ELEMENTS;
 		}
-		*work += (int64_t) n * search->targets->dims * wide;
+		*work += (int64_t) n * search->nearest.targets->dims * wide;
 		if (*work >= POLL_ELEMENTS)
 		{
 			if (hy_cancelled(cancel))
@@ -506,7 +485,8 @@ propose(Search *search, int panel, int queries, int n)
 static void
 settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n)
 {
-	HyTopK topk = {search->out + query * search->k, search->k, search->counts[query]};
+	HyTopK topk = {search->nearest.out + query * search->nearest.k, search->nearest.k,
+	               search->nearest.counts[query]};
 	int hole;
 
 	/*
@@ -521,7 +501,7 @@ settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, in
 
 		if (hy_topk_push(&topk, distance, first + row))
 		{
-			search->counts[query] = topk.count;
+			search->nearest.counts[query] = topk.count;
 			set_threshold(search, query, i);
 		}
 		found[0] = found[--n];
@@ -557,21 +537,21 @@ sift_down(Candidate *found, int n, int hole)
 static double
 canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row)
 {
-	const float *a = hy_matrix_row(search->queries, query);
-	const void *b = hy_matrix_row(search->targets, first + row);
-	int dims = search->queries->dims;
+	const float *a = hy_matrix_row(search->nearest.queries, query);
+	const void *b = hy_matrix_row(search->nearest.targets, first + row);
+	int dims = search->nearest.queries->dims;
 	float aa = 0.0f;
 	float bb = 0.0f;
 	float sum;
 
-	if (search->metric == HY_METRIC_L2)
+	if (search->nearest.metric == HY_METRIC_L2)
 		sum = search->pair->l2sq(a, b, dims);
 	else
 		sum = search->pair->ip(a, b, dims);
-	if (search->metric == HY_METRIC_COSINE)
+	if (search->nearest.metric == HY_METRIC_COSINE)
 	{
 		aa = search->query->norm[i];
 		bb = search->target->norm[row];
 	}
-	return hy_distance_from_sums(search->metric, sum, aa, bb);
+	return hy_distance_from_sums(search->nearest.metric, sum, aa, bb);
 }

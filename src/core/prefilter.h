@@ -49,24 +49,33 @@ extern bool hy_prefilter_allowed(void);
 extern bool
 hy_prefilter_pays(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);
 
+/* HyNearest: a search for the k nearest targets of each query, and where it puts them. */
+typedef struct HyNearest
+{
+	HyMetric metric;
+	int32_t k;
+	const HyMatrix *queries;
+	const HyMatrix *targets;
+	/* queries->rows entries, or NULL; rows farther than their query's limit may be missing */
+	const double *limits;
+	HyNeighbor *out; /* as for hy_topk_search */
+	int32_t *counts;
+} HyNearest;
+
 /*
  * hy_prefilter_search: like hy_topk_search.  It accepts any shape, but not L1 (HY_UNSUPPORTED).
- * limits has queries->rows entries, or is NULL.  Rows farther than their query's limit may be
- * missing from the result.  Needs up to about 16 MB, plus memory that grows with k.  Returns
- * HY_INVALID, HY_NOMEM, HY_CANCELLED, HY_UNSUPPORTED, or HY_OK.
+ * Needs up to about 16 MB, plus memory that grows with k.  Returns HY_INVALID, HY_NOMEM,
+ * HY_CANCELLED, HY_UNSUPPORTED, or HY_OK.
  */
 extern HyStatus
-hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
-                    const double *limits, const HyAllocator *allocator, HyNeighbor *out,
-                    int32_t *counts, const HyCancel *cancel);
+hy_prefilter_search(const HyNearest *nearest, const HyAllocator *allocator, const HyCancel *cancel);
 
 /*
  * hy_nearest_search: run hy_topk_search or the prefilter, whichever is faster.  The results have
  * the same bits.  The prefilter allocates its memory from allocator.  If allocator is NULL or out
  * of memory, only the canonical kernels are used.
  */
-extern HyStatus hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
-                                  int32_t k, const double *limits, const HyAllocator *allocator,
-                                  HyNeighbor *out, int32_t *counts, const HyCancel *cancel);
+extern HyStatus
+hy_nearest_search(const HyNearest *nearest, const HyAllocator *allocator, const HyCancel *cancel);
 
 #endif

@@ -63,6 +63,24 @@ hy_topk_sort(HyTopK *topk)
 }
 
 HyStatus
+hy_topk_sort_all(HyNeighbor *out, const int32_t *counts, int32_t k, int64_t queries,
+                 const HyCancel *cancel)
+{
+	int64_t q;
+
+	for (q = 0; q < queries; q++)
+	{
+		HyTopK topk = {out + q * k, k, counts[q]};
+
+		/* sorting many entries takes long */
+		if (hy_cancelled(cancel))
+			return HY_CANCELLED;
+		hy_topk_sort(&topk);
+	}
+	return HY_OK;
+}
+
+HyStatus
 hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
                HyNeighbor *out, int32_t *counts, const HyCancel *cancel)
 {
@@ -82,17 +100,7 @@ hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets
 	status = hy_distance_blocks(metric, queries, targets, offer_block, &sink, cancel);
 	if (status != HY_OK)
 		return status;
-
-	for (q = 0; q < queries->rows; q++)
-	{
-		HyTopK topk = {out + q * k, k, counts[q]};
-
-		/* sorting many entries takes long */
-		if (hy_cancelled(cancel))
-			return HY_CANCELLED;
-		hy_topk_sort(&topk);
-	}
-	return HY_OK;
+	return hy_topk_sort_all(out, counts, k, queries->rows, cancel);
 }
 
 static void

@@ -43,6 +43,13 @@ extern bool hy_topk_push(HyTopK *topk, double distance, int64_t row);
 extern void hy_topk_sort(HyTopK *topk);
 
 /*
+ * hy_topk_sort_all: sort the heaps of all queries, which lie one after another in out, k entries
+ * apart.  Returns HY_OK or HY_CANCELLED.
+ */
+extern HyStatus hy_topk_sort_all(HyNeighbor *out, const int32_t *counts, int32_t k, int64_t queries,
+                                 const HyCancel *cancel);
+
+/*
  * hy_topk_search: for each query, find the k nearest target rows, in ascending order.  out holds
  * queries->rows * k entries; the entries of query q start at q * k.  counts[q] <= k is the number
  * of rows found (fewer than k if there are fewer rows, or if distances are NaN).  Works in place

@@ -23,6 +23,7 @@ emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
 	bool distance = task->op == HY_OP_DISTANCE;
 	HyMatrix queries;
 	HyMatrix targets;
+	HyNearest nearest;
 	HyStatus st;
 
 	if (task->op == HY_OP_SPREAD)
@@ -45,8 +46,8 @@ emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
 	/*
 	 * Use the CPU's prefilter unless exact is set.  Without it, the host may need ten times as long.
 	 */
-	return hy_nearest_search(t->metric, &queries, &targets, t->k, t->limits,
-	                         exact ? NULL : task->allocator, t->out, t->counts, task->cancel);
+	nearest = (HyNearest){t->metric, t->k, &queries, &targets, t->limits, t->out, t->counts};
+	return hy_nearest_search(&nearest, exact ? NULL : task->allocator, task->cancel);
 }
 
 /* assign: assign rows to centroids.  The rows may be in a buffer. */

@@ -406,8 +406,9 @@ nearest(HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int64_t r
 		.dims = dims, .rows = queries, .stride = (size_t) dims * sizeof(float), .data = q};
 	t->targets =
 		(HyMatrix){.dtype = dtype, .dims = dims, .rows = rows, .stride = row_bytes, .data = x};
-	CHECK_INT(hy_nearest_search(metric, &t->queries, &t->targets, k, NULL, &hy_malloc_allocator,
-	                            expected, expected_counts, NULL),
+	CHECK_INT(hy_nearest_search(&(HyNearest){metric, k, &t->queries, &t->targets, NULL, expected,
+	                                         expected_counts},
+	                            &hy_malloc_allocator, NULL),
 	          HY_OK);
 	if (resident)
 	{

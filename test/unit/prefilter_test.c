@@ -144,8 +144,9 @@ check_search(HyMetric metric, const Stage *stage, int32_t k, const double *limit
 	CHECK_INT(hy_topk_search(metric, &stage->queries, &stage->targets, k, expected, expected_counts,
 	                         NULL),
 	          HY_OK);
-	CHECK_INT(hy_prefilter_search(metric, &stage->queries, &stage->targets, k, limits,
-	                              &hy_malloc_allocator, actual, counts, NULL),
+	CHECK_INT(hy_prefilter_search(
+				  &(HyNearest){metric, k, &stage->queries, &stage->targets, limits, actual, counts},
+				  &hy_malloc_allocator, NULL),
 	          HY_OK);
 	for (q = 0; q < stage->queries.rows; q++)
 	{
@@ -239,8 +240,9 @@ test_several_groups(void)
 	CHECK_INT(hy_topk_search(HY_METRIC_COSINE, &stage.queries, &stage.targets, 3, expected,
 	                         expected_counts, NULL),
 	          HY_OK);
-	CHECK_INT(hy_prefilter_search(HY_METRIC_COSINE, &stage.queries, &stage.targets, 3, NULL,
-	                              &hy_malloc_allocator, actual, counts, NULL),
+	CHECK_INT(hy_prefilter_search(&(HyNearest){HY_METRIC_COSINE, 3, &stage.queries, &stage.targets,
+	                                           NULL, actual, counts},
+	                              &hy_malloc_allocator, NULL),
 	          HY_OK);
 	CHECK(memcmp(counts, expected_counts, sizeof(counts)) == 0);
 	CHECK(memcmp(actual, expected, sizeof(HyNeighbor) * QUERIES * 3) == 0);
@@ -359,8 +361,9 @@ cpu_seconds(const Stage *stage, bool filter)
 		double seconds;
 
 		if (filter)
-			CHECK_INT(hy_prefilter_search(HY_METRIC_L2, &stage->queries, &stage->targets, 10, NULL,
-			                              &hy_malloc_allocator, out, counts, NULL),
+			CHECK_INT(hy_prefilter_search(&(HyNearest){HY_METRIC_L2, 10, &stage->queries,
+			                                           &stage->targets, NULL, out, counts},
+			                              &hy_malloc_allocator, NULL),
 			          HY_OK);
 		else
 			CHECK_INT(hy_topk_search(HY_METRIC_L2, &stage->queries, &stage->targets, 10, out,
@@ -417,8 +420,9 @@ test_memory_and_cancel(void)
 		HyStatus status;
 
 		unit_memory_init(&memory, at);
-		status = hy_prefilter_search(HY_METRIC_L2, &stage.queries, &stage.targets, 5, NULL,
-		                             &memory.allocator, out, counts, NULL);
+		status = hy_prefilter_search(
+			&(HyNearest){HY_METRIC_L2, 5, &stage.queries, &stage.targets, NULL, out, counts},
+			&memory.allocator, NULL);
 		CHECK_INT(memory.outstanding, 0);
 		if (memory.failures == 0)
 		{
@@ -436,8 +440,9 @@ test_memory_and_cancel(void)
 
 		unit_cancel_init(&cancel, at);
 		unit_memory_init(&memory, 0);
-		status = hy_prefilter_search(HY_METRIC_L2, &stage.queries, &stage.targets, 5, NULL,
-		                             &memory.allocator, out, counts, &cancel.cancel);
+		status = hy_prefilter_search(
+			&(HyNearest){HY_METRIC_L2, 5, &stage.queries, &stage.targets, NULL, out, counts},
+			&memory.allocator, &cancel.cancel);
 		CHECK_INT(memory.outstanding, 0);
 		if (status == HY_OK)
 			break;
@@ -499,22 +504,26 @@ test_refusals(void)
 	HyNeighbor out[30];
 	int32_t counts[10];
 
-	CHECK_INT(hy_prefilter_search(HY_METRIC_L1, &queries, &targets, 3, NULL, &hy_malloc_allocator,
-	                              out, counts, NULL),
-	          HY_UNSUPPORTED);
-	CHECK_INT(hy_prefilter_search(HY_METRIC_L2, &queries, &targets, 0, NULL, &hy_malloc_allocator,
-	                              out, counts, NULL),
-	          HY_INVALID);
+	CHECK_INT(
+		hy_prefilter_search(&(HyNearest){HY_METRIC_L1, 3, &queries, &targets, NULL, out, counts},
+	                        &hy_malloc_allocator, NULL),
+		HY_UNSUPPORTED);
+	CHECK_INT(
+		hy_prefilter_search(&(HyNearest){HY_METRIC_L2, 0, &queries, &targets, NULL, out, counts},
+	                        &hy_malloc_allocator, NULL),
+		HY_INVALID);
 	targets.dims = 7;
-	CHECK_INT(hy_prefilter_search(HY_METRIC_L2, &queries, &targets, 3, NULL, &hy_malloc_allocator,
-	                              out, counts, NULL),
-	          HY_INVALID);
+	CHECK_INT(
+		hy_prefilter_search(&(HyNearest){HY_METRIC_L2, 3, &queries, &targets, NULL, out, counts},
+	                        &hy_malloc_allocator, NULL),
+		HY_INVALID);
 	targets.dims = 8;
 	targets.rows = 0;
 	counts[9] = 7;
-	CHECK_INT(hy_prefilter_search(HY_METRIC_L2, &queries, &targets, 3, NULL, &hy_malloc_allocator,
-	                              out, counts, NULL),
-	          HY_OK);
+	CHECK_INT(
+		hy_prefilter_search(&(HyNearest){HY_METRIC_L2, 3, &queries, &targets, NULL, out, counts},
+	                        &hy_malloc_allocator, NULL),
+		HY_OK);
 	CHECK_INT(counts[9], 0);
 }
 

@@ -261,11 +261,12 @@ run_task(const HyTask *task)
 		case HY_OP_TOPK:
 		{
 			const HyTopKTask *t = &task->u.topk;
+			HyNearest nearest = {t->metric, t->k,   &t->queries, &t->targets,
+			                     t->limits, t->out, t->counts};
 
 			if (t->targets.rows > 0 && t->targets.data == NULL)
 				return HY_UNSUPPORTED;
-			return hy_nearest_search(t->metric, &t->queries, &t->targets, t->k, t->limits,
-			                         task->allocator, t->out, t->counts, task->cancel);
+			return hy_nearest_search(&nearest, task->allocator, task->cancel);
 		}
 		case HY_OP_SPREAD:
 		{
