@@ -14,6 +14,7 @@
 
 #include "core/distance.h"
 #include "core/distance_blocks.h"
+#include "core/min_heap.h"
 #include "core/prefilter_rows.h"
 #include "core/tile.h"
 #include "core/topk.h"
@@ -48,13 +49,6 @@ static const double target_price[HY_METRIC_COUNT] = {
 #define SQUARE_SLACK 4e-6
 #define ROUND_UP 1.00001
 
-/* Candidate: a row whose bound reached the threshold at the time of the test. */
-typedef struct Candidate
-{
-	float bound;
-	int32_t row; /* row number within the block */
-} Candidate;
-
 typedef struct Search
 {
 	HyNearest nearest;
@@ -75,8 +69,12 @@ typedef struct Search
 	float *reach;
 	float *shift;
 
-	float *dots;      /* products of one tile */
-	Candidate *found; /* a list of `block` candidates per query of a panel */
+	float *dots; /* products of one tile */
+	/*
+	 * lists of `block` candidates per query of a panel; a candidate is a row of the block whose bound
+	 * reached the threshold at the time of the test, and its key is the negative bound
+	 */
+	HyHeapItem *found;
 	int *found_count;
 } Search;
 
@@ -92,8 +90,7 @@ static void load_targets(Search *search, int64_t first, int n);
 static HyStatus search_block(Search *search, int64_t group, int queries, int64_t first, int n,
                              int64_t *work, const HyCancel *cancel);
 static void propose(Search *search, int panel, int queries, int n);
-static void settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n);
-static void sift_down(Candidate *found, int n, int hole);
+static void settle(Search *search, int64_t query, int i, int64_t first, HyHeapItem *found, int n);
 static double
 canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row);
 
@@ -222,7 +219,7 @@ begin(Search *search, const HyAllocator *allocator)
 	search->dots =
 		hy_alloc_array(allocator, (size_t) tiles->queries, (size_t) tiles->targets * sizeof(float));
 	search->found = hy_alloc_array(allocator, (size_t) tiles->queries,
-	                               (size_t) search->block * sizeof(Candidate));
+	                               (size_t) search->block * sizeof(HyHeapItem));
 	search->found_count = hy_alloc_array(allocator, (size_t) tiles->queries, sizeof(int));
 	if (search->query == NULL || search->weight == NULL || search->threshold == NULL ||
 	    search->target == NULL || search->factor == NULL || search->reach == NULL ||
@@ -465,12 +462,12 @@ propose(Search *search, int panel, int queries, int n)
 			while (bits != 0)
 			{
 				int j = __builtin_ctz(bits);
-				Candidate *candidate =
+				HyHeapItem *candidate =
 					search->found + (size_t) i * (size_t) search->block + search->found_count[i]++;
 
-				candidate->row = t + j;
-				candidate->bound =
-					rows.factor[j] * dots[j] + rows.reach[j] + rows.shift[j] * weight;
+				candidate->which = t + j;
+				candidate->key =
+					-(rows.factor[j] * dots[j] + rows.reach[j] + rows.shift[j] * weight);
 				bits &= bits - 1;
 			}
 		}
@@ -483,20 +480,18 @@ propose(Search *search, int panel, int queries, int n)
  * settle: compute canonical distances for one query's candidates.  The block begins at row first.
  */
 static void
-settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n)
+settle(Search *search, int64_t query, int i, int64_t first, HyHeapItem *found, int n)
 {
 	HyTopK topk = {search->nearest.out + query * search->nearest.k, search->nearest.k,
 	               search->nearest.counts[query]};
-	int hole;
 
 	/*
 	 * Use a heap, because few of many candidates are taken before the threshold excludes the rest.
 	 */
-	for (hole = n / 2 - 1; hole >= 0; hole--)
-		sift_down(found, n, hole);
-	while (n > 0 && found[0].bound >= search->threshold[i])
+	hy_heap_make(found, n);
+	while (n > 0 && -found[0].key >= search->threshold[i])
 	{
-		int32_t row = found[0].row;
+		int32_t row = hy_heap_take(found, &n).which;
 		double distance = canonical_distance(search, query, i, first, row);
 
 		if (hy_topk_push(&topk, distance, first + row))
@@ -504,34 +499,7 @@ settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, in
 			search->nearest.counts[query] = topk.count;
 			set_threshold(search, query, i);
 		}
-		found[0] = found[--n];
-		sift_down(found, n, 0);
 	}
-}
-
-/*
- * sift_down: move the candidate at hole down, in a heap of n candidates with the largest bound
- * first.  The subtrees below hole must already be heaps.
- */
-static void
-sift_down(Candidate *found, int n, int hole)
-{
-	Candidate item = found[hole];
-
-	for (;;)
-	{
-		int child = 2 * hole + 1;
-
-		if (child >= n)
-			break;
-		if (child + 1 < n && found[child + 1].bound > found[child].bound)
-			child++;
-		if (!(found[child].bound > item.bound))
-			break;
-		found[hole] = found[child];
-		hole = child;
-	}
-	found[hole] = item;
 }
 
 static double
