@@ -157,7 +157,7 @@ take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
 	float *widened = palloc(layout->dims * sizeof(float));
 	HybridStored stored;
 
-	hybrid_vector_read(index, layout, page, 0, slot, &stored, vector, NULL);
+	hybrid_vector_read(index, layout, (HybridSlot){page, 0, slot}, &stored, vector, NULL);
 	hybrid_widen_vector(layout->storage, &stored, vector, layout->dims, widened);
 	hybrid_frame_place(frame, widened, stored.norm, sample->places + sample->count * layout->dims);
 	sample->positions[sample->count++] = hybrid_position(tid);

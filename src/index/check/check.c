@@ -225,8 +225,9 @@ read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *st
 		return false;
 	hybrid_check_copy(check, &check->leaves.lists[entry->list].link, 0, entry->block,
 	                  (Page) image.data);
-	hybrid_vector_read(check->index, &check->open.layout, (Page) image.data, 0, entry->slot, stored,
-	                   check->vector, check->strategy);
+	hybrid_vector_read(check->index, &check->open.layout,
+	                   (HybridSlot){(Page) image.data, 0, entry->slot}, stored, check->vector,
+	                   check->strategy);
 	return true;
 }
 

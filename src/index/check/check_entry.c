@@ -99,8 +99,8 @@ fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int
 	if (shape->radius && hybrid_block_radii(entries)[row] < 0)
 		return "has a list with a negative radius";
 
-	hybrid_vector_read(check->index, layout, page, list->level, slot, &stored, check->vector,
-	                   check->strategy);
+	hybrid_vector_read(check->index, layout, (HybridSlot){page, list->level, slot}, &stored,
+	                   check->vector, check->strategy);
 	if (!(stored.scale > 0) || !isfinite(stored.scale) ||
 	    ((layout->storage == HYBRID_FLOAT32 || layout->floats == 0) && stored.scale != 1))
 		return "has an impossible scale";

@@ -197,8 +197,9 @@ read_centroid(HybridCheck *check, HybridCheckedList *list)
 	if (!BlockNumberIsValid(walked->above.head))
 		return;
 	hybrid_check_copy(check, &walked->above, list->level + 1, walked->block, (Page) image.data);
-	hybrid_vector_read(check->index, layout, (Page) image.data, list->level + 1, walked->slot,
-	                   &stored, check->vector, check->strategy);
+	hybrid_vector_read(check->index, layout,
+	                   (HybridSlot){(Page) image.data, list->level + 1, walked->slot}, &stored,
+	                   check->vector, check->strategy);
 	list->known = hybrid_check_holds(check, &walked->above, list->level + 1, walked->block,
 	                                 walked->slot, &tid);
 	if (!list->known)

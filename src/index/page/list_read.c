@@ -43,22 +43,22 @@ hybrid_part_read(Relation index, const HybridLink *list, HybridPageKind kind, Bl
 }
 
 void
-hybrid_vector_read(Relation index, const HybridLayout *layout, Page list_page, int level, int slot,
+hybrid_vector_read(Relation index, const HybridLayout *layout, HybridSlot slot,
                    HybridStored *stored, void *vector, BufferAccessStrategy strategy)
 {
-	const HybridListLayout *shape = hybrid_list_layout(layout, level);
-	const HybridPageSpecial *special = hybrid_special(list_page);
+	const HybridListLayout *shape = hybrid_list_layout(layout, slot.level);
+	const HybridPageSpecial *special = hybrid_special(slot.page);
 	HybridLink list = {special->list, special->generation};
-	const BlockNumber *blocks = hybrid_directory(list_page);
+	const BlockNumber *blocks = hybrid_directory(slot.page);
 	int i, p;
 
 	if (layout->packed)
 	{
-		hybrid_packed_read(index, layout, list_page, slot, stored, vector, strategy);
+		hybrid_packed_read(index, layout, slot.page, slot.number, stored, vector, strategy);
 		return;
 	}
-	i = slot % layout->per_page;
-	blocks += shape->code_pages + slot / layout->per_page * layout->span;
+	i = slot.number % layout->per_page;
+	blocks += shape->code_pages + slot.number / layout->per_page * layout->span;
 	for (p = 0; p < layout->span; p++)
 	{
 		Buffer buffer =

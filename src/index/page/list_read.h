@@ -24,10 +24,9 @@ extern Buffer hybrid_part_read(Relation index, const HybridLink *list, HybridPag
 
 /*
  * hybrid_vector_read: copy the stored vector of a slot to `vector` (layout.stride bytes at most). The
- * caller holds a lock on list_page.
+ * caller holds a lock on the slot's page.
  */
-extern void
-hybrid_vector_read(Relation index, const HybridLayout *layout, Page list_page, int level, int slot,
-                   HybridStored *stored, void *vector, BufferAccessStrategy strategy);
+extern void hybrid_vector_read(Relation index, const HybridLayout *layout, HybridSlot slot,
+                               HybridStored *stored, void *vector, BufferAccessStrategy strategy);
 
 #endif

@@ -260,8 +260,8 @@ put_entry(Composition *composition, int slot, const HybridNewEntry *entry)
 			composition->squared[composition->rows++] = squared;
 		composition->spread += (double) squared + (double) entry->radius * entry->radius;
 	}
-	hybrid_list_put(layout, page, composition->level, slot, frame->bits, &code, &entry->tid,
-	                entry->radius, true);
+	hybrid_list_put(layout, (HybridSlot){page, composition->level, slot}, frame->bits, &code,
+	                &entry->tid, entry->radius);
 	if (composition->codes != NULL)
 		hy_code_put(composition->codes, &hybrid_block(shape, page, 0)->factors, layout->padded,
 		            slot, frame->bits, &code);

@@ -245,7 +245,7 @@ put_entry(Composition *composition, const HybridNewEntry *entry)
 		}
 		hybrid_packed_put(values, number, &piece, entry->vector);
 	}
-	hybrid_list_put(layout, page, 0, slot, NULL, &code, &entry->tid, 0, true);
+	hybrid_list_put(layout, (HybridSlot){page, 0, slot}, NULL, &code, &entry->tid, 0);
 	*hybrid_piece(shape, page, slot) = piece;
 	return true;
 }

@@ -219,19 +219,19 @@ hybrid_radius_rows(float radius)
 }
 
 void
-hybrid_list_put(const HybridLayout *layout, Page page, int level, int slot, const uint8 *bits,
-                const HyCode *code, const ItemPointerData *tid, float radius, bool live)
+hybrid_list_put(const HybridLayout *layout, HybridSlot slot, const uint8 *bits, const HyCode *code,
+                const ItemPointerData *tid, float radius)
 {
-	const HybridListLayout *shape = hybrid_list_layout(layout, level);
-	HybridListPage *content = hybrid_list_page(page);
-	HybridBlock *block = hybrid_block(shape, page, slot / HY_CODE_ROWS);
-	int row = slot % HY_CODE_ROWS;
+	const HybridListLayout *shape = hybrid_list_layout(layout, slot.level);
+	HybridListPage *content = hybrid_list_page(slot.page);
+	HybridBlock *block = hybrid_block(shape, slot.page, slot.number / HY_CODE_ROWS);
+	int row = slot.number % HY_CODE_ROWS;
 
-	Assert(slot <= content->used && slot < shape->rows);
-	if (slot == content->used)
+	Assert(slot.number <= content->used && slot.number < shape->rows);
+	if (slot.number == content->used)
 	{
 		content->used++;
-		((PageHeader) page)->pd_lower = list_lower(shape, content->used);
+		((PageHeader) slot.page)->pd_lower = list_lower(shape, content->used);
 	}
 	if (layout->padded > 0 && shape->code_pages == 0)
 		hy_code_put(hybrid_block_codes(shape, block), &block->factors, layout->padded, row, bits,
@@ -245,12 +245,9 @@ hybrid_list_put(const HybridLayout *layout, Page page, int level, int slot, cons
 	block->tid[row] = *tid;
 	if (shape->radius)
 		hybrid_block_radii(block)[row] = radius;
-	if (live)
-	{
-		Assert((block->live & (1U << row)) == 0);
-		block->live |= 1U << row;
-		content->live++;
-	}
+	Assert((block->live & (1U << row)) == 0);
+	block->live |= 1U << row;
+	content->live++;
 }
 
 void

@@ -329,14 +329,20 @@ extern bool hybrid_page_is_ours(Page page);
 /* hybrid_page_belongs: test whether a page is of this kind and belongs to this list and generation. */
 extern bool hybrid_page_belongs(Page page, HybridPageKind kind, const HybridLink *list);
 
+/* HybridSlot: a slot of a page of a list of this level. */
+typedef struct HybridSlot
+{
+	Page page;
+	int level;
+	int number;
+} HybridSlot;
+
 /*
- * hybrid_list_put: write entry number `slot` of a list page, live or dead: its factors, its TID, and its
- * code unless codes have pages of their own. slot is at most `used`. If it equals `used`, the page grows
- * by a slot.
+ * hybrid_list_put: write a live entry into a slot: its factors, its TID, and its code unless codes have
+ * pages of their own. The slot's number is at most `used`. If it equals `used`, the page grows by a slot.
  */
-extern void
-hybrid_list_put(const HybridLayout *layout, Page page, int level, int slot, const uint8 *bits,
-                const HyCode *code, const ItemPointerData *tid, float radius, bool live);
+extern void hybrid_list_put(const HybridLayout *layout, HybridSlot slot, const uint8 *bits,
+                            const HyCode *code, const ItemPointerData *tid, float radius);
 
 /*
  * hybrid_vector_put: write slot i <= count of a VECTORS page. If a vector is longer than the page, write

@@ -143,7 +143,7 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 			filled++;
 			continue;
 		}
-		hybrid_vector_read(store->index, layout, page, 0, i, &stored, store->vector,
+		hybrid_vector_read(store->index, layout, (HybridSlot){page, 0, i}, &stored, store->vector,
 		                   store->strategy);
 		yield_vector(store, &stored, rows->vectors + filled * store->stride, &norm, &residual);
 		if (rows->norms != NULL)

@@ -233,8 +233,9 @@ hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level,
 	if (layout->span > 1)
 	{
 		buffer = hybrid_list_read(scorer->index, layout, inner, level, at.block, NULL);
-		hybrid_vector_read(scorer->index, layout, BufferGetPage(buffer), level, at.slot, stored,
-		                   vector, NULL);
+		hybrid_vector_read(scorer->index, layout,
+		                   (HybridSlot){BufferGetPage(buffer), level, at.slot}, stored, vector,
+		                   NULL);
 	}
 	else
 	{

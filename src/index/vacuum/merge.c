@@ -271,8 +271,10 @@ read_places(Family *family, const HybridLevel *below)
 		Buffer buffer = hybrid_list_read(family->index, layout, &family->above, family->level + 1,
 		                                 below->lists[i].block, NULL);
 
-		hybrid_vector_read(family->index, layout, BufferGetPage(buffer), family->level + 1,
-		                   below->lists[i].slot, &stored, vector, NULL);
+		hybrid_vector_read(
+			family->index, layout,
+			(HybridSlot){BufferGetPage(buffer), family->level + 1, below->lists[i].slot}, &stored,
+			vector, NULL);
 		UnlockReleaseBuffer(buffer);
 		family->children[i].place = palloc(layout->dims * sizeof(float));
 		hybrid_widen_vector(layout->storage, &stored, vector, layout->dims,

@@ -277,7 +277,8 @@ sample_row(Generation *generation, Page page, int slot, int64 position)
 		sample->positions = place == 0 ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
 		                               : repalloc_huge(sample->positions, bytes);
 	}
-	hybrid_vector_read(regroup->index, layout, page, 0, slot, &stored, generation->vector, NULL);
+	hybrid_vector_read(regroup->index, layout, (HybridSlot){page, 0, slot}, &stored,
+	                   generation->vector, NULL);
 	hybrid_widen_vector(layout->storage, &stored, generation->vector, layout->dims,
 	                    generation->widened);
 	hybrid_frame_place(&regroup->frame, generation->widened, stored.norm,
@@ -297,7 +298,8 @@ assign_row(Generation *generation, Page page, int slot, const ItemPointerData *t
 	HybridEntry *entry = &generation->batch[i];
 
 	entry->tid = *tid;
-	hybrid_vector_read(regroup->index, layout, page, 0, slot, &entry->stored, entry->vector, NULL);
+	hybrid_vector_read(regroup->index, layout, (HybridSlot){page, 0, slot}, &entry->stored,
+	                   entry->vector, NULL);
 	hybrid_widen_vector(layout->storage, &entry->stored, entry->vector, layout->dims,
 	                    generation->widened);
 	hybrid_frame_place(&regroup->frame, generation->widened, entry->stored.norm,

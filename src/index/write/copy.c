@@ -213,7 +213,7 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 		contents->tids[i] = entries->tid[row];
 		if (shape->radius)
 			contents->radii[i] = hybrid_block_radii(entries)[row];
-		hybrid_vector_read(index, layout, page, level, slot, &contents->stored[i],
+		hybrid_vector_read(index, layout, (HybridSlot){page, level, slot}, &contents->stored[i],
 		                   contents->vectors + i * layout->stride, NULL);
 		hybrid_widen_vector(layout->storage, &contents->stored[i],
 		                    contents->vectors + i * layout->stride, layout->dims, widened);

@@ -358,6 +358,7 @@ write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *
 	const HybridListLayout *shape = &layout->leaf;
 	int named = shape->code_pages + shape->vector_pages;
 	BlockNumber *directory = palloc(named * sizeof(BlockNumber));
+	HybridOverflow slot = {&target->list, 0, target->slot, directory};
 	const uint8 *bits = NULL;
 	HyCode code = {0, 0, 0};
 	GenericXLogState *record;
@@ -382,13 +383,11 @@ write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *
 		                                      leaf->centroid, rotated_centroid, &code);
 		bits = leaf->frame->bits;
 	}
-	hybrid_write_codes(index, layout, 0, &target->list, target->slot, bits, &code, directory);
+	hybrid_write_codes(index, layout, &slot, bits, &code);
 	if (layout->packed)
-		hybrid_write_piece(index, layout, &target->list, &target->piece, state->entry.vector,
-		                   directory);
+		hybrid_write_piece(index, layout, &slot, &target->piece, state->entry.vector);
 	else
-		hybrid_write_vector(index, layout, 0, &target->list, target->slot, &state->entry.stored,
-		                    state->entry.vector, directory);
+		hybrid_write_vector(index, layout, &slot, &state->entry.stored, state->entry.vector);
 
 	record = GenericXLogStart(index);
 	head_page = GenericXLogRegisterBuffer(record, target->head, 0);
@@ -411,7 +410,7 @@ write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *
 		head->pages++;
 	}
 	memcpy(hybrid_directory(page), directory, named * sizeof(BlockNumber));
-	hybrid_list_put(layout, page, 0, target->slot, bits, &code, &state->entry.tid, 0, true);
+	hybrid_list_put(layout, (HybridSlot){page, 0, target->slot}, bits, &code, &state->entry.tid, 0);
 	if (layout->packed)
 		*hybrid_piece(shape, page, target->slot) = target->piece;
 	if (!state->open.coded)

@@ -306,8 +306,10 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 			HybridStored stored;
 
 			/* if the parent list has been moved since, its entries are still there */
-			hybrid_vector_read(index, layout, BufferGetPage(buffer), above.level,
-			                   above.entry_slot[0], &stored, vector, NULL);
+			hybrid_vector_read(
+				index, layout,
+				(HybridSlot){BufferGetPage(buffer), above.level, above.entry_slot[0]}, &stored,
+				vector, NULL);
 			UnlockReleaseBuffer(buffer);
 			hybrid_widen_vector(layout->storage, &stored, vector, dims, place);
 			pfree(vector);
@@ -388,8 +390,8 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 		ItemPointerData tid = hybrid_link_tid(parts[i].link);
 
 		memcpy(hybrid_directory(page), entries.directory, named * sizeof(BlockNumber));
-		hybrid_list_put(layout, page, level, above->free_slot + i, entries.bits + i * bits_size,
-		                &entries.codes[i], &tid, parts[i].radius, true);
+		hybrid_list_put(layout, (HybridSlot){page, level, above->free_slot + i},
+		                entries.bits + i * bits_size, &entries.codes[i], &tid, parts[i].radius);
 	}
 	head = hybrid_list_page(image_of(&change, above->link.head));
 	head->total += count - old->count;
@@ -436,16 +438,15 @@ write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 	UnlockReleaseBuffer(page);
 	for (i = 0; i < count; i++)
 	{
-		int slot = above->free_slot + i;
+		HybridOverflow slot = {&above->link, above->level, above->free_slot + i,
+		                       entries->directory};
 
 		hy_rotation_apply(frame->rotation, parts[i].place, rotated);
 		(void) hybrid_frame_encode(frame, parts[i].place, rotated, centroid, rotated_centroid,
 		                           &entries->codes[i]);
 		memcpy(entries->bits + i * bits_size, frame->bits, bits_size);
-		hybrid_write_codes(index, layout, above->level, &above->link, slot, frame->bits,
-		                   &entries->codes[i], entries->directory);
-		hybrid_write_vector(index, layout, above->level, &above->link, slot, parts[i].stored,
-		                    parts[i].vector, entries->directory);
+		hybrid_write_codes(index, layout, &slot, frame->bits, &entries->codes[i]);
+		hybrid_write_vector(index, layout, &slot, parts[i].stored, parts[i].vector);
 	}
 	pfree(rotated);
 }

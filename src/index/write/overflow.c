@@ -19,12 +19,11 @@ static Buffer
 part_to_write(Relation index, const HybridLink *list, BlockNumber *named, bool *fresh);
 
 void
-hybrid_write_vector(Relation index, const HybridLayout *layout, int level, const HybridLink *list,
-                    int slot, const HybridStored *stored, const void *vector,
-                    BlockNumber *directory)
+hybrid_write_vector(Relation index, const HybridLayout *layout, const HybridOverflow *slot,
+                    const HybridStored *stored, const void *vector)
 {
-	BlockNumber *named = directory + hybrid_list_layout(layout, level)->code_pages +
-	                     slot / layout->per_page * layout->span;
+	BlockNumber *named = slot->directory + hybrid_list_layout(layout, slot->level)->code_pages +
+	                     slot->slot / layout->per_page * layout->span;
 	int p;
 
 	for (p = 0; p < layout->span; p++)
@@ -32,10 +31,10 @@ hybrid_write_vector(Relation index, const HybridLayout *layout, int level, const
 		GenericXLogState *record = GenericXLogStart(index);
 		HybridPageKind kind = p == 0 ? HYBRID_PAGE_VECTORS : HYBRID_PAGE_VECTOR_TAIL;
 		Buffer buffer;
-		Page page = begin_part(index, record, list, kind, &named[p], &buffer);
+		Page page = begin_part(index, record, slot->list, kind, &named[p], &buffer);
 
 		if (p == 0)
-			hybrid_vector_put(layout, page, slot % layout->per_page, stored, vector);
+			hybrid_vector_put(layout, page, slot->slot % layout->per_page, stored, vector);
 		else
 			hybrid_tail_put(layout, page, p, vector);
 		GenericXLogFinish(record);
@@ -44,8 +43,8 @@ hybrid_write_vector(Relation index, const HybridLayout *layout, int level, const
 }
 
 void
-hybrid_write_piece(Relation index, const HybridLayout *layout, const HybridLink *list,
-                   const HybridPiece *piece, const void *value, BlockNumber *directory)
+hybrid_write_piece(Relation index, const HybridLayout *layout, const HybridOverflow *slot,
+                   const HybridPiece *piece, const void *value)
 {
 	int first, last, number;
 
@@ -56,8 +55,8 @@ hybrid_write_piece(Relation index, const HybridLayout *layout, const HybridLink 
 	{
 		GenericXLogState *record = GenericXLogStart(index);
 		Buffer buffer;
-		Page page =
-			begin_part(index, record, list, HYBRID_PAGE_VALUES, &directory[number], &buffer);
+		Page page = begin_part(index, record, slot->list, HYBRID_PAGE_VALUES,
+		                       &slot->directory[number], &buffer);
 
 		hybrid_packed_put(page, number, piece, value);
 		GenericXLogFinish(record);
@@ -66,10 +65,11 @@ hybrid_write_piece(Relation index, const HybridLayout *layout, const HybridLink 
 }
 
 void
-hybrid_write_codes(Relation index, const HybridLayout *layout, int level, const HybridLink *list,
-                   int slot, const uint8 *bits, const HyCode *code, BlockNumber *directory)
+hybrid_write_codes(Relation index, const HybridLayout *layout, const HybridOverflow *slot,
+                   const uint8 *bits, const HyCode *code)
 {
-	int pages = hybrid_list_layout(layout, level)->code_pages, i;
+	int pages = hybrid_list_layout(layout, slot->level)->code_pages, i;
+	BlockNumber *directory = slot->directory;
 	HyCodeFactors unused;
 	Size begin, length;
 	uint8 *codes;
@@ -83,17 +83,18 @@ hybrid_write_codes(Relation index, const HybridLayout *layout, int level, const 
 
 		if (!BlockNumberIsValid(directory[i]))
 			continue;
-		buffer = hybrid_part_read(index, list, HYBRID_PAGE_CODES, directory[i], NULL);
+		buffer = hybrid_part_read(index, slot->list, HYBRID_PAGE_CODES, directory[i], NULL);
 		hybrid_codes_range(layout, i, &begin, &length);
 		memcpy(codes + begin, PageGetContents(BufferGetPage(buffer)), length);
 		UnlockReleaseBuffer(buffer);
 	}
-	hy_code_put(codes, &unused, layout->padded, slot, bits, code);
+	hy_code_put(codes, &unused, layout->padded, slot->slot, bits, code);
 	for (i = 0; i < pages; i++)
 	{
 		GenericXLogState *record = GenericXLogStart(index);
 		Buffer buffer;
-		Page page = begin_part(index, record, list, HYBRID_PAGE_CODES, &directory[i], &buffer);
+		Page page =
+			begin_part(index, record, slot->list, HYBRID_PAGE_CODES, &directory[i], &buffer);
 
 		hybrid_codes_put(layout, page, i, codes);
 		GenericXLogFinish(record);

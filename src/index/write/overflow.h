@@ -10,24 +10,33 @@
 
 #include "index/page/page.h"
 
-/*
- * hybrid_write_vector, hybrid_write_codes: write the vector or the codes of slot `slot` of a list page to
- * the pages that its directory names. If the directory does not name a page yet, one is allocated and
- * entered into `directory`. `directory` is a copy, which the caller must write back to the list page.
- * hybrid_write_codes does nothing if the codes are stored in their block.
- */
-extern void hybrid_write_vector(Relation index, const HybridLayout *layout, int level,
-                                const HybridLink *list, int slot, const HybridStored *stored,
-                                const void *vector, BlockNumber *directory);
-extern void
-hybrid_write_codes(Relation index, const HybridLayout *layout, int level, const HybridLink *list,
-                   int slot, const uint8 *bits, const HyCode *code, BlockNumber *directory);
+/* HybridOverflow: a slot of a list page, and a copy of the directory of the page. */
+typedef struct HybridOverflow
+{
+	const HybridLink *list;
+	int level;
+	int slot;
+	BlockNumber *directory;
+} HybridOverflow;
 
 /*
- * hybrid_write_piece: write a value of varying length to the stream of its list page. `directory` is used
- * as above.
+ * hybrid_write_vector, hybrid_write_codes: write the vector or the codes of a slot to the pages that the
+ * directory names. If the directory does not name a page yet, one is allocated and entered into the copy,
+ * which the caller must write back to the list page. hybrid_write_codes does nothing if the codes are
+ * stored in their block.
  */
-extern void hybrid_write_piece(Relation index, const HybridLayout *layout, const HybridLink *list,
-                               const HybridPiece *piece, const void *value, BlockNumber *directory);
+extern void
+hybrid_write_vector(Relation index, const HybridLayout *layout, const HybridOverflow *slot,
+                    const HybridStored *stored, const void *vector);
+extern void hybrid_write_codes(Relation index, const HybridLayout *layout,
+                               const HybridOverflow *slot, const uint8 *bits, const HyCode *code);
+
+/*
+ * hybrid_write_piece: write a value of varying length to the stream of its list page, and use the
+ * directory as above.
+ */
+extern void
+hybrid_write_piece(Relation index, const HybridLayout *layout, const HybridOverflow *slot,
+                   const HybridPiece *piece, const void *value);
 
 #endif
