@@ -353,13 +353,25 @@ extern void hybrid_load_end(HybridLoadedRows *rows);
 extern int
 hybrid_load_cut(const HybridBuild *build, const HybridLoadedRows *rows, int *order, int **sizes);
 
-/*
- * hybrid_write_leaf: write the rows with these numbers as a list. Also returns the list's mean and
- * radius.
- */
-extern HybridLink
+/* HybridWrittenLeaf: a leaf list that was written. */
+typedef struct HybridWrittenLeaf
+{
+	HybridLink link;
+	float radius;
+	float mean[FLEXIBLE_ARRAY_MEMBER]; /* mean of the list's rows; dims numbers */
+} HybridWrittenLeaf;
+
+/* hybrid_written_leaf_bytes: return the aligned size of a HybridWrittenLeaf. */
+static inline Size
+hybrid_written_leaf_bytes(int dims)
+{
+	return MAXALIGN(offsetof(HybridWrittenLeaf, mean) + dims * sizeof(float));
+}
+
+/* hybrid_write_leaf: write the rows with these numbers as a list, and set `written`. */
+extern void
 hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, const int *order,
-                  int count, bool central, float *mean, float *radius);
+                  int count, bool central, HybridWrittenLeaf *written);
 
 /* hybrid_built_lists_add: add a list to a level. */
 extern void hybrid_built_lists_add(HybridBuild *build, HybridBuiltLists *lists, HybridLink link,

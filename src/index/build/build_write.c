@@ -238,38 +238,35 @@ static void
 write_part(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows, const int *order,
            int count)
 {
-	float *mean = palloc(build->definition.layout.dims * sizeof(float)), radius;
-	HybridLink link = hybrid_write_leaf(build, &build->appender.sink, rows, order, count,
-	                                    leaves->central, mean, &radius);
+	HybridWrittenLeaf *leaf = palloc(hybrid_written_leaf_bytes(build->definition.layout.dims));
 
-	hybrid_built_lists_add(build, leaves, link, mean, radius);
-	pfree(mean);
+	hybrid_write_leaf(build, &build->appender.sink, rows, order, count, leaves->central, leaf);
+	hybrid_built_lists_add(build, leaves, leaf->link, leaf->mean, leaf->radius);
+	pfree(leaf);
 }
 
-HybridLink
+void
 hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, const int *order,
-                  int count, bool central, float *mean, float *radius)
+                  int count, bool central, HybridWrittenLeaf *written)
 {
 	int dims = build->definition.layout.dims;
 	float *centroid = palloc(dims * sizeof(float));
 	void *vector = palloc(build->definition.layout.stride);
 	HybridStored stored;
 	RowSource source;
-	HybridLink link;
 
-	hybrid_mean(rows->places, order, count, dims, mean);
+	hybrid_mean(rows->places, order, count, dims, written->mean);
 	/* the list must use its centroid as the parent list stores it, after rounding */
-	round_place(build, mean, &stored, vector, centroid);
+	round_place(build, written->mean, &stored, vector, centroid);
 
 	source.build = build;
 	source.rows = rows;
 	source.order = order;
 	source.next = 0;
-	link = hybrid_new_list(&build->frame, sink, 0, central ? NULL : centroid, count, next_row,
-	                       &source, radius);
+	written->link = hybrid_new_list(&build->frame, sink, 0, central ? NULL : centroid, count,
+	                                next_row, &source, &written->radius);
 	pfree(centroid);
 	pfree(vector);
-	return link;
 }
 
 static void

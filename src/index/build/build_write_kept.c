@@ -30,14 +30,6 @@ typedef struct Leaf
 	BlockNumber extent_end;
 } Leaf;
 
-/* WrittenLeaf: a list that was written. */
-typedef struct WrittenLeaf
-{
-	HybridLink link;
-	float radius;
-	float mean[FLEXIBLE_ARRAY_MEMBER]; /* mean of the list's rows; dims numbers */
-} WrittenLeaf;
-
 /* Laying: state of one process while the lists are written. */
 typedef struct Laying
 {
@@ -82,7 +74,7 @@ static bool is_central(const Laying *laying);
 static void make_numbers(Laying *laying, int count);
 static HybridLink place_reserve(HybridSink *sink, HybridPageKind kind);
 static void place_write(HybridSink *sink, BlockNumber block, Page image);
-static WrittenLeaf *written_leaf(const Laying *laying, int leaf);
+static HybridWrittenLeaf *written_leaf(const Laying *laying, int leaf);
 static void write_above(Laying *laying, HybridMeta *meta);
 static void end_laying(Laying *laying);
 
@@ -102,8 +94,7 @@ hybrid_build_write_kept(HybridBuild *build, HybridMeta *meta)
 	laying.order = hybrid_team_memory(team, shared->order);
 	laying.few = team->participants > 1 ? hybrid_load_few(build, team->participants)
 	                                    : hybrid_load_most(build);
-	laying.written_bytes =
-		MAXALIGN(offsetof(WrittenLeaf, mean) + build->definition.layout.dims * sizeof(float));
+	laying.written_bytes = hybrid_written_leaf_bytes(build->definition.layout.dims);
 	hybrid_team_expect(team, laying.stored);
 	cut_lists(&laying);
 	hybrid_team_meet(team);
@@ -302,7 +293,7 @@ write_leaves(Laying *laying)
 	while ((taken = hybrid_team_next(laying->team)) < laying->count)
 	{
 		const Leaf *leaf = &laying->leaves[taken];
-		WrittenLeaf *written = written_leaf(laying, (int) taken);
+		HybridWrittenLeaf *written = written_leaf(laying, (int) taken);
 
 		CHECK_FOR_INTERRUPTS();
 		load_rows(laying, leaf->begin, leaf->count);
@@ -310,8 +301,8 @@ write_leaves(Laying *laying)
 		build->appender.reserved = leaf->reserved;
 		build->appender.extent = leaf->extent;
 		build->appender.extent_end = leaf->extent_end;
-		written->link = hybrid_write_leaf(build, &sink.sink, &laying->rows, laying->numbers,
-		                                  leaf->count, central, written->mean, &written->radius);
+		hybrid_write_leaf(build, &sink.sink, &laying->rows, laying->numbers, leaf->count, central,
+		                  written);
 		unload_rows(laying, leaf->count);
 		hybrid_team_done(laying->team, leaf->count);
 	}
@@ -362,10 +353,10 @@ place_write(HybridSink *sink, BlockNumber block, Page image)
 	hybrid_appender_place(placing->appender, placing->blocks, block, image);
 }
 
-static WrittenLeaf *
+static HybridWrittenLeaf *
 written_leaf(const Laying *laying, int leaf)
 {
-	return (WrittenLeaf *) (void *) (laying->written + leaf * laying->written_bytes);
+	return (HybridWrittenLeaf *) (void *) (laying->written + leaf * laying->written_bytes);
 }
 
 /* write_above: write the inner lists. Only the leader calls it. */
@@ -380,7 +371,7 @@ write_above(Laying *laying, HybridMeta *meta)
 	leaves.central = is_central(laying);
 	for (i = 0; i < laying->count; i++)
 	{
-		const WrittenLeaf *leaf = written_leaf(laying, i);
+		const HybridWrittenLeaf *leaf = written_leaf(laying, i);
 
 		hybrid_built_lists_add(build, &leaves, leaf->link, leaf->mean, leaf->radius);
 	}
