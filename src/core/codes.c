@@ -237,13 +237,10 @@ hy_code_scorer_run(const HyCodeScorer *meeting, const HyCodeBlocks *blocks, floa
 			__builtin_prefetch(next + (factors - (const char *) codes) + i);
 		next = next != NULL ? next : codes;
 		if (meeting->count <= HY_CODE_CHUNK)
-			masks[b] =
-				meeting->kernels->score(meeting->tables, codes, next, meeting->count,
-			                            &meeting->bounds, &meeting->early, own, about, least);
+			masks[b] = meeting->kernels->score(meeting, codes, next, own, about, least);
 		else
 			masks[b] =
-				hy_code_score_block(meeting->kernels, meeting->tables, codes, next, meeting->count,
-			                        &meeting->bounds, &meeting->early, own, about, least);
+				hy_code_score_block(meeting->kernels, meeting, codes, next, own, about, least);
 	}
 }
 

@@ -287,11 +287,10 @@ typedef struct HyCodeKernels
 	                   const HyCodeFactors *factors, float *estimate, float *lower);
 
 	/*
-	 * Runs sums and bounds for a whole block with at most HY_CODE_CHUNK tables.  Stops after the
-	 * early tables if they give mask 0.
+	 * Runs sums and bounds for a whole block.  The scorer has at most HY_CODE_CHUNK tables.  Stops
+	 * after the early tables if they give mask 0.
 	 */
-	uint32_t (*score)(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
-	                  const HyCodeBounds *bounds, const HyCodeEarly *early,
+	uint32_t (*score)(const HyCodeScorer *scorer, const uint8_t *codes, const uint8_t *next,
 	                  const HyCodeFactors *factors, float *estimate, float *lower);
 
 	/*

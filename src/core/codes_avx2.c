@@ -259,25 +259,25 @@ hy_code_encode_avx2(const float *residual, const float *centroid, int padded, ui
 }
 
 TARGET static uint32_t
-code_score(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
-           const HyCodeBounds *bounds, const HyCodeEarly *early, const HyCodeFactors *factors,
-           float *estimate, float *lower)
+code_score(const HyCodeScorer *scorer, const uint8_t *codes, const uint8_t *next,
+           const HyCodeFactors *factors, float *estimate, float *lower)
 {
 	uint32_t sums[HY_CODE_ROWS];
-	int first = early->count, after = first * 16;
+	const uint8_t *tables = scorer->tables;
+	int first = scorer->early.count, after = first * 16;
 	int i;
 
 	/* These stores have the same width as the loads that follow. */
 	for (i = 0; i < HY_CODE_ROWS; i += 8)
 		_mm256_storeu_si256((__m256i *) (void *) (sums + i), _mm256_setzero_si256());
 	code_sums(tables, codes, next, first, sums);
-	if (first < count)
+	if (first < scorer->count)
 	{
-		if (code_bounds(&early->bounds, sums, factors, estimate, lower) == 0)
+		if (code_bounds(&scorer->early.bounds, sums, factors, estimate, lower) == 0)
 			return 0;
-		code_sums(tables + after, codes + after, next + after, count - first, sums);
+		code_sums(tables + after, codes + after, next + after, scorer->count - first, sums);
 	}
-	return code_bounds(bounds, sums, factors, estimate, lower);
+	return code_bounds(&scorer->bounds, sums, factors, estimate, lower);
 }
 
 const HyCodeKernels hy_code_kernels_avx2 = {HY_SIMD_AVX2,       code_sums,           code_bounds,

@@ -135,21 +135,23 @@ code_bounds(const HyCodeBounds *bounds, const uint32_t *sums, const HyCodeFactor
 }
 
 TARGET static uint32_t
-code_score(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
-           const HyCodeBounds *bounds, const HyCodeEarly *early, const HyCodeFactors *factors,
-           float *estimate, float *lower)
+code_score(const HyCodeScorer *scorer, const uint8_t *codes, const uint8_t *next,
+           const HyCodeFactors *factors, float *estimate, float *lower)
 {
-	int first = early->count, after = first * 16;
+	const uint8_t *tables = scorer->tables;
+	const HyCodeBounds *bounds = &scorer->bounds;
+	const HyCodeBounds *early = &scorer->early.bounds;
+	int first = scorer->early.count, after = first * 16;
 	Sixteen sums = sum_chunk(tables, codes, next, first);
 
-	if (first < count)
+	if (first < scorer->count)
 	{
 		Sixteen more;
 
-		if ((bounds_of_16(&early->bounds, sums.rows0, factors, 0, estimate, lower) |
-		     bounds_of_16(&early->bounds, sums.rows16, factors, 16, estimate, lower)) == 0)
+		if ((bounds_of_16(early, sums.rows0, factors, 0, estimate, lower) |
+		     bounds_of_16(early, sums.rows16, factors, 16, estimate, lower)) == 0)
 			return 0;
-		more = sum_chunk(tables + after, codes + after, next + after, count - first);
+		more = sum_chunk(tables + after, codes + after, next + after, scorer->count - first);
 		sums.rows0 = _mm512_add_epi32(sums.rows0, more.rows0);
 		sums.rows16 = _mm512_add_epi32(sums.rows16, more.rows16);
 	}

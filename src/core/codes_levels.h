@@ -17,24 +17,25 @@ extern const HyCodeKernels hy_code_kernels_avx2;   /* x86-64 */
 extern const HyCodeKernels hy_code_kernels_avx512; /* x86-64 */
 extern const HyCodeKernels hy_code_kernels_neon;   /* AArch64 */
 
-/* hy_code_score_block: `score` built from a level's sums and bounds. */
+/* hy_code_score_block: `score` built from a level's sums and bounds, for any number of tables. */
 static inline uint32_t
-hy_code_score_block(const HyCodeKernels *level, const uint8_t *tables, const uint8_t *codes,
-                    const uint8_t *next, int count, const HyCodeBounds *bounds,
-                    const HyCodeEarly *early, const HyCodeFactors *factors, float *estimate,
+hy_code_score_block(const HyCodeKernels *level, const HyCodeScorer *scorer, const uint8_t *codes,
+                    const uint8_t *next, const HyCodeFactors *factors, float *estimate,
                     float *lower)
 {
 	uint32_t sums[HY_CODE_ROWS] = {0};
+	const HyCodeEarly *early = &scorer->early;
 	int first = early->count, after = first * 16;
 
-	level->sums(tables, codes, next, first, sums);
-	if (first < count)
+	level->sums(scorer->tables, codes, next, first, sums);
+	if (first < scorer->count)
 	{
 		if (level->bounds(&early->bounds, sums, factors, estimate, lower) == 0)
 			return 0;
-		level->sums(tables + after, codes + after, next + after, count - first, sums);
+		level->sums(scorer->tables + after, codes + after, next + after, scorer->count - first,
+		            sums);
 	}
-	return level->bounds(bounds, sums, factors, estimate, lower);
+	return level->bounds(&scorer->bounds, sums, factors, estimate, lower);
 }
 
 /* AVX2 functions that the AVX-512 level uses too, because AVX-512 offers no better way. */

@@ -214,12 +214,11 @@ code_encode(const float *residual, const float *centroid, int padded, uint8_t *b
 }
 
 static uint32_t
-code_score(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
-           const HyCodeBounds *bounds, const HyCodeEarly *early, const HyCodeFactors *factors,
-           float *estimate, float *lower)
+code_score(const HyCodeScorer *scorer, const uint8_t *codes, const uint8_t *next,
+           const HyCodeFactors *factors, float *estimate, float *lower)
 {
-	return hy_code_score_block(&hy_code_kernels_neon, tables, codes, next, count, bounds, early,
-	                           factors, estimate, lower);
+	return hy_code_score_block(&hy_code_kernels_neon, scorer, codes, next, factors, estimate,
+	                           lower);
 }
 
 const HyCodeKernels hy_code_kernels_neon = {HY_SIMD_NEON, code_sums,   code_bounds, code_score,

@@ -77,6 +77,7 @@ check_score(const HyCodeKernels *kernels, UnitRandom *random, int count, const u
 		float estimate[2][ROWS];
 		float lower[2][ROWS];
 		uint32_t masks[2];
+		HyCodeScorer scorer;
 
 		/* one that has no bound keeps its block */
 		factors.error[7] = turn % 4 == 3 ? NAN : 1;
@@ -91,8 +92,8 @@ check_score(const HyCodeKernels *kernels, UnitRandom *random, int count, const u
 			plain->sums(tables + after, codes + after, codes, count - early.count, sums);
 			masks[0] = plain->bounds(bounds, sums, &factors, estimate[0], lower[0]);
 		}
-		masks[1] = kernels->score(tables, codes, codes, count, bounds, &early, &factors,
-		                          estimate[1], lower[1]);
+		scorer = (HyCodeScorer){kernels, tables, count, *bounds, early};
+		masks[1] = kernels->score(&scorer, codes, codes, &factors, estimate[1], lower[1]);
 		CHECK_INT(masks[1], masks[0]);
 		for (i = 0; i < ROWS; i++)
 		{
