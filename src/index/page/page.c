@@ -185,15 +185,16 @@ hybrid_page_is_ours(Page page)
 }
 
 bool
+hybrid_page_of_list(Page page, const HybridLink *list)
+{
+	return hybrid_page_is_ours(page) && hybrid_special(page)->list == list->head &&
+	       hybrid_special(page)->generation == list->generation;
+}
+
+bool
 hybrid_page_belongs(Page page, HybridPageKind kind, const HybridLink *list)
 {
-	const HybridPageSpecial *special;
-
-	if (!hybrid_page_is_ours(page))
-		return false;
-	special = hybrid_special(page);
-	return special->kind == kind && special->list == list->head &&
-	       special->generation == list->generation;
+	return hybrid_page_of_list(page, list) && hybrid_special(page)->kind == kind;
 }
 
 float

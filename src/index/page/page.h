@@ -326,6 +326,9 @@ extern void hybrid_list_page_check(Relation index, const HybridLayout *layout, P
 /* hybrid_page_is_ours: test whether a page, of whatever kind, belongs to a hybrid index. */
 extern bool hybrid_page_is_ours(Page page);
 
+/* hybrid_page_of_list: test whether a page, of whatever kind, belongs to this list and generation. */
+extern bool hybrid_page_of_list(Page page, const HybridLink *list);
+
 /* hybrid_page_belongs: test whether a page is of this kind and belongs to this list and generation. */
 extern bool hybrid_page_belongs(Page page, HybridPageKind kind, const HybridLink *list);
 

@@ -506,8 +506,7 @@ free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, in
 		Page page = BufferGetPage(buffer);
 
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		if (PageIsNew(page) || hybrid_special(page)->list != list->head ||
-		    hybrid_special(page)->generation != list->generation)
+		if (!hybrid_page_of_list(page, list))
 		{
 			UnlockReleaseBuffer(buffer);
 			continue;

@@ -140,9 +140,7 @@ part_to_write(Relation index, const HybridLink *list, BlockNumber *named, bool *
 	}
 	buffer = ReadBuffer(index, *named);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (PageIsNew(BufferGetPage(buffer)) ||
-	    hybrid_special(BufferGetPage(buffer))->list != list->head ||
-	    hybrid_special(BufferGetPage(buffer))->generation != list->generation)
+	if (!hybrid_page_of_list(BufferGetPage(buffer), list))
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" refers to block %u as part of list %u, but it is not",
 		                       RelationGetRelationName(index), *named, list->head),
