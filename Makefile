@@ -6,6 +6,7 @@
 #					TAP and isolation tests on the emulated device
 #	make bench		measurements; `make bench-compare BASE=file` against a kept result
 #	make; make install; make installcheck		with PGXS, as any extension
+#	make install-vector		the extension "vector", with pgvector's names for indexes of hybrid
 #
 # This file parses without PostgreSQL's development files, so that demo, check, soak and bench can
 # install them first.
@@ -19,8 +20,9 @@ PURE_DIRS = src/core src/dispatch $(addprefix src/dispatch/,model share route ru
 SERVER_DIRS = src/server src/types src/knn src/index $(addprefix src/index/,page tree scan write build vacuum check) src/graph src/telemetry
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(addsuffix /*.c,$(PURE_DIRS) $(SERVER_DIRS)))))
 
-# Those that end in _emulated need the emulated device, which only `make check` installs.
-REGRESS = $(filter-out %_emulated,$(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql))))
+# Those that end in _emulated need the emulated device, and those that begin with compat_ need the
+# extension "vector". Only `make check` installs both.
+REGRESS = $(filter-out %_emulated compat_%,$(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql))))
 REGRESS_OPTS = --load-extension=hybrid --inputdir=.
 
 # The same bits from every kernel: no contraction of a * b + c, no other liberty.
@@ -29,13 +31,13 @@ HYBRID_CFLAGS = -ffp-contract=off -fno-math-errno
 PG_CPPFLAGS = -I$(srcdir)/src $(if $(filter yes,$(autodepend)),,-MMD -MP)
 PG_CFLAGS = $(HYBRID_CFLAGS)
 SHLIB_LINK = -lm -ldl -Wl,-Bsymbolic -Wl,--version-script=build/exports.map
-EXTRA_CLEAN = build *.so $(patsubst %.o,%.d,$(OBJS))
+EXTRA_CLEAN = build *.so $(patsubst %.o,%.d,$(OBJS)) compat/*.o compat/*.d
 
 srcdir = .
 OWN_GOALS = demo check check-% soak soak-% bench bench-compare
 PGXS_GOALS := $(filter-out $(OWN_GOALS),$(or $(MAKECMDGOALS),all))
 
-all: hybrid_emulated.so
+all: hybrid_emulated.so hybrid_vector.so
 
 # pgxs.mk has a `check` that only fails. PGXS is left out where nothing but our own goals is asked
 # for, and our `check` where it is not asked for, so that neither replaces the other with a warning.
@@ -47,7 +49,7 @@ ifneq ($(wildcard $(PGXS)),)
 override with_llvm = no
 include $(PGXS)
 # At once, not when some of it has been built, or a missing compiler has been met.
-else ifneq ($(filter all install installdirs installcheck uninstall clean distclean,$(PGXS_GOALS)),)
+else ifneq ($(filter all install install-vector installdirs installcheck uninstall uninstall-vector clean distclean,$(PGXS_GOALS)),)
 $(info PostgreSQL's development files are missing (Debian: apt-get install postgresql-server-dev-15).)
 $(info 'make demo' and 'make check' install what they need.)
 $(error $(PG_CONFIG) names no PGXS)
@@ -71,11 +73,34 @@ build/flags: FORCE
 
 # What PostgreSQL must find in hybrid.so and nothing else: the functions that SQL names.
 hybrid.so: build/exports.map
-build/exports.map: $(wildcard $(addsuffix /*.c,$(SERVER_DIRS)))
+build/exports.map: $(wildcard $(addsuffix /*.[ch],$(SERVER_DIRS)))
 	@mkdir -p $(@D)
 	@{ echo '{ global: Pg_magic_func; _PG_init;'; \
 	  sed -nE 's/^PG_FUNCTION_INFO_V1\((\w+)\);.*/\1; pg_finfo_\1;/p; s/^PGDLLEXPORT .*[ *](hybrid\w+)\(.*/\1;/p' $(sort $^); \
 	  echo 'local: *; };'; } >$@
+
+# The extension "vector": another extension with a library of its own. Its control file has the same name as
+# that of pgvector, which an installation must not replace.
+hybrid_vector.so: compat/vector.o
+	$(CC) $(CFLAGS) -shared -o $@ $< $(LDFLAGS) $(LDFLAGS_SL)
+
+compat/vector.o: build/flags
+-include compat/vector.d
+
+vector_data = $(DESTDIR)$(datadir)/extension
+
+install-vector: hybrid_vector.so
+	@if [ -e '$(DESTDIR)$(pkglibdir)/vector.so' ]; then \
+		echo 'pgvector is installed in $(DESTDIR)$(pkglibdir). Remove it first: its extension is named vector, too.' >&2; \
+		exit 1; \
+	fi
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)' '$(vector_data)'
+	$(INSTALL_SHLIB) hybrid_vector.so '$(DESTDIR)$(pkglibdir)/'
+	$(INSTALL_DATA) compat/vector.control $(wildcard compat/vector--*.sql) '$(vector_data)/'
+
+uninstall-vector:
+	rm -f '$(DESTDIR)$(pkglibdir)/hybrid_vector.so'
+	cd '$(vector_data)' 2>/dev/null && rm -f $(notdir $(wildcard compat/vector--*.sql) compat/vector.control) || true
 
 # The emulated device: a plug-in for tests and demonstrations, pure C.
 EMULATED_OBJS = $(patsubst %.c,build/emulated/%.o,$(wildcard src/core/*.c src/emulated/*.c) src/dispatch/backend.c)
@@ -128,4 +153,4 @@ ifneq ($(filter clean distclean,$(MAKECMDGOALS)),)
 endif
 
 FORCE:
-.PHONY: all demo check soak bench bench-compare FORCE
+.PHONY: all install-vector uninstall-vector demo check soak bench bench-compare FORCE

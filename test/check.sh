@@ -40,7 +40,8 @@ step_build()
 	make -s -j"$jobs" COPT="$strict" all
 	# what install puts there, uninstall takes away
 	make -s COPT="$strict" install DESTDIR="$private/root" >/dev/null
-	make -s COPT="$strict" uninstall DESTDIR="$private/root" >/dev/null
+	make -s COPT="$strict" install-vector DESTDIR="$private/root" >/dev/null
+	make -s COPT="$strict" uninstall uninstall-vector DESTDIR="$private/root" >/dev/null
 	if find "$private/root" -type f | grep .; then
 		echo "make uninstall leaves these behind"
 		return 1
@@ -106,7 +107,7 @@ step_lint()
 		--suppress=uninitvar:src/dispatch/run/dispatcher.c --suppress=missingReturn \
 		'-Dereport(level,...)=((level)>=21?abort():(void)0)' \
 		'-Delog(level,...)=((level)>=21?abort():(void)0)' -DERROR=21 -DFATAL=22 -DPANIC=23 \
-		-Isrc src
+		-Isrc src compat
 	named_tests
 	explained
 	# benchmarks run seldom; that of the GPU is compiled against the fake runtime's header

@@ -30,7 +30,7 @@ exports()
 # The names in AS 'MODULE_PATHNAME', 'name', with or without a line end between them.
 tr '\n' ' ' <hybrid--1.0.sql | grep -oE "'MODULE_PATHNAME', *'[a-z0-9_]+'" |
 	sed -E "s/.*'([a-z0-9_]+)'\$/\1\npg_finfo_\1/" >"$work/named"
-find src -name '*.c' -exec grep -hoE '^PGDLLEXPORT .*[ *]hybrid[a-z0-9_]+\(' {} + | sed -E 's/.*[ *]([a-z0-9_]+)\(/\1/' >>"$work/named"
+find src -name '*.[ch]' -exec grep -hoE '^PGDLLEXPORT .*[ *]hybrid[a-z0-9_]+\(' {} + | sed -E 's/.*[ *]([a-z0-9_]+)\(/\1/' >>"$work/named"
 printf '%s\n' Pg_magic_func _PG_init >>"$work/named"
 sort -u "$work/named" -o "$work/named"
 exports hybrid.so >"$work/exported"
@@ -56,6 +56,12 @@ for room in . model share route run tools; do
 		awk '$2 ~ /^hy_/ { print $2 }' | sort -u | comm -23 - "$work/lower" >"$work/offences"
 	verdict "dispatch/$room calls itself and lower rooms only" "$work/offences"
 done
+printf '%s\n' Pg_magic_func _PG_init >"$work/named"
+tr '\n' ' ' <compat/vector--0.8.0.sql | grep -oE "'MODULE_PATHNAME', *'[a-z0-9_]+'" |
+	sed -E "s/.*'([a-z0-9_]+)'\$/\1\npg_finfo_\1/" >>"$work/named"
+sort -u "$work/named" -o "$work/named"
+exports hybrid_vector.so | comm -3 "$work/named" - >"$work/offences"
+verdict "hybrid_vector.so exports what SQL names" "$work/offences"
 
 for plugin in hybrid_emulated.so hybrid_cuda.so; do
 	if [ ! -e "$plugin" ]; then
@@ -68,7 +74,7 @@ for plugin in hybrid_emulated.so hybrid_cuda.so; do
 	verdict "$plugin exports hy_plugin_entry only" "$work/offences"
 done
 
-for library in hybrid.so hybrid_emulated.so hybrid_cuda.so; do
+for library in hybrid.so hybrid_vector.so hybrid_emulated.so hybrid_cuda.so; do
 	[ -e "$library" ] || continue
 	readelf -d "$library" | grep NEEDED | grep -vE '\[(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[a-z0-9-]*)\.so\.[0-9]+\]' \
 		>"$work/offences"

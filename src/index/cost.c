@@ -44,14 +44,16 @@ typedef struct ScanCost
 	double pages;
 } ScanCost;
 
-static void cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path,
-                          const HybridIndex *open, const HybridTree *tree, Cost distance);
+static void
+cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
+              const HybridTree *tree, Cost distance, double target_recall);
 static double pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout);
 static Cost cost_of_pages(const IndexOptInfo *index, double pages);
-static bool returns_all(const PlannerInfo *root, const IndexPath *path);
+static bool
+returns_all(const PlannerInfo *root, const IndexPath *path, const HybridScanSettings *settings);
 static double wanted_share(const IndexPath *path);
 static void cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
-                       Cost distance, double sequential_page);
+                       Cost distance, double sequential_page, double mem_multiplier);
 static void cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
                         Cost distance, double sequential_page);
 
@@ -65,6 +67,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	QualCost distance;
 	HybridIndex open;
 	HybridTree tree;
+	HybridScanSettings settings;
 	Relation relation;
 	ScanCost cost;
 
@@ -97,18 +100,20 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	relation = index_open(index->indexoid, NoLock);
 	open = hybrid_index_open(relation);
 	hybrid_tree_read(relation, &tree);
+	settings = hybrid_scan_settings(relation);
 	index_close(relation, NoLock);
 
 	if (path->indexorderbys == NIL)
 		cost_stream(&cost, path, &open.layout, distance.per_tuple, sequential_page);
-	else if (open.coded && hybrid_target_recall < 1)
+	else if (open.coded && settings.target_recall < 1)
 	{
-		cost_by_codes(&cost, root, path, &open, &tree, distance.per_tuple);
-		if (!returns_all(root, path))
+		cost_by_codes(&cost, root, path, &open, &tree, distance.per_tuple, settings.target_recall);
+		if (!returns_all(root, path, &settings))
 			cost.all += disable_cost;
 	}
 	else
-		cost_exact(&cost, path, &open.layout, distance.per_tuple, sequential_page);
+		cost_exact(&cost, path, &open.layout, distance.per_tuple, sequential_page,
+		           settings.mem_multiplier);
 
 	*startup = distance.startup + cost.first;
 	*total = distance.startup + cost.all + Max(index->tuples, 0) * cpu_index_tuple_cost;
@@ -125,7 +130,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 
 static void
 cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
-              const HybridTree *tree, Cost distance)
+              const HybridTree *tree, Cost distance, double target_recall)
 {
 	const HybridLayout *layout = &open->layout;
 	double rows = Max(path->indexinfo->tuples, 1), leaves = Max(tree->leaves, 1), searched, share;
@@ -136,7 +141,7 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 	Cost all_codes = rows * distance * CODE_COST, pages_cost, all_pages_cost;
 	QualCost again = {0, 0};
 
-	searched = tree->curve.size > 0 ? hybrid_curve_rows(tree, hybrid_target_recall)
+	searched = tree->curve.size > 0 ? hybrid_curve_rows(tree, target_recall)
 	                                : rows * SEARCHED + open->list_size;
 	if (hybrid_probes > 0)
 		searched = rows / leaves * hybrid_probes;
@@ -202,19 +207,19 @@ wanted_share(const IndexPath *path)
  * a LIMIT or a sphere the query does not want all rows, and the result is true.
  */
 static bool
-returns_all(const PlannerInfo *root, const IndexPath *path)
+returns_all(const PlannerInfo *root, const IndexPath *path, const HybridScanSettings *settings)
 {
-	double memory = work_mem * 1024.0 * hybrid_scan_mem_multiplier;
+	double memory = work_mem * 1024.0 * settings->mem_multiplier;
 
 	if (root->limit_tuples >= 0 || root->tuple_fraction > 0 || path->indexclauses != NIL)
 		return true;
-	return hybrid_iterative_scan == HYBRID_ITERATIVE_RELAXED &&
+	return settings->iterative_scan == HYBRID_ITERATIVE_RELAXED &&
 	       hybrid_lookup_memory_of_all(path->indexinfo->tuples, path->path.parent->rows) <= memory;
 }
 
 static void
 cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Cost distance,
-           double sequential_page)
+           double sequential_page, double mem_multiplier)
 {
 	const IndexOptInfo *index = path->indexinfo;
 	double rows = Max(index->tuples, 0), seen = 0;
@@ -224,10 +229,11 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 	cost->first = pages_of_vectors(index, layout) * sequential_page +
 	              rows * (distance + 0.5 * cpu_operator_cost);
 	while (seen < rows && passes < 1000)
-		seen += hybrid_scan_candidates(passes++, HYBRID_FIRST_CANDIDATES);
+		seen += hybrid_scan_candidates(passes++, HYBRID_FIRST_CANDIDATES, mem_multiplier);
 	if (seen < rows)
-		passes +=
-			(int) Min((rows - seen) / hybrid_scan_candidates(passes, HYBRID_FIRST_CANDIDATES), 1e6);
+		passes += (int) Min(
+			(rows - seen) / hybrid_scan_candidates(passes, HYBRID_FIRST_CANDIDATES, mem_multiplier),
+			1e6);
 	cost->all = cost->first * Max(passes, 1);
 	cost->pages = index->pages;
 }

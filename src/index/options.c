@@ -29,7 +29,7 @@
 #include "index/build/build.h"
 #include "index/tree/read.h"
 
-static relopt_kind kind;
+static relopt_kind own_kind;
 static object_access_hook_type next_access = NULL;
 
 static void accessed(ObjectAccessType access, Oid class, Oid object, int part, void *arg);
@@ -51,7 +51,13 @@ hybrid_index_init(void)
 	next_access = object_access_hook;
 	object_access_hook = accessed;
 	hybrid_register_stores(&hybrid_store_methods);
-	kind = add_reloption_kind();
+	own_kind = add_reloption_kind();
+	hybrid_index_add_options(own_kind);
+}
+
+void
+hybrid_index_add_options(bits32 kind)
+{
 	add_enum_reloption(
 		kind, "storage", "How vectors are stored in the index.", storages, HYBRID_STORAGE_UNSET,
 		"Valid values are \"float32\", \"float16\" and \"int8\".", AccessExclusiveLock);
@@ -68,8 +74,8 @@ hybridoptions(Datum reloptions, bool validate)
 		{"list_size", RELOPT_TYPE_INT, offsetof(HybridOptions, list_size)},
 	};
 
-	return (bytea *) build_reloptions(reloptions, validate, kind, sizeof(HybridOptions), elements,
-	                                  lengthof(elements));
+	return (bytea *) build_reloptions(reloptions, validate, own_kind, sizeof(HybridOptions),
+	                                  elements, lengthof(elements));
 }
 
 static void
@@ -109,7 +115,8 @@ tell_if_changed(Oid oid)
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
 	{
-		bytea *options = extractRelOptions(tuple, RelationGetDescr(classes), hybridoptions);
+		bytea *options =
+			extractRelOptions(tuple, RelationGetDescr(classes), index->rd_indam->amoptions);
 
 		if (options != NULL)
 			after = *(const HybridOptions *) options;

@@ -420,7 +420,7 @@ find_nearest(Measure *measure)
 static void
 measure_targets(Measure *measure, ReturnSetInfo *result)
 {
-	double targets[] = {0.9, 0.95, 0.99, hybrid_target_recall};
+	double targets[] = {0.9, 0.95, 0.99, hybrid_scan_settings(measure->index).target_recall};
 	int count = lengthof(targets), level = NewGUCNestLevel();
 	Oid outer = hybrid_index_being_measured;
 
@@ -436,6 +436,7 @@ measure_targets(Measure *measure, ReturnSetInfo *result)
 		int i;
 
 		hybrid_index_being_measured = RelationGetRelid(measure->index);
+		hybrid_adjust_scans = false;
 		prepare(measure);
 		for (i = 0; i < count; i++)
 			measure_target(measure, targets[i], result);
@@ -443,6 +444,7 @@ measure_targets(Measure *measure, ReturnSetInfo *result)
 	PG_FINALLY();
 	{
 		hybrid_index_being_measured = outer;
+		hybrid_adjust_scans = !OidIsValid(outer);
 	}
 	PG_END_TRY();
 	AtEOXact_GUC(true, level);

@@ -161,8 +161,8 @@ extern double hybrid_curve_rows(const HybridTree *tree, double recall);
 
 /*
  * hybrid_scan_candidates: return the number of rows that pass number `pass` keeps, if the first pass,
- * number 0, keeps `first` rows.
+ * number 0, keeps `first` rows. They fit into mem_multiplier times work_mem.
  */
-extern int hybrid_scan_candidates(int pass, int first);
+extern int hybrid_scan_candidates(int pass, int first, double mem_multiplier);
 
 #endif

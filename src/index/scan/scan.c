@@ -234,10 +234,11 @@ begin_query(IndexScanDesc scan)
 	if (state->ordered && !state->null_query)
 		take_query(state, index->opclass->type, PG_DETOAST_DATUM(scan->orderByData[0].sk_argument));
 	take_conditions(scan);
+	state->settings = hybrid_scan_settings(scan->indexRelation);
 	state->exact =
-		!state->ordered || state->null_query || !index->coded || hybrid_target_recall >= 1;
+		!state->ordered || state->null_query || !index->coded || state->settings.target_recall >= 1;
 	state->done.index = RelationGetRelid(scan->indexRelation);
-	state->done.target = state->exact ? 1 : hybrid_target_recall;
+	state->done.target = state->exact ? 1 : state->settings.target_recall;
 	state->done.probes = state->exact ? 0 : hybrid_probes;
 	state->done.expected = state->exact ? 1 : NAN;
 	if (state->nothing)
@@ -257,7 +258,8 @@ begin_query(IndexScanDesc scan)
 		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
 	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
 		state->filter = hybrid_scan_quals_new(
-			scan, hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
+			scan,
+			state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
 	state->first_candidates = hybrid_scan_first_batch(state);
 	MemoryContextSwitchTo(state->context);
 	if (!state->exact)
@@ -265,8 +267,8 @@ begin_query(IndexScanDesc scan)
 		HybridLookupLimits limits;
 
 		hybrid_lookup_query(state->search, &state->query);
-		hybrid_lookup_limits(hybrid_lookup_tree(state->search), hybrid_target_recall, hybrid_probes,
-		                     &limits);
+		hybrid_lookup_limits(hybrid_lookup_tree(state->search), state->settings.target_recall,
+		                     hybrid_probes, &limits);
 		hybrid_lookup_limit(state->search, &limits);
 	}
 }
@@ -356,7 +358,8 @@ run_pass(IndexScanDesc scan)
 		hybrid_scan_next_batch(state);
 		return;
 	}
-	k = hybrid_scan_candidates(state->pass++, state->first_candidates);
+	k = hybrid_scan_candidates(state->pass++, state->first_candidates,
+	                           state->settings.mem_multiplier);
 	if (state->candidates.items != NULL)
 		pfree(state->candidates.items);
 	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);

@@ -18,6 +18,7 @@
 #include "index/scan/last_scan.h"
 #include "index/scan/plan_limit.h"
 #include "index/scan/lookup.h"
+#include "index/scan/settings.h"
 #include "index/tree/read.h"
 
 /* HybridScanBatch: live rows copied from the index. */
@@ -32,6 +33,7 @@ typedef struct HybridScanBatch
 typedef struct HybridScan
 {
 	HybridIndex index;
+	HybridScanSettings settings;
 	MemoryContext scan_context;
 	/* callback of scan_context that records the work done, also after an error */
 	MemoryContextCallback end;

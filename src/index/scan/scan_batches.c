@@ -32,9 +32,9 @@ static int filter_rows(void *arg, const int64 *positions, int count, bool *wante
 static bool reached_limit(HybridScan *state);
 
 int
-hybrid_scan_candidates(int pass, int first)
+hybrid_scan_candidates(int pass, int first, double mem_multiplier)
 {
-	Size memory = (Size) (work_mem * 1024.0 * hybrid_scan_mem_multiplier);
+	Size memory = (Size) (work_mem * 1024.0 * mem_multiplier);
 	Size limit = Min(memory, MaxAllocSize) / sizeof(HyNeighbor);
 	Size candidates = first;
 
@@ -51,7 +51,7 @@ hybrid_scan_first_batch(const HybridScan *state)
 
 	if (limit <= 0)
 		return least;
-	if (!state->exact && hybrid_iterative_scan != HYBRID_ITERATIVE_OFF && filters(state))
+	if (!state->exact && state->settings.iterative_scan != HYBRID_ITERATIVE_OFF && filters(state))
 		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
 	/* the more rows are wanted, the closer together they are */
 	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
@@ -61,7 +61,7 @@ void
 hybrid_scan_next_batch(HybridScan *state)
 {
 	int k = next_batch_rows(state);
-	double after = hybrid_iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
+	double after = state->settings.iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
 	                   ? state->last.distance
 	                   : -INFINITY;
 	const HybridLookupWork *work = &state->done.work;
@@ -90,7 +90,7 @@ hybrid_scan_next_batch(HybridScan *state)
 	PG_END_TRY();
 	if (state->filtered > 0)
 		hybrid_scan_quals_rest(state->filter);
-	state->exhausted = count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF;
+	state->exhausted = count < k || state->settings.iterative_scan == HYBRID_ITERATIVE_OFF;
 	if (!state->exhausted && reached_limit(state))
 	{
 		bool more;
@@ -129,14 +129,16 @@ next_batch_rows(const HybridScan *state)
 {
 	const IndexScanState *node = state->asked.node;
 	int first = state->first_candidates, further = Max(first / FURTHER, FURTHER_LEAST);
+	double memory = state->settings.mem_multiplier;
 
 	if (state->exact || state->asked.limit <= 0)
-		return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first);
+		return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first,
+		                              memory);
 	if (state->filtered > 0)
-		return hybrid_scan_candidates(state->filtered - 1, further);
+		return hybrid_scan_candidates(state->filtered - 1, further, memory);
 	if (state->pass > 0 && node->ss.ps.qual == NULL && node->indexqualorig == NULL)
-		return hybrid_scan_candidates(state->pass - 1, further);
-	return hybrid_scan_candidates(state->pass, first);
+		return hybrid_scan_candidates(state->pass - 1, further, memory);
+	return hybrid_scan_candidates(state->pass, first, memory);
 }
 
 /*
@@ -151,7 +153,7 @@ filters(const HybridScan *state)
 
 	if (state->filter == NULL)
 		return false;
-	if (hybrid_iterative_scan == HYBRID_ITERATIVE_OFF)
+	if (state->settings.iterative_scan == HYBRID_ITERATIVE_OFF)
 		return true;
 	share = hybrid_scan_quals_share(state->filter);
 	return state->pass > 1 ? share < 1 : share < HYBRID_FEW;
@@ -179,9 +181,10 @@ reached_limit(HybridScan *state)
 {
 	HybridLookupWork work = hybrid_lookup_work(state->search);
 
-	if (!state->asked.all && work.rescored + work.rejected >= hybrid_max_scan_tuples)
+	if (!state->asked.all && work.rescored + work.rejected >= state->settings.max_scan_tuples)
 		state->limit_reached = HY_SCAN_TUPLES;
-	else if (hybrid_lookup_memory(state->search) > work_mem * 1024.0 * hybrid_scan_mem_multiplier)
+	else if (hybrid_lookup_memory(state->search) >
+	         work_mem * 1024.0 * state->settings.mem_multiplier)
 		state->limit_reached = HY_SCAN_MEMORY;
 	return state->limit_reached != HY_SCAN_NO_LIMIT;
 }

@@ -15,6 +15,9 @@ int hybrid_probes = 0;
 int hybrid_iterative_scan = HYBRID_ITERATIVE_STRICT;
 int hybrid_max_scan_tuples = 20000;
 double hybrid_scan_mem_multiplier = 1;
+bool hybrid_adjust_scans = true;
+
+static HybridAdjustScan adjust_scan = NULL;
 
 static const struct config_enum_entry iterative_options[] = {
 	{"off", HYBRID_ITERATIVE_OFF, false},
@@ -47,4 +50,21 @@ hybrid_define_index_settings(void)
 	DefineCustomRealVariable(
 		"hybrid.scan_mem_multiplier", "Maximum memory of an index scan, as a multiple of work_mem.",
 		NULL, &hybrid_scan_mem_multiplier, 1, 1, 1000, PGC_USERSET, 0, NULL, NULL, NULL);
+}
+
+HybridScanSettings
+hybrid_scan_settings(Relation index)
+{
+	HybridScanSettings settings = {hybrid_target_recall, hybrid_iterative_scan,
+	                               hybrid_max_scan_tuples, hybrid_scan_mem_multiplier};
+
+	if (adjust_scan != NULL && hybrid_adjust_scans)
+		adjust_scan(index, &settings);
+	return settings;
+}
+
+void
+hybrid_index_adjust_with(HybridAdjustScan adjust)
+{
+	adjust_scan = adjust;
 }

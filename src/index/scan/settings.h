@@ -7,6 +7,8 @@
 
 #include "postgres.h"
 
+#include "utils/relcache.h"
+
 extern double hybrid_target_recall; /* target recall, from 0.5 to 1 */
 /* number of leaf lists to examine; 0: the target recall determines it */
 extern int hybrid_probes;
@@ -21,6 +23,34 @@ typedef enum HybridIterative
 extern int hybrid_iterative_scan; /* a HybridIterative value */
 extern int hybrid_max_scan_tuples;
 extern double hybrid_scan_mem_multiplier; /* maximum memory of a scan, in multiples of work_mem */
+
+/* HybridScanSettings: the settings that one index scan uses. */
+typedef struct HybridScanSettings
+{
+	double target_recall;
+	int iterative_scan; /* a HybridIterative value */
+	int max_scan_tuples;
+	double mem_multiplier;
+} HybridScanSettings;
+
+/* HybridAdjustScan: change the settings for scans of this index. */
+typedef void (*HybridAdjustScan)(Relation index, HybridScanSettings *settings);
+
+/*
+ * hybrid_adjust_scans: false while hybrid_index_measure() tries targets of its own, so that no other
+ * library changes them
+ */
+extern bool hybrid_adjust_scans;
+
+/* hybrid_scan_settings: return the settings for scans of this index. */
+extern HybridScanSettings hybrid_scan_settings(Relation index);
+
+/*
+ * hybrid_index_adjust_with: let a library that has other names for this access method adjust the settings
+ * of its own indexes. The function is called for every index of this access method. There can be only
+ * one such library.
+ */
+PGDLLEXPORT void hybrid_index_adjust_with(HybridAdjustScan adjust);
 
 /* hybrid_define_index_settings: define the settings. Call it before the prefix is reserved. */
 extern void hybrid_define_index_settings(void);

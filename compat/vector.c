@@ -1,0 +1,254 @@
+/*
+ * vector.c
+ *		The extension "vector": hnsw and ivfflat as names of the access method hybrid.
+ *
+ * The handlers return hybrid's routine with other options, so an index by either name is an ordinary
+ * hybrid index. This library adds what clients of pgvector expect beside the names: the options m,
+ * ef_construction and lists, and the settings "hnsw." and "ivfflat.".
+ *
+ * A setting that has its default value changes nothing: the setting of hybrid with the same purpose
+ * applies. pgvector's clients raise ef_search and probes to miss fewer rows. So twice the default value
+ * lets a scan miss half as many rows as hybrid.target_recall does.
+ *
+ * This is a library of its own, because PostgreSQL loads the libraries of a session into its parallel
+ * workers before it passes on the settings.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "access/amapi.h"
+#include "access/reloptions.h"
+#include "fmgr.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+
+#include "index/handler.h"
+#include "index/page/index.h"
+#include "index/scan/settings.h"
+
+#define LIBRARY "$libdir/hybrid"
+
+#define EF_SEARCH 40
+#define PROBES 1
+#define MAX_PROBES 32768
+#define MAX_SCAN_TUPLES 20000
+#define MEM_MULTIPLIER 1.0
+#define LEAST_RECALL 0.5 /* minimum of hybrid.target_recall */
+
+PG_MODULE_MAGIC;
+
+/* NamedOptions: options of an index by one of the names; 0 if one is not set. */
+typedef struct NamedOptions
+{
+	HybridOptions hybrid;
+	int m;
+	int ef_construction;
+	int lists;
+} NamedOptions;
+
+PGDLLEXPORT void _PG_init(void);
+
+static void define_settings(void);
+static void define_options(void);
+static IndexAmRoutine *routine_with(amoptions_function options);
+static bytea *hnsw_options(Datum reloptions, bool validate);
+static bytea *ivfflat_options(Datum reloptions, bool validate);
+static bytea *finish_options(bytea *options, bool validate);
+static void adjust(Relation index, HybridScanSettings *settings);
+
+static int ef_search;
+static int hnsw_iterative_scan;
+static int max_scan_tuples;
+static double mem_multiplier;
+static int probes;
+static int ivfflat_iterative_scan;
+static int max_probes;
+
+static relopt_kind hnsw_kind;
+static relopt_kind ivfflat_kind;
+
+static const struct config_enum_entry hnsw_iterative[] = {
+	{"off", HYBRID_ITERATIVE_OFF, false},
+	{"relaxed_order", HYBRID_ITERATIVE_RELAXED, false},
+	{"strict_order", HYBRID_ITERATIVE_STRICT, false},
+	{NULL, 0, false},
+};
+
+static const struct config_enum_entry ivfflat_iterative[] = {
+	{"off", HYBRID_ITERATIVE_OFF, false},
+	{"relaxed_order", HYBRID_ITERATIVE_RELAXED, false},
+	{NULL, 0, false},
+};
+
+void
+_PG_init(void)
+{
+	void (*adjust_with)(HybridAdjustScan) =
+		(void *) load_external_function(LIBRARY, "hybrid_index_adjust_with", true, NULL);
+
+	define_options();
+	define_settings();
+	adjust_with(adjust);
+}
+
+PG_FUNCTION_INFO_V1(hybrid_hnsw_handler);
+Datum
+hybrid_hnsw_handler(PG_FUNCTION_ARGS)
+{
+	(void) fcinfo;
+	PG_RETURN_POINTER(routine_with(hnsw_options));
+}
+
+PG_FUNCTION_INFO_V1(hybrid_ivfflat_handler);
+Datum
+hybrid_ivfflat_handler(PG_FUNCTION_ARGS)
+{
+	(void) fcinfo;
+	PG_RETURN_POINTER(routine_with(ivfflat_options));
+}
+
+/* routine_with: return the routine of the access method hybrid, with a function for other options. */
+static IndexAmRoutine *
+routine_with(amoptions_function options)
+{
+	PGFunction handler = load_external_function(LIBRARY, "hybrid_handler", true, NULL);
+	IndexAmRoutine *routine =
+		(IndexAmRoutine *) DatumGetPointer(DirectFunctionCall1(handler, PointerGetDatum(NULL)));
+
+	routine->amoptions = options;
+	return routine;
+}
+
+static void
+define_options(void)
+{
+	void (*add_options)(bits32) =
+		(void *) load_external_function(LIBRARY, "hybrid_index_add_options", true, NULL);
+
+	hnsw_kind = add_reloption_kind();
+	add_options(hnsw_kind);
+	add_int_reloption(hnsw_kind, "m", "Has no effect; accepted for pgvector's clients.", 0, 2, 100,
+	                  AccessExclusiveLock);
+	add_int_reloption(hnsw_kind, "ef_construction",
+	                  "Has no effect; accepted for pgvector's clients.", 0, 4, 1000,
+	                  AccessExclusiveLock);
+	ivfflat_kind = add_reloption_kind();
+	add_options(ivfflat_kind);
+	add_int_reloption(ivfflat_kind, "lists", "Has no effect; accepted for pgvector's clients.", 0,
+	                  1, 32768, AccessExclusiveLock);
+}
+
+static bytea *
+hnsw_options(Datum reloptions, bool validate)
+{
+	static const relopt_parse_elt elements[] = {
+		{"storage", RELOPT_TYPE_ENUM, offsetof(NamedOptions, hybrid.storage)},
+		{"list_size", RELOPT_TYPE_INT, offsetof(NamedOptions, hybrid.list_size)},
+		{"m", RELOPT_TYPE_INT, offsetof(NamedOptions, m)},
+		{"ef_construction", RELOPT_TYPE_INT, offsetof(NamedOptions, ef_construction)},
+	};
+
+	return finish_options((bytea *) build_reloptions(reloptions, validate, hnsw_kind,
+	                                                 sizeof(NamedOptions), elements,
+	                                                 lengthof(elements)),
+	                      validate);
+}
+
+static bytea *
+ivfflat_options(Datum reloptions, bool validate)
+{
+	static const relopt_parse_elt elements[] = {
+		{"storage", RELOPT_TYPE_ENUM, offsetof(NamedOptions, hybrid.storage)},
+		{"list_size", RELOPT_TYPE_INT, offsetof(NamedOptions, hybrid.list_size)},
+		{"lists", RELOPT_TYPE_INT, offsetof(NamedOptions, lists)},
+	};
+
+	return finish_options((bytea *) build_reloptions(reloptions, validate, ivfflat_kind,
+	                                                 sizeof(NamedOptions), elements,
+	                                                 lengthof(elements)),
+	                      validate);
+}
+
+/* finish_options: say once in a session that pgvector's options have no effect, if one is set. */
+static bytea *
+finish_options(bytea *options, bool validate)
+{
+	static bool said = false;
+	const NamedOptions *named = (const NamedOptions *) options;
+
+	if (validate && !said && named != NULL &&
+	    (named->m != 0 || named->ef_construction != 0 || named->lists != 0))
+	{
+		said = true;
+		ereport(NOTICE, (errmsg("options \"m\", \"ef_construction\" and \"lists\" have no effect"),
+		                 errdetail("The index is one of access method hybrid, which needs no such "
+		                           "options.")));
+	}
+	return options;
+}
+
+static void
+define_settings(void)
+{
+	DefineCustomIntVariable("hnsw.ef_search",
+	                        "Controls the share of the nearest rows that a scan finds.",
+	                        "At 40, hybrid.target_recall applies. Twice the value misses half as "
+	                        "many rows.",
+	                        &ef_search, EF_SEARCH, 1, 1000, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable(
+		"hnsw.iterative_scan", "Controls whether a scan continues when too few rows match.",
+		"At off, hybrid.iterative_scan applies.", &hnsw_iterative_scan, HYBRID_ITERATIVE_OFF,
+		hnsw_iterative, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("hnsw.max_scan_tuples",
+	                        "Number of examined rows after which a scan does not continue.",
+	                        "At 20000, hybrid.max_scan_tuples applies.", &max_scan_tuples,
+	                        MAX_SCAN_TUPLES, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomRealVariable("hnsw.scan_mem_multiplier",
+	                         "Maximum memory of a scan, as a multiple of work_mem.",
+	                         "At 1, hybrid.scan_mem_multiplier applies.", &mem_multiplier,
+	                         MEM_MULTIPLIER, 1, 1000, PGC_USERSET, 0, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("hnsw");
+	DefineCustomIntVariable("ivfflat.probes",
+	                        "Controls the share of the nearest rows that a scan finds.",
+	                        "At 1, hybrid.target_recall applies. Twice the value misses half as "
+	                        "many rows.",
+	                        &probes, PROBES, 1, MAX_PROBES, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable(
+		"ivfflat.iterative_scan", "Controls whether a scan continues when too few rows match.",
+		"At off, hybrid.iterative_scan applies.", &ivfflat_iterative_scan, HYBRID_ITERATIVE_OFF,
+		ivfflat_iterative, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("ivfflat.max_probes", "Has no effect.",
+	                        "hybrid.max_scan_tuples and hybrid.scan_mem_multiplier limit a scan.",
+	                        &max_probes, MAX_PROBES, 1, MAX_PROBES, PGC_USERSET, 0, NULL, NULL,
+	                        NULL);
+	MarkGUCPrefixReserved("ivfflat");
+}
+
+/* adjust: apply the settings of the name by which this index was created; a HybridAdjustScan. */
+static void
+adjust(Relation index, HybridScanSettings *settings)
+{
+	double effort = 1;
+	int iterative = HYBRID_ITERATIVE_OFF;
+
+	if (index->rd_indam->amoptions == hnsw_options)
+	{
+		effort = (double) ef_search / EF_SEARCH;
+		iterative = hnsw_iterative_scan;
+		if (max_scan_tuples != MAX_SCAN_TUPLES)
+			settings->max_scan_tuples = max_scan_tuples;
+		if (mem_multiplier != MEM_MULTIPLIER)
+			settings->mem_multiplier = mem_multiplier;
+	}
+	else if (index->rd_indam->amoptions == ivfflat_options)
+	{
+		effort = (double) probes / PROBES;
+		iterative = ivfflat_iterative_scan;
+	}
+	if (effort != 1)
+		settings->target_recall = Max(1 - (1 - settings->target_recall) / effort,
+		                              Min(LEAST_RECALL, settings->target_recall));
+	if (iterative != HYBRID_ITERATIVE_OFF)
+		settings->iterative_scan = iterative;
+}
