@@ -129,6 +129,8 @@ add_pgvector()
 # The version of pgvector that the server could install; nothing where there is none.
 pgvector_version()
 {
+	# without this library, an extension named vector is hybrid's
+	[ -e "$server/tree/usr/lib/postgresql/15/lib/vector.so" ] || return 0
 	psql_in postgres -c "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'" </dev/null
 }
 

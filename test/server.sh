@@ -72,12 +72,17 @@ install_extension()
 {
 	local libdir=$dir/tree/$lib/lib extensions=$dir/tree/$share/extension f
 
-	for f in hybrid.so hybrid_vector.so hybrid_emulated.so hybrid_cuda.so; do
+	for f in hybrid.so hybrid_emulated.so hybrid_cuda.so; do
 		install_library "$checkout/$f" "$libdir/$f"
 	done
 	# the CUDA plug-in on the fake device, for tests that want its threads in a backend
 	install_library "$checkout/build/cuda/fake/hybrid_cuda.so" "$libdir/hybrid_cuda_fake.so"
-	install -m 644 "$checkout/hybrid.control" "$checkout"/hybrid--*.sql "$checkout"/compat/vector{.control,--*.sql} "$extensions/"
+	install -m 644 "$checkout/hybrid.control" "$checkout"/hybrid--*.sql "$extensions/"
+	# the extension "vector", unless it is pgvector's here
+	if [ -e "$checkout/hybrid_vector.so" ] && [ ! -e "$libdir/vector.so" ]; then
+		install_library "$checkout/hybrid_vector.so" "$libdir/hybrid_vector.so"
+		install -m 644 "$checkout"/compat/vector{.control,--*.sql} "$extensions/"
+	fi
 }
 
 make_tree()

@@ -54,7 +54,7 @@ $node->safe_psql('app', q{
 	INSERT INTO item SELECT i, ARRAY[i, 1] FROM generate_series(1, 1000) i;
 	INSERT INTO parted SELECT * FROM item;
 });
-my ($recipe) = grep { /pg_dump/ } blocks('from-pgvector.md');
+my ($recipe) = grep { /^pg_dump -Fc/ } blocks('from-pgvector.md');
 my $script = PostgreSQL::Test::Utils::tempdir() . '/recipe.sh';
 append_to_file($script, 'cd "${0%/*}" || exit' . "\n$recipe");
 {
