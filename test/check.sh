@@ -46,6 +46,13 @@ step_build()
 		echo "make uninstall leaves these behind"
 		return 1
 	fi
+	# pgvector's files have the same names and stay as they are
+	mkdir -p "$private/root$("$PG_CONFIG" --pkglibdir)"
+	touch "$private/root$("$PG_CONFIG" --pkglibdir)/vector.so"
+	if said=$(make -s COPT="$strict" install-vector DESTDIR="$private/root" 2>&1) || [[ $said != *"pgvector is installed"* ]]; then
+		echo "make install-vector beside pgvector: $said"
+		return 1
+	fi
 	# a machine without PostgreSQL's development files, and perhaps without a compiler, is told
 	if said=$(make -s PG_CONFIG=/nonexistent CC=/nonexistent 2>&1) ||
 		[[ $said != *"development files are missing"* ]]; then

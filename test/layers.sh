@@ -5,6 +5,7 @@
 #	dispatch: backend.h <- model <- share <- route <- run <- tools
 #	index: page <- tree <- scan, write <- build <- vacuum <- check <- the files of index/ itself
 #
+# compat, a library of its own, sees the options and scan settings of index only.
 # A feature folder includes no other feature folder, except for the layouts of types. A plug-in includes only core
 # and dispatch/backend.h. One `ok` line per rule.
 set -uo pipefail
@@ -83,6 +84,9 @@ for room in model share route run tools; do
 done
 includes src/dispatch/backend.[ch] | grep -E ' dispatch/' | grep -v ' dispatch/backend\.h$' >"$work/offences"
 verdict "dispatch/backend.h stands below all rooms" "$work/offences"
+
+includes compat | grep -E " ($ours)/" | grep -vE ' index/(handler|page/index|scan/settings)\.h$' >"$work/offences"
+verdict "compat includes the options and scan settings of index only" "$work/offences"
 
 # The rooms of index: each includes itself and those before it.
 below=page

@@ -56,7 +56,7 @@ $node->safe_psql('app', q{
 });
 my ($recipe) = grep { /^pg_dump -Fc/ } blocks('from-pgvector.md');
 my $script = PostgreSQL::Test::Utils::tempdir() . '/recipe.sh';
-append_to_file($script, 'cd "${0%/*}" || exit' . "\n$recipe");
+append_to_file($script, qq{cd "\${0%/*}" || exit\ncreatedb fresh\npsql -d fresh -c 'CREATE EXTENSION hybrid'\n$recipe});
 {
 	local $ENV{PGHOST} = $node->host;
 	local $ENV{PGPORT} = $node->port;
