@@ -247,8 +247,7 @@ adjust(Relation index, HybridScanSettings *settings)
 		iterative = ivfflat_iterative_scan;
 	}
 	if (effort != 1)
-		settings->target_recall = Max(1 - (1 - settings->target_recall) / effort,
-		                              Min(LEAST_RECALL, settings->target_recall));
+		settings->target_recall = Max(1 - (1 - settings->target_recall) / effort, LEAST_RECALL);
 	if (iterative != HYBRID_ITERATIVE_OFF)
 		settings->iterative_scan = iterative;
 }
