@@ -206,9 +206,10 @@ tap()
 	# a driver that fails as its environment says, for the plug-in where there is one
 	gcc -shared -fPIC -Wall -Werror -Wl,-soname,libcuda.so.1 test/cuda/stub_driver.c -o "$private/pg/t/libcuda.so.1"
 	cp -r docs "$private/pg/docs"
-	open_to_server "$private/pg/t" "$private/pg/docs" "$private/pg/out"
+	cp -r test/clients "$private/pg/clients"
+	open_to_server "$private/pg/t" "$private/pg/docs" "$private/pg/clients" "$private/pg/out"
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TMPDIR="$private/pg/tmp" \
-		HYBRID_DOCS="$private/pg/docs" \
+		HYBRID_DOCS="$private/pg/docs" HYBRID_CLIENTS="$private/pg/clients" \
 		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
 		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" \
 		${TEMP_CONFIG:+TEMP_CONFIG="$TEMP_CONFIG"} \

@@ -16,7 +16,7 @@ build=(gcc g++ make libc6-dev "postgresql-$major" "postgresql-server-dev-$major"
 data=(python3-sklearn libopenblas0-pthread wordnet-base)
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-user libsimde-dev perl libipc-run-perl shellcheck cppcheck codespell
-	valgrind)
+	valgrind python3-psycopg2)
 
 case $purpose in
 demo | bench) wanted=("${build[@]}" "${data[@]}") ;;
