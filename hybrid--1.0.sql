@@ -1585,6 +1585,40 @@ Issues a notice about unreferenced pages, such as a crash leaves. Blocks VACUUM,
 -- Graphs (src/graph)
 -- ---------------------------------------------------------------------------------------------
 
+CREATE FUNCTION hybrid_graph_handler(internal) RETURNS index_am_handler
+AS 'MODULE_PATHNAME', 'hybrid_graph_handler'
+LANGUAGE C;
+COMMENT ON FUNCTION hybrid_graph_handler(internal) IS
+'handler of the access method hybrid_graph; called by PostgreSQL only';
+
+CREATE ACCESS METHOD hybrid_graph TYPE INDEX HANDLER hybrid_graph_handler;
+COMMENT ON ACCESS METHOD hybrid_graph IS
+'registers columns (source, target[, weight[, type]]) as a graph, which graph functions take by the name of the index; stores nothing, and no scan uses it';
+
+CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE smallint USING hybrid_graph AS STORAGE smallint;
+COMMENT ON OPERATOR CLASS int2_ops USING hybrid_graph IS 'columns of a registered graph';
+CREATE OPERATOR CLASS int4_ops DEFAULT FOR TYPE int USING hybrid_graph AS STORAGE int;
+COMMENT ON OPERATOR CLASS int4_ops USING hybrid_graph IS 'columns of a registered graph';
+CREATE OPERATOR CLASS int8_ops DEFAULT FOR TYPE bigint USING hybrid_graph AS STORAGE bigint;
+COMMENT ON OPERATOR CLASS int8_ops USING hybrid_graph IS 'columns of a registered graph';
+CREATE OPERATOR CLASS float4_ops DEFAULT FOR TYPE real USING hybrid_graph AS STORAGE real;
+COMMENT ON OPERATOR CLASS float4_ops USING hybrid_graph IS 'columns of a registered graph';
+CREATE OPERATOR CLASS float8_ops DEFAULT FOR TYPE float8 USING hybrid_graph AS STORAGE float8;
+COMMENT ON OPERATOR CLASS float8_ops USING hybrid_graph IS 'columns of a registered graph';
+CREATE OPERATOR CLASS numeric_ops DEFAULT FOR TYPE numeric USING hybrid_graph AS STORAGE numeric;
+COMMENT ON OPERATOR CLASS numeric_ops USING hybrid_graph IS 'columns of a registered graph';
+CREATE OPERATOR CLASS text_ops DEFAULT FOR TYPE text USING hybrid_graph AS STORAGE text;
+COMMENT ON OPERATOR CLASS text_ops USING hybrid_graph IS 'columns of a registered graph';
+
+CREATE FUNCTION hybrid_graph_check(graph text)
+	RETURNS TABLE (kept bool, pages_by_map bigint, pages_by_lsn bigint, pages_read bigint, edges bigint,
+		differences bigint)
+	AS 'MODULE_PATHNAME', 'hybrid_graph_check'
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1;
+
+COMMENT ON FUNCTION hybrid_graph_check(text) IS
+'Compares the session''s copy of a registered graph with its table, which is read by a query on the same snapshot. kept: whether a copy is kept; if not, the next three columns are 0. pages_by_map, pages_by_lsn: number of pages that the visibility map or their LSN showed to be unchanged since the last call. pages_read: number of pages that were read again. edges: number of edges in the table. differences: number of edges that are only in the copy or only in the table; more than 0 is a bug. Errors are those of hybrid_spread.';
+
 CREATE FUNCTION hybrid_spread(
 	graph text, seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,
 	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, threshold float8 DEFAULT 0,
@@ -1599,7 +1633,7 @@ CREATE FUNCTION hybrid_spread(
 COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, int, text,
 	text, text[], bool, float8, int, text[]) IS
 'Spreads activation over a weighted graph.
-graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], matched by position. It can only read, with the privileges, snapshot and search_path of the caller. params: the values of $1, $2, ... in the query, each of type text, so that another type needs a cast ($1::int). A weight must be finite and >= 0; it is 1 if the query returns no weight column. If one statement calls the function for many rows, the query runs once, unless it calls volatile functions or reads foreign tables or sequences, or something that it depends on changes in between.
+graph: the name of an index of the access method hybrid_graph, or a query. The name may contain a schema and is looked up in search_path otherwise. The caller needs the SELECT privilege on the columns of the index. A row whose source or target is NULL is not an edge. A query begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], matched by position. It can only read, with the privileges, snapshot and search_path of the caller. params: the values of $1, $2, ... in the query, each of type text, so that another type needs a cast ($1::int). A weight must be finite and >= 0; it is 1 if the query returns no weight column. If one statement calls the function for many rows, the query runs once, unless it calls volatile functions or reads foreign tables or sequences, or something that it depends on changes in between.
 seeds: the nodes at which activation starts. activation: the initial activation of each seed, finite and >= 0 (NULL: 1 each). A seed given twice starts with the sum. A seed without edges keeps its activation.
 At each hop, a node that received at least threshold passes on decay times that amount. Along each outgoing edge, this is multiplied by its weight / (sum of the outgoing weights ^ fan). fan is 0, 0.5 or 1.
 hops: number of hops. NULL: continue until the activation that moves is less than tolerance times that of the seeds; an error if this may never end.

@@ -21,6 +21,8 @@ typedef struct HybridEdgesQuery
 	ArrayType *params; /* text[]: the values of $1, $2, ... in the query; NULL: none */
 	HyDirection direction;
 	HyMerge merge;
+	bool registered; /* written for a registered graph: a row with an end that is NULL is no edge */
+	bool names_rows; /* whether the columns tableoid and ctid follow those of the edge */
 } HybridEdgesQuery;
 
 typedef struct HybridEdges
@@ -35,11 +37,29 @@ typedef struct HybridEdges
  * if the query has no weight column. Reads no more edges than can be built into a graph under
  * hybrid.graph_memory_limit.
  *
- * Raises if the text is not an edges query, or if the query is not a plain read, returns other
+ * Raises if the query is not a plain read, returns other
  * columns or returns too many edges. Raises if a column of an edge is NULL, or if a weight is
  * negative or not finite.
  */
 extern void hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges);
+
+/*
+ * hybrid_is_edges_query: return whether the text begins with a word that can begin an edges query.
+ * Whitespace, comments and parentheses may precede the word.
+ */
+extern bool hybrid_is_edges_query(const char *query);
+
+/*
+ * hybrid_most_edges: return the number of edges that can be read and built into a graph under
+ * hybrid.graph_memory_limit.
+ */
+extern int64 hybrid_most_edges(HyDirection direction);
+
+/* hybrid_report_most_edges: raise because a graph has more edges than that. */
+extern void hybrid_report_most_edges(int64 most) pg_attribute_noreturn();
+
+/* hybrid_report_no_type: raise because types are wanted, and edges have none. */
+extern void hybrid_report_no_type(bool registered) pg_attribute_noreturn();
 
 /* hybrid_check_graph_memory: raise if bytes exceed hybrid.graph_memory_limit. */
 extern void hybrid_check_graph_memory(uint64 bytes, int64 nodes, int64 edges);

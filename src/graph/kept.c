@@ -14,13 +14,16 @@
  */
 #include "postgres.h"
 
+#include "graph/copy.h"
 #include "graph/kept.h"
 #include "graph/key.h"
+#include "graph/registered.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/primnodes.h"
 #include "server/memory.h"
 #include "server/report.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #define LONGEST_QUERY (1024 * 1024) /* bytes; longer queries are not worth comparing */
@@ -28,13 +31,42 @@
 static bool may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
 static bool varies(Node *node, void *context);
 static void drop(FunctionCallInfo fcinfo);
+static HybridGraph *graph_of_query(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
 static HybridGraph *build(const HybridEdgesQuery *query, bool *constant);
 static void made_for(HybridGraph *graph, double decay, double fan);
 
 HybridGraph *
 hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 {
-	static uint64 numbers = 0;
+	const char *name = text_to_cstring(query->text);
+	HybridEdgesQuery by_query = *query;
+	HybridRegistered registered;
+	HybridValidation validation;
+	HybridGraph *graph = NULL;
+
+	if (hybrid_is_edges_query(name))
+		return graph_of_query(fcinfo, query);
+	hybrid_registered_open(name, &registered);
+	if (hybrid_registered_may_copy(&registered))
+	{
+		HybridCopy *copy = hybrid_copy_open(&registered, &validation);
+
+		if (copy != NULL)
+			graph = hybrid_copy_graph(copy, query);
+	}
+	if (graph == NULL)
+	{
+		hybrid_registered_query(&registered, &by_query);
+		graph = graph_of_query(fcinfo, &by_query);
+	}
+	hybrid_registered_close(&registered);
+	return graph;
+}
+
+/* graph_of_query: return the graph of an edges query, either the graph of the call site or a new one. */
+static HybridGraph *
+graph_of_query(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
+{
 	FmgrInfo *site = fcinfo->flinfo;
 	StringInfoData key;
 	HybridGraph *graph;
@@ -65,7 +97,7 @@ hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 	MemoryContextSwitchTo(before);
 	drop(fcinfo);
 	MemoryContextSetParent(graph->context, site->fn_mcxt);
-	graph->number = ++numbers;
+	hybrid_graph_keep(graph);
 	site->fn_extra = graph;
 	return graph;
 }
@@ -138,33 +170,45 @@ drop(FunctionCallInfo fcinfo)
 		MemoryContextDelete(graph->context);
 }
 
-/*
- * build: read the edges and build a graph, in a new child of the current memory context. Sets
- * *constant as in HybridEdges.
- */
+/* build: read the edges and build a graph. Sets *constant as in HybridEdges. */
 static HybridGraph *
 build(const HybridEdgesQuery *query, bool *constant)
+{
+	HybridEdges edges;
+
+	hybrid_read_edges(query, &edges);
+	*constant = edges.constant;
+	return hybrid_graph_build(&edges, query->direction, query->merge);
+}
+
+HybridGraph *
+hybrid_graph_build(HybridEdges *edges, HyDirection direction, HyMerge merge)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid graph", ALLOCSET_DEFAULT_SIZES);
 	HyAllocator allocator = hybrid_allocator(context);
 	HybridGraph *graph = MemoryContextAllocZero(context, sizeof(HybridGraph));
-	HybridEdges edges;
 	HyStatus status;
 
 	graph->context = context;
-	hybrid_read_edges(query, &edges);
-	status = hy_csr_build_merged(edges.edge, edges.count, query->direction, query->merge,
-	                             &allocator, &hybrid_cancel, &graph->csr);
+	status = hy_csr_build_merged(edges->edge, edges->count, direction, merge, &allocator,
+	                             &hybrid_cancel, &graph->csr);
 	if (status == HY_QUOTA)
 		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 		                errmsg("sum of the weights of parallel graph edges is out of the range of "
 		                       "real")));
 	hybrid_check(status, "build the graph");
-	if (edges.edge != NULL)
-		pfree(edges.edge);
-	*constant = edges.constant;
+	if (edges->edge != NULL)
+		pfree(edges->edge);
 	return graph;
+}
+
+void
+hybrid_graph_keep(HybridGraph *graph)
+{
+	static uint64 numbers = 0;
+
+	graph->number = ++numbers;
 }
 
 /*

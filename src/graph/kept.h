@@ -1,6 +1,9 @@
 /*
  * kept.h
- *		The graph that a call site keeps from call to call.
+ *		The graph that a graph function uses, and that is kept for a later call.
+ *
+ * The graph of a registered graph is kept with the session's copy of its edges (copy.h). The graph of
+ * an edges query is kept by the call site:
  *
  * SELECT ... FROM seeds, LATERAL hybrid_spread('SELECT ...', seeds.ids) calls the function for each
  * row. The call site (an FmgrInfo, which lives as long as the query runs) keeps the last graph. The
@@ -40,11 +43,19 @@ typedef struct HybridGraph
 } HybridGraph;
 
 /*
- * hybrid_graph_of: return the graph of these edges, either the kept graph of the call site or a new
- * one. A new graph lives in the current memory context. If the call site keeps the graph, it lives
- * until the next call.
+ * hybrid_graph_of: return the graph of these edges, either a kept graph or a new one. It is valid
+ * until the caller returns. query->text is an edges query or the name of a registered graph.
  */
 extern HybridGraph *hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
+
+/*
+ * hybrid_graph_build: build a graph in a new child of the current memory context. Frees the array of
+ * edges.
+ */
+extern HybridGraph *hybrid_graph_build(HybridEdges *edges, HyDirection direction, HyMerge merge);
+
+/* hybrid_graph_keep: give the graph a number, because a later call may use it. */
+extern void hybrid_graph_keep(HybridGraph *graph);
 
 /* hybrid_graph_gain: return the result of hy_spread_gain for this decay and fan. */
 extern const double *hybrid_graph_gain(HybridGraph *graph, double decay, double fan);

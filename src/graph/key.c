@@ -66,6 +66,8 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 		appendBinaryStringInfo(key, (const char *) query->params, (int) params);
 	APPEND(key, query->direction);
 	APPEND(key, query->merge);
+	APPEND(key, query->registered);
+	APPEND(key, query->names_rows);
 	APPEND(key, user);
 	APPEND(key, context);
 	APPEND(key, MyProc->lxid);

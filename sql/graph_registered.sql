@@ -1,0 +1,264 @@
+-- Registered graphs: CREATE INDEX ... USING hybrid_graph.
+SET client_min_messages = warning;
+CREATE TABLE link (source bigint, target bigint, weight real, type text);
+CREATE INDEX graph ON link USING hybrid_graph (source, target, weight, type);
+INSERT INTO link VALUES (1, 2, 1, 'a'), (1, 3, 4, 'b'), (2, 3, 1, 'a'), (3, 4, 1, 'b'), (4, 2, 1, 'a'), (5, 6, 1, NULL);
+SELECT pg_relation_size('graph') AS size;
+
+-- the same as an edges query
+SELECT * FROM hybrid_degree('graph');
+CREATE FUNCTION differences(graph text, query text) RETURNS bigint LANGUAGE sql STABLE AS $$
+	SELECT count(*) FROM (
+		(SELECT * FROM hybrid_spread(graph, ARRAY[1, 5], hops => 4) EXCEPT ALL SELECT * FROM hybrid_spread(query, ARRAY[1, 5], hops => 4))
+		UNION ALL
+		(SELECT * FROM hybrid_spread(query, ARRAY[1, 5], hops => 4) EXCEPT ALL SELECT * FROM hybrid_spread(graph, ARRAY[1, 5], hops => 4))) s
+$$;
+SELECT differences('graph', 'TABLE link');
+SELECT differences('public.graph', 'TABLE link'), differences('"graph"', 'TABLE link');
+SELECT * FROM hybrid_neighbors('graph', ARRAY[1], types => ARRAY['a']);
+SELECT * FROM hybrid_neighbors('graph', ARRAY[1], types => ARRAY['b', 'none']);
+SELECT * FROM hybrid_neighbors('graph', ARRAY[1], types => '{}');
+SELECT * FROM hybrid_subgraph('graph', ARRAY[1], direction => 'out');
+SELECT * FROM hybrid_shortest_path('graph', 1, 4);
+SELECT id, round(rank::numeric, 6) AS rank FROM hybrid_pagerank('graph');
+SELECT q, (SELECT array_agg(id) FROM hybrid_neighbors('graph', ARRAY[q])) FROM generate_series(1, 5) q;
+
+-- a page is read once, and again after a change only
+VACUUM link;
+SELECT * FROM hybrid_graph_check('graph');
+SELECT * FROM hybrid_graph_check('graph');
+UPDATE link SET weight = 2 WHERE source = 3;
+SELECT * FROM hybrid_graph_check('graph');
+SELECT differences('graph', 'TABLE link');
+
+-- a table of many pages: only the pages that changed are read
+CREATE TABLE large (id serial, source int, target smallint, weight float8) WITH (fillfactor = 70);
+CREATE INDEX large_graph ON large USING hybrid_graph (source, target, weight);
+INSERT INTO large (source, target, weight) SELECT i, i * 7 % 1000, i FROM generate_series(1, 20000) i;
+VACUUM large;
+SELECT kept, pages_read > 100 AS read, edges, differences FROM hybrid_graph_check('large_graph');
+SELECT kept, pages_by_map > 100 AS by_map, pages_by_lsn, pages_read, edges, differences FROM hybrid_graph_check('large_graph');
+UPDATE large SET weight = 0.5 WHERE id IN (1, 10000);
+SELECT kept, pages_by_map > 100 AS by_map, pages_by_lsn <= 200 AS by_lsn, pages_read <= 4 AS few_read, edges, differences FROM hybrid_graph_check('large_graph');
+SELECT kept, pages_by_map > 100 AS by_map, pages_read, edges, differences FROM hybrid_graph_check('large_graph');
+DELETE FROM large WHERE id > 5000;
+VACUUM large;
+SELECT kept, edges, differences FROM hybrid_graph_check('large_graph');
+INSERT INTO large (source, target, weight) SELECT i, 7, 1 FROM generate_series(1, 20000) i;
+SELECT kept, edges, differences FROM hybrid_graph_check('large_graph');
+VACUUM FREEZE large;
+SELECT kept, edges, differences FROM hybrid_graph_check('large_graph');
+SELECT differences('large_graph', 'SELECT source, target, weight FROM large');
+
+-- own changes, savepoints, ROLLBACK
+BEGIN;
+INSERT INTO link VALUES (7, 8, 1, 'a');
+SELECT edges, differences FROM hybrid_graph_check('graph');
+SAVEPOINT s;
+DELETE FROM link WHERE source = 1;
+SELECT edges, differences FROM hybrid_graph_check('graph');
+SELECT edges, differences FROM hybrid_graph_check('graph');
+ROLLBACK TO s;
+SELECT edges, differences FROM hybrid_graph_check('graph');
+ROLLBACK;
+SELECT edges, differences FROM hybrid_graph_check('graph');
+
+-- TRUNCATE, and its ROLLBACK
+BEGIN;
+TRUNCATE link;
+SELECT kept, edges, differences FROM hybrid_graph_check('graph');
+INSERT INTO link VALUES (1, 2, 1, 'a');
+SELECT kept, edges, differences FROM hybrid_graph_check('graph');
+ROLLBACK;
+SELECT kept, edges, differences FROM hybrid_graph_check('graph');
+
+-- COPY FREEZE adds rows to a page that is all-visible, and changes nothing in the visibility map
+BEGIN;
+TRUNCATE link;
+COPY link FROM stdin (FREEZE);
+1	2	3	a
+4	5	6	b
+\.
+SELECT kept, edges, differences FROM hybrid_graph_check('graph');
+COPY link FROM stdin (FREEZE);
+7	8	9	a
+\.
+SELECT kept, edges, differences FROM hybrid_graph_check('graph');
+COMMIT;
+SELECT kept, edges, differences FROM hybrid_graph_check('graph');
+SELECT * FROM hybrid_neighbors('graph', ARRAY[7]);
+
+-- an older cursor beside a newer statement
+BEGIN;
+DECLARE old CURSOR FOR SELECT edges, differences FROM hybrid_graph_check('graph');
+INSERT INTO link VALUES (9, 10, 1, 'a');
+SELECT edges, differences FROM hybrid_graph_check('graph');
+FETCH old;
+SELECT edges, differences FROM hybrid_graph_check('graph');
+COMMIT;
+
+-- a row whose source or target is NULL is no edge; it may have any weight
+INSERT INTO link VALUES (NULL, 1, 1, 'a'), (1, NULL, -1, 'a'), (NULL, NULL, NULL, NULL);
+SELECT edges, differences FROM hybrid_graph_check('graph');
+
+-- a weight that is not allowed raises at the call, each time, and names its row
+INSERT INTO link VALUES (20, 21, -1, 'a');
+SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
+SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
+UPDATE link SET weight = 'NaN' WHERE source = 20;
+SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
+UPDATE link SET weight = 'infinity' WHERE source = 20;
+SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
+UPDATE link SET weight = NULL WHERE source = 20;
+SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
+ROLLBACK;
+UPDATE link SET weight = 0 WHERE source = 20;
+SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
+
+-- where no copy is kept, a query reads the edges
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT kept, edges, differences FROM hybrid_graph_check('graph');
+COMMIT;
+CREATE UNLOGGED TABLE unlogged (source int, target int);
+CREATE INDEX unlogged_graph ON unlogged USING hybrid_graph (source, target);
+CREATE TEMP TABLE temporary (source int, target int);
+CREATE INDEX temporary_graph ON temporary USING hybrid_graph (source, target);
+CREATE TABLE part (source int, target int, weight numeric) PARTITION BY RANGE (source);
+CREATE INDEX part_graph ON part USING hybrid_graph (source, target, weight);
+CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10);
+CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (10) TO (20);
+INSERT INTO unlogged VALUES (1, 2), (NULL, 3);
+INSERT INTO temporary VALUES (1, 2), (NULL, 3);
+INSERT INTO part VALUES (1, 2, 0.1), (11, 2, 0.2), (12, NULL, 0);
+SELECT kept, edges, differences FROM hybrid_graph_check('unlogged_graph');
+SELECT kept, edges, differences FROM hybrid_graph_check('temporary_graph');
+SELECT kept, edges, differences FROM hybrid_graph_check('part_graph');
+SELECT kept, edges, differences FROM hybrid_graph_check('part_1_source_target_weight_idx');
+SELECT * FROM hybrid_neighbors('part_graph', ARRAY[2], direction => 'in');
+INSERT INTO part VALUES (12, 3, -0.5);
+SELECT * FROM hybrid_neighbors('part_graph', ARRAY[2], direction => 'in');
+
+-- plain inheritance: only the rows of the table itself
+CREATE TABLE child () INHERITS (link);
+INSERT INTO child VALUES (100, 101, 1, 'a');
+SELECT * FROM hybrid_neighbors('graph', ARRAY[100]);
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT * FROM hybrid_neighbors('graph', ARRAY[100]);
+COMMIT;
+DROP TABLE child;
+
+-- partial indexes and expressions; a function that may be replaced is left to a query
+CREATE INDEX partial ON link USING hybrid_graph (source, target) WHERE type = 'b';
+SELECT kept, edges, differences FROM hybrid_graph_check('partial');
+SELECT differences('partial', 'SELECT source, target FROM link WHERE type = ''b''');
+CREATE INDEX halved ON link USING hybrid_graph (source, target, (weight::float8 / 2)) WHERE source > 1;
+SELECT kept, edges, differences FROM hybrid_graph_check('halved');
+UPDATE link SET type = 'b' WHERE source = 7;
+SELECT kept, edges, differences FROM hybrid_graph_check('partial');
+CREATE FUNCTION ten(bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT $1 * 10';
+CREATE INDEX computed ON link USING hybrid_graph (ten(source), target, (weight::float8 / 2)) WHERE source > 1;
+SELECT kept, edges, differences FROM hybrid_graph_check('computed');
+SELECT * FROM hybrid_neighbors('computed', ARRAY[40]);
+CREATE OR REPLACE FUNCTION ten(bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 * 100; END';
+SELECT kept, edges, differences FROM hybrid_graph_check('computed');
+SELECT * FROM hybrid_neighbors('computed', ARRAY[400]);
+
+-- a column that was added after the rows; domains; long types
+CREATE DOMAIN node AS int;
+CREATE TABLE later (source node, target int);
+INSERT INTO later SELECT i, i + 1 FROM generate_series(1, 5) i;
+ALTER TABLE later ADD weight real DEFAULT 2.5, ADD type varchar DEFAULT 'x';
+CREATE INDEX later_graph ON later USING hybrid_graph (source, target, weight, type);
+INSERT INTO later SELECT 7, 8, 1, string_agg(md5(i::text), '') FROM generate_series(1, 2000) i;
+SELECT kept, edges, differences FROM hybrid_graph_check('later_graph');
+SELECT source, target, weight FROM hybrid_subgraph('later_graph', ARRAY[1], types => ARRAY['x']);
+SELECT l.source, (SELECT count(*) FROM hybrid_neighbors('later_graph', ARRAY[7], types => ARRAY[l.type::text])) FROM later l WHERE l.source = 7;
+
+-- the index may be built anew; the table, too
+REINDEX INDEX graph;
+SELECT kept, pages_read, differences FROM hybrid_graph_check('graph');
+REINDEX INDEX CONCURRENTLY graph;
+SELECT kept, differences FROM hybrid_graph_check('graph');
+VACUUM FULL link;
+SELECT kept, pages_read, differences FROM hybrid_graph_check('graph');
+ALTER TABLE link ALTER source TYPE int;
+SELECT kept, differences FROM hybrid_graph_check('graph');
+ANALYZE link;
+SELECT reltuples = (SELECT count(*) FROM link) AS counted FROM pg_class WHERE relname = 'link';
+CLUSTER link USING graph;
+
+-- no scan uses it
+SET enable_seqscan = off;
+EXPLAIN (COSTS off) SELECT * FROM link WHERE source = 1;
+EXPLAIN (COSTS off) SELECT source, target FROM link WHERE type = 'b';
+RESET enable_seqscan;
+
+-- memory: what does not fit is not kept
+SET hybrid.graph_memory_limit = '400kB';
+SELECT kept, differences FROM hybrid_graph_check('graph');
+SELECT count(*) FROM hybrid_degree('large_graph');
+SET hybrid.graph_memory_limit = '4MB';
+SELECT kept, edges, differences FROM hybrid_graph_check('large_graph');
+SELECT count(*) FROM hybrid_degree('large_graph');
+SELECT kept, differences FROM hybrid_graph_check('graph');
+RESET hybrid.graph_memory_limit;
+
+-- privileges on the columns, at each call
+CREATE ROLE graph_reader;
+SELECT kept FROM hybrid_graph_check('graph');
+GRANT SELECT (source, target, weight) ON link TO graph_reader;
+SET ROLE graph_reader;
+SELECT count(*) FROM hybrid_degree('graph');
+RESET ROLE;
+GRANT SELECT (type) ON link TO graph_reader;
+SET ROLE graph_reader;
+SELECT count(*) > 0 AS read FROM hybrid_degree('graph');
+SELECT kept FROM hybrid_graph_check('partial');
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT count(*) > 0 AS read FROM hybrid_degree('graph');
+COMMIT;
+RESET ROLE;
+REVOKE SELECT (type) ON link FROM graph_reader;
+SET ROLE graph_reader;
+SELECT count(*) FROM hybrid_degree('graph');
+SELECT count(*) FROM hybrid_degree('partial');
+RESET ROLE;
+
+-- row security: the caller sees the edges of visible rows
+GRANT SELECT ON link TO graph_reader;
+ALTER TABLE link ENABLE ROW LEVEL SECURITY;
+CREATE POLICY b_only ON link FOR SELECT TO graph_reader USING (type = 'b');
+SELECT kept, edges FROM hybrid_graph_check('graph');
+SET ROLE graph_reader;
+SELECT kept, edges FROM hybrid_graph_check('graph');
+SELECT * FROM hybrid_degree('graph');
+SET row_security = off;
+SELECT * FROM hybrid_degree('graph');
+RESET row_security;
+RESET ROLE;
+ALTER TABLE link DISABLE ROW LEVEL SECURITY;
+
+-- errors
+SELECT * FROM hybrid_neighbors('none', ARRAY[1]);
+SELECT * FROM hybrid_neighbors('none.graph', ARRAY[1]);
+SELECT * FROM hybrid_neighbors('a.b.c.d', ARRAY[1]);
+SELECT * FROM hybrid_neighbors('link', ARRAY[1]);
+SELECT * FROM hybrid_neighbors('partial', ARRAY[1], types => ARRAY['a']);
+SELECT * FROM hybrid_graph_check(NULL);
+CREATE INDEX ON link USING hybrid_graph (source);
+CREATE INDEX ON link USING hybrid_graph (source, type);
+CREATE INDEX ON link USING hybrid_graph (source, target, type);
+CREATE INDEX ON link USING hybrid_graph (source, target, weight, weight);
+CREATE INDEX ON link USING hybrid_graph (source, target, weight, type, source);
+CREATE UNIQUE INDEX ON link USING hybrid_graph (source, target);
+CREATE INDEX ON link USING hybrid_graph (source, target) INCLUDE (weight);
+CREATE INDEX ON link USING hybrid_graph (source, target) WITH (fillfactor = 70);
+CREATE INDEX ON link USING hybrid_graph (source, (ARRAY[target]));
+SELECT opcname, amvalidate(c.oid) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE amname = 'hybrid_graph' ORDER BY 1;
+
+DROP TABLE link, large, unlogged, temporary, part, later;
+DROP ROLE graph_reader;
+DROP FUNCTION differences, ten;
+DROP DOMAIN node;

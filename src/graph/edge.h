@@ -1,0 +1,52 @@
+/*
+ * edge.h
+ *		Converts the columns of a row into an edge.
+ */
+#ifndef HYBRID_GRAPH_EDGE_H
+#define HYBRID_GRAPH_EDGE_H
+
+#include "postgres.h"
+#include "storage/itemptr.h"
+
+#include "core/csr.h"
+
+enum HybridEdgeColumn
+{
+	HYBRID_EDGE_SOURCE,
+	HYBRID_EDGE_TARGET,
+	HYBRID_EDGE_WEIGHT,
+	HYBRID_EDGE_TYPE,
+	HYBRID_EDGE_COLUMNS
+};
+
+/* HybridEdgeRow: the row of a table that an edge comes from, for error messages. */
+typedef struct HybridEdgeRow
+{
+	Oid table; /* InvalidOid: unknown */
+	ItemPointerData tid;
+} HybridEdgeRow;
+
+/*
+ * hybrid_edge_type: return the base type of an edge's column of the given type. Raises if the column
+ * cannot have this type.
+ */
+extern Oid hybrid_edge_type(enum HybridEdgeColumn column, Oid type);
+
+/* hybrid_edge_node: return the node id in a value of an integer type. */
+extern int64 hybrid_edge_node(Datum value, Oid type);
+
+/*
+ * hybrid_edge_weight: convert the weight as a cast to real would. edge has its ends already. Raises
+ * an error that names the ends, and row if it is known, if the weight is NULL, negative, not finite
+ * or out of the range of real. May leak memory into the current context.
+ */
+extern float hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
+                                const HybridEdgeRow *row);
+
+/*
+ * hybrid_compare_texts: compare two texts bytewise, given pointers to pointers to them. Any total
+ * order is correct, because only equality matters.
+ */
+extern int hybrid_compare_texts(const void *a, const void *b);
+
+#endif

@@ -1,0 +1,272 @@
+/*
+ * registered.c
+ *		A registered graph: see registered.h.
+ *
+ * A copy answers only where it can be proved to equal what a query would return. All other cases
+ * are left to a query:
+ *
+ * - SERIALIZABLE transactions, because a scan by the executor records what they have read
+ * - row security for the caller
+ * - expressions and predicates that call functions other than built-in ones, because such a function
+ *   may be replaced, and PostgreSQL keeps its old body in the expressions of an open index
+ * - partitioned tables, tables of other access methods, and materialized views without data
+ * - tables whose changes are not written to the WAL, because the LSNs of their pages do not grow
+ * - tables whose storage this transaction has created, because COPY FREEZE then adds rows to a page
+ *   that is all-visible, and changes neither its bit nor the LSN of the visibility map
+ * - old_snapshot_threshold, which lets VACUUM remove rows that a snapshot still sees
+ * - snapshots other than those of statements
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "graph/edge.h"
+#include "graph/registered.h"
+#include "graph/registered_am.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rls.h"
+#include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/varlena.h"
+
+#define MOST_NAMES 3 /* database, schema and index */
+
+static Oid find_index(const char *name);
+static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);
+static void report_unknown(const char *name) pg_attribute_noreturn();
+static void check_privileges(const HybridRegistered *graph);
+static bool is_new(Relation table);
+static bool calls_functions(Relation index);
+static bool is_function(Oid function, void *context);
+static bool calls_function(Node *node, void *context);
+
+void
+hybrid_registered_open(const char *name, HybridRegistered *graph)
+{
+	Oid oid = find_index(name);
+
+	graph->index = relation_open(oid, NoLock);
+	if (!hybrid_is_registered(graph->index))
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		                errmsg("\"%s\" is not a registered graph", name),
+		                errhint("Create an index with USING hybrid_graph (source, target[, "
+		                        "weight[, type]]), or give an edges query.")));
+	graph->table = table_open(graph->index->rd_index->indrelid, NoLock);
+	hybrid_registered_check(RelationGetDescr(graph->index));
+}
+
+void
+hybrid_registered_close(HybridRegistered *graph)
+{
+	relation_close(graph->index, NoLock);
+	table_close(graph->table, NoLock);
+}
+
+bool
+hybrid_registered_may_copy(const HybridRegistered *graph)
+{
+	Relation table = graph->table;
+
+	if (check_enable_rls(RelationGetRelid(table), InvalidOid, true) == RLS_ENABLED)
+		return false;
+	check_privileges(graph);
+	return !IsolationIsSerializable() && graph->index->rd_index->indisvalid &&
+	       graph->index->rd_rel->relkind == RELKIND_INDEX && RelationIsScannable(table) &&
+	       table->rd_tableam == GetHeapamTableAmRoutine() && RelationNeedsWAL(table) &&
+	       !is_new(table) && old_snapshot_threshold < 0 && !calls_functions(graph->index) &&
+	       GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC;
+}
+
+void
+hybrid_registered_query(const HybridRegistered *graph, HybridEdgesQuery *query)
+{
+	Relation table = graph->table;
+	Oid oid = RelationGetRelid(table);
+	List *condition = RelationGetIndexPredicate(graph->index);
+	StringInfoData text;
+
+	/* a caller with privileges for some columns only may not read ctid */
+	query->names_rows = pg_class_aclcheck(oid, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+	query->registered = true;
+	initStringInfo(&text);
+	appendStringInfo(&text, "SELECT %s%s FROM %s%s",
+	                 pg_get_indexdef_columns(RelationGetRelid(graph->index), false),
+	                 query->names_rows ? ", tableoid, ctid" : "",
+	                 table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ? "" : "ONLY ",
+	                 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)),
+	                                            RelationGetRelationName(table)));
+	if (condition != NIL)
+		appendStringInfo(
+			&text, " WHERE %s",
+			deparse_expression((Node *) make_ands_explicit(condition),
+		                       deparse_context_for(RelationGetRelationName(table), oid), false,
+		                       false));
+	query->text = cstring_to_text(text.data);
+}
+
+void
+hybrid_registered_check(TupleDesc columns)
+{
+	int i;
+
+	if (columns->natts < 2 || columns->natts > HYBRID_EDGE_COLUMNS)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+		                errmsg("registered graph must have 2 to 4 columns, not %d", columns->natts),
+		                errhint("The columns of the index must be source, target[, weight[, "
+		                        "type]].")));
+	for (i = 0; i < columns->natts; i++)
+		(void) hybrid_edge_type((enum HybridEdgeColumn) i, TupleDescAttr(columns, i)->atttypid);
+}
+
+/* find_index: return the relation of this name. Locks it, and its table before it if it has one. */
+static Oid
+find_index(const char *name)
+{
+	char *copy = pstrdup(name);
+	Oid table = InvalidOid;
+	List *names;
+	List *values = NIL;
+	ListCell *cell;
+	Oid found;
+
+	if (!SplitIdentifierString(copy, '.', &names) || names == NIL ||
+	    list_length(names) > MOST_NAMES)
+		report_unknown(name);
+	foreach (cell, names)
+		values = lappend(values, makeString((char *) lfirst(cell)));
+	found = RangeVarGetRelidExtended(makeRangeVarFromNameList(values), AccessShareLock,
+	                                 RVR_MISSING_OK, lock_table, &table);
+	if (!OidIsValid(found))
+		report_unknown(name);
+	return found;
+}
+
+/*
+ * lock_table: lock the table of the index that was found, before the index is locked. This is the
+ * order in which all statements lock them. Called again if the name means another index meanwhile.
+ */
+static void
+lock_table(const RangeVar *name, Oid found, Oid before, void *arg)
+{
+	Oid *table = (Oid *) arg;
+
+	(void) name;
+	if (found == before)
+		return;
+	if (OidIsValid(*table))
+		UnlockRelationOid(*table, AccessShareLock);
+	*table = OidIsValid(found) ? IndexGetRelation(found, true) : InvalidOid;
+	if (OidIsValid(*table))
+		LockRelationOid(*table, AccessShareLock);
+}
+
+static void
+report_unknown(const char *name)
+{
+	ereport(ERROR,
+	        (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("unknown graph \"%s\"", name),
+	         errhint("Give the name of an index that was created with USING hybrid_graph, or "
+	                 "an edges query that begins with SELECT, WITH, VALUES or TABLE and "
+	                 "returns source, target, weight and type.")));
+}
+
+/* check_privileges: raise unless the caller may read all columns that a query would read. */
+static void
+check_privileges(const HybridRegistered *graph)
+{
+	const Form_pg_index form = graph->index->rd_index;
+	Oid oid = RelationGetRelid(graph->table);
+	Oid user = GetUserId();
+	Bitmapset *columns = NULL;
+	AclResult result = pg_class_aclcheck(oid, user, ACL_SELECT);
+	int column = -1;
+	int i;
+
+	if (result == ACLCHECK_OK)
+		return;
+	for (i = 0; i < form->indnatts; i++)
+	{
+		if (form->indkey.values[i] != 0)
+			columns = bms_add_member(columns,
+			                         form->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
+	}
+	pull_varattnos((Node *) RelationGetIndexExpressions(graph->index), 1, &columns);
+	pull_varattnos((Node *) RelationGetIndexPredicate(graph->index), 1, &columns);
+	while ((column = bms_next_member(columns, column)) >= 0)
+	{
+		AttrNumber number = (AttrNumber) (column + FirstLowInvalidHeapAttributeNumber);
+
+		/* 0: the row as a whole */
+		result = number == 0 ? pg_attribute_aclcheck_all(oid, user, ACL_SELECT, ACLMASK_ALL)
+		                     : pg_attribute_aclcheck(oid, number, user, ACL_SELECT);
+		if (result != ACLCHECK_OK)
+			break;
+	}
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, get_relkind_objtype(graph->table->rd_rel->relkind),
+		               RelationGetRelationName(graph->table));
+}
+
+/* is_new: return whether this transaction has created the storage of the table. */
+static bool
+is_new(Relation table)
+{
+	return table->rd_createSubid != InvalidSubTransactionId ||
+	       table->rd_newRelfilenodeSubid != InvalidSubTransactionId ||
+	       table->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
+}
+
+/*
+ * calls_functions: return whether an expression or the predicate of the index calls a function that
+ * is not built in. Looks at the catalog, because functions are inlined in the expressions of an open
+ * index.
+ */
+static bool
+calls_functions(Relation index)
+{
+	static const AttrNumber attributes[] = {Anum_pg_index_indexprs, Anum_pg_index_indpred};
+	int i;
+
+	for (i = 0; i < (int) lengthof(attributes); i++)
+	{
+		bool is_null;
+		Datum written = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, attributes[i], &is_null);
+
+		if (!is_null && calls_function(stringToNode(TextDatumGetCString(written)), NULL))
+			return true;
+	}
+	return false;
+}
+
+static bool
+calls_function(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	/* the constraints of a domain may call any function */
+	return IsA(node, CoerceToDomain) || check_functions_in_node(node, is_function, context) ||
+	       expression_tree_walker(node, calls_function, context);
+}
+
+static bool
+is_function(Oid function, void *context)
+{
+	(void) context;
+	return function >= FirstNormalObjectId;
+}

@@ -1,0 +1,52 @@
+/*
+ * registered.h
+ *		A registered graph: an index of the access method hybrid_graph.
+ *
+ * The index has no entries. It only says which columns of its table are the source, the target, the
+ * weight and the type of an edge. Its rows are read from the table, either by a query, or from a
+ * copy that the session keeps (copy.h).
+ */
+#ifndef HYBRID_GRAPH_REGISTERED_H
+#define HYBRID_GRAPH_REGISTERED_H
+
+#include "postgres.h"
+#include "utils/rel.h"
+
+#include "graph/edges.h"
+
+typedef struct HybridRegistered
+{
+	Relation table;
+	Relation index;
+} HybridRegistered;
+
+/*
+ * hybrid_registered_open: find the registered graph by the name of its index, which may contain a
+ * schema. Locks the table and the index against changes of their definition until the transaction
+ * ends. Raises if there is no such graph.
+ */
+extern void hybrid_registered_open(const char *name, HybridRegistered *graph);
+
+/* hybrid_registered_close: close the table and the index. Keeps the locks. */
+extern void hybrid_registered_close(HybridRegistered *graph);
+
+/*
+ * hybrid_registered_may_copy: return whether a copy of the graph's rows can be validated under the
+ * active snapshot. Otherwise the rows must be read by a query. Raises if the caller may not read
+ * the columns.
+ */
+extern bool hybrid_registered_may_copy(const HybridRegistered *graph);
+
+/*
+ * hybrid_registered_query: set text, registered and names_rows of a query that reads the graph's
+ * edges.
+ */
+extern void hybrid_registered_query(const HybridRegistered *graph, HybridEdgesQuery *query);
+
+/* hybrid_registered_check: raise unless an index on these columns can be a registered graph. */
+extern void hybrid_registered_check(TupleDesc columns);
+
+/* hybrid_is_registered: return whether the index is of the access method hybrid_graph. */
+extern bool hybrid_is_registered(Relation index);
+
+#endif

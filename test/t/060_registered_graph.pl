@@ -1,0 +1,187 @@
+# A session's copy of a registered graph: on a standby, over a crash, with two-phase commit, and while other
+# sessions write at random.  hybrid_graph_check compares the copy with a query on the same snapshot.
+#
+# HYBRID_FUZZ_SECONDS: how long the random part runs.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use HybridSession;
+
+my $seconds = $ENV{HYBRID_FUZZ_SECONDS} || 8;
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf('postgresql.conf', q{
+autovacuum = off
+max_prepared_transactions = 5
+max_standby_streaming_delay = 60s
+});
+$primary->start;
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', 'hot_standby_feedback = on');
+$standby->start;
+$primary->safe_psql('postgres', q{
+	CREATE EXTENSION hybrid;
+	CREATE TABLE link (source bigint, target bigint, weight real, type text) WITH (fillfactor = 80);
+	CREATE INDEX graph ON link USING hybrid_graph (source, target, weight, type);
+	INSERT INTO link SELECT i, i * 7 % 1000, i, 't' || i % 3 FROM generate_series(1, 3000) i;
+});
+$primary->safe_psql('postgres', 'VACUUM link');
+
+my $check = q{SELECT kept, edges, differences FROM hybrid_graph_check('graph')};
+
+sub catch_up
+{
+	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
+	return;
+}
+
+# a session on the primary and one on the standby, each with a copy
+catch_up();
+session_on($standby);
+my $there = session();
+is(ask($there, $check), 't|3000|0', 'standby: a copy');
+session_on($primary);
+my $here = session();
+is(ask($here, $check), 't|3000|0', 'primary: a copy');
+is(ask($here, q{SELECT pages_read FROM hybrid_graph_check('graph')}), '0', 'primary: nothing is read again');
+is(ask($there, q{SELECT pages_read FROM hybrid_graph_check('graph')}), '0', 'standby: nothing is read again');
+
+# two-phase commit
+$primary->safe_psql('postgres', q{BEGIN; DELETE FROM link WHERE source <= 100; PREPARE TRANSACTION 'one'});
+catch_up();
+is(ask($here, $check), 't|3000|0', 'prepared: no rows are gone');
+is(ask($there, $check), 't|3000|0', 'prepared: nor on the standby');
+$primary->safe_psql('postgres', q{COMMIT PREPARED 'one'});
+catch_up();
+is(ask($here, $check), 't|2900|0', 'committed: rows are gone');
+is(ask($there, $check), 't|2900|0', 'committed: on the standby, too');
+
+# a slot is used again, with the bits of the visibility map set before and after
+$primary->safe_psql('postgres', $_) for 'VACUUM (INDEX_CLEANUP on) link',
+	q{INSERT INTO link SELECT i, i, 1, 'new' FROM generate_series(1, 100) i}, 'VACUUM (INDEX_CLEANUP on) link';
+catch_up();
+is(ask($here, $check), 't|3000|0', 'rows in place of vacuumed ones');
+is(ask($there, $check), 't|3000|0', 'rows in place of vacuumed ones: standby');
+
+# REINDEX CONCURRENTLY makes another index of the same name
+$primary->safe_psql('postgres', 'REINDEX INDEX CONCURRENTLY graph');
+catch_up();
+is(ask($here, $check), 't|3000|0', 'REINDEX CONCURRENTLY');
+is(ask($there, $check), 't|3000|0', 'REINDEX CONCURRENTLY: standby');
+is(ask($there, q{BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1}), '1', 'standby: a snapshot');
+$primary->safe_psql('postgres', 'UPDATE link SET weight = weight + 1 WHERE source < 50');
+catch_up();
+is(ask($there, $check), 't|3000|0', 'standby: an older snapshot');
+is(ask($there, "COMMIT; $check"), 't|3000|0', 'standby: a newer one');
+
+# random writers and readers
+my @writer = map { session() } 1 .. 3;
+my @reader = map { session() } 1 .. 2;
+session_on($standby);
+push @reader, session();
+my ($checks, @wrong) = (0);
+my $end = time + $seconds;
+srand(42);
+
+sub change
+{
+	my $k = int(rand(3000));
+	my $w = int(rand(40));
+	my @changes = (
+		"INSERT INTO link SELECT $k + i, i, i, 't' || i % 3 FROM generate_series(1, $w) i",
+		"DELETE FROM link WHERE source BETWEEN $k AND $k + $w",
+		"UPDATE link SET weight = weight + 1 WHERE source BETWEEN $k AND $k + $w",
+		"UPDATE link SET source = source + 1 WHERE source = $k",
+		"SELECT count(*) FROM (SELECT * FROM link WHERE source = $k FOR KEY SHARE) s");
+
+	return $changes[ int(rand(@changes)) ];
+}
+
+my @open = (0) x @writer;
+while (time < $end)
+{
+	my $n = int(rand(@writer));
+	my $x = rand;
+
+	# a writer that waits for another one's lock would stop this test
+	ask($writer[$n], 'SET lock_timeout = 100');
+	if ($open[$n])
+	{
+		ask($writer[$n], $x < 0.3 ? 'SAVEPOINT s; ' . change() . ($x < 0.15 ? '; ROLLBACK TO s' : '') : change());
+		ask($writer[$n], rand() < 0.6 ? 'COMMIT' : 'ROLLBACK'), $open[$n] = 0 if $x > 0.5;
+	}
+	elsif ($x < 0.4) { ask($writer[$n], 'BEGIN; ' . change()); $open[$n] = 1; }
+	elsif ($x < 0.5) { ask($writer[$n], 'BEGIN; ' . change() . "; PREPARE TRANSACTION 'p$n'"); ask($writer[$n], (rand() < 0.5 ? 'COMMIT' : 'ROLLBACK') . " PREPARED 'p$n'"); }
+	elsif ($x < 0.8) { ask($writer[$n], change()); }
+	elsif ($x < 0.97) { ask($writer[$n], ('VACUUM link', 'VACUUM (INDEX_CLEANUP on) link', 'VACUUM FREEZE link', 'SELECT count(*) FROM link')[ int(rand(4)) ]); }
+	else { ask($writer[$n], ('VACUUM FULL link', 'BEGIN; TRUNCATE link; INSERT INTO link SELECT i, i, i FROM generate_series(1, 2000) i; COMMIT', 'CHECKPOINT')[ int(rand(3)) ]); ask($writer[$n], 'ROLLBACK'); }
+
+	for my $m (0 .. $#reader)
+	{
+		next if rand() < 0.5;
+		my $r = $reader[$m];
+		my $y = rand;
+
+		$r->{err} = '';
+		if ($y < 0.1) { ask($r, 'SET lock_timeout = 200; BEGIN ISOLATION LEVEL REPEATABLE READ'); }
+		elsif ($y < 0.2) { ask($r, "BEGIN; DECLARE c SCROLL CURSOR FOR $check"); }
+		elsif ($y < 0.35) { ask($r, 'COMMIT'); }
+		for my $query ($y < 0.6 ? ($check, 'FETCH c; MOVE BACKWARD ALL IN c') : ($check))
+		{
+			my $found = ask($r, "SET lock_timeout = 200; $query");
+			next if $found !~ /^[tf]\|\d+\|(\d+)$/m;
+			$checks++;
+			push @wrong, "reader $m: $found" if $1 != 0;
+		}
+		ask($r, 'ROLLBACK') if $r->{err} =~ /ERROR/;
+	}
+}
+cmp_ok($checks, '>', 20, "random: $checks comparisons");
+is(scalar(@wrong), 0, 'random: no differences') or diag(join("\n", @wrong));
+ask($_, 'ROLLBACK') for @writer, @reader;
+finish($_) for @writer, @reader, $there, $here;
+
+# a crash: a new session reads what was committed
+my $edges = $primary->safe_psql('postgres', 'SELECT count(*) FROM link');
+$primary->stop('immediate');
+$primary->start;
+is($primary->safe_psql('postgres', $check), "t|$edges|0", 'after a crash');
+
+# checksums and hint bits: judging rows changes the LSN of their page, and it is not read again for that
+$primary->append_conf('postgresql.conf', 'wal_log_hints = on');
+$primary->restart;
+session_on($primary);
+$here = session();
+$primary->safe_psql('postgres', q{UPDATE link SET weight = 1; CHECKPOINT});
+is(ask($here, $check), "t|$edges|0", 'wal_log_hints: a copy');
+is(ask($here, q{SELECT pages_read FROM hybrid_graph_check('graph')}), '0', 'wal_log_hints: hint bits alone');
+finish($here);
+
+# old_snapshot_threshold: VACUUM may remove rows that a snapshot sees, so no copy is kept
+$primary->append_conf('postgresql.conf', 'old_snapshot_threshold = 1h');
+$primary->restart;
+is($primary->safe_psql('postgres', $check), "f|$edges|0", 'old_snapshot_threshold: by a query');
+
+# wal_level = minimal: new storage is not in the WAL until it is committed
+$standby->stop;
+$primary->append_conf('postgresql.conf', q{
+old_snapshot_threshold = -1
+wal_level = minimal
+max_wal_senders = 0
+});
+$primary->restart;
+$here = session();
+is(ask($here, $check), "t|$edges|0", 'wal_level = minimal: a copy');
+is(ask($here, "BEGIN; TRUNCATE link; COPY (SELECT 1, 2, 3, 'a' FROM generate_series(1, 5)) TO '" . $primary->basedir . "/rows'"), '', 'TRUNCATE');
+is(ask($here, "COPY link FROM '" . $primary->basedir . "/rows' (FREEZE); $check"), 'f|5|0', 'COPY FREEZE');
+is(ask($here, "COPY link FROM '" . $primary->basedir . "/rows' (FREEZE); $check"), 'f|10|0', 'COPY FREEZE again');
+is(ask($here, "COMMIT; $check"), 't|10|0', 'committed');
+is(ask($here, $check), 't|10|0', 'and once more');
+finish($here);
+done_testing();
