@@ -147,6 +147,27 @@ is(scalar(@wrong), 0, 'random: no differences') or diag(join("\n", @wrong));
 ask($_, 'ROLLBACK') for @writer, @reader;
 finish($_) for @writer, @reader, $there, $here;
 
+# a validation that is canceled anywhere leaves a copy that can be validated
+$here = session();
+$primary->safe_psql('postgres', q{
+	CREATE TABLE large (source int, target int);
+	CREATE INDEX large_graph ON large USING hybrid_graph (source, target);
+	INSERT INTO large SELECT i, i + 1 FROM generate_series(1, 200000) i;
+});
+my $large = q{SELECT kept, edges, differences FROM hybrid_graph_check('large_graph')};
+my $canceled = 0;
+for my $i (1 .. 12)
+{
+	$here->{err} = '';
+	ask($here, "SET statement_timeout = '" . 2 * $i . "ms'; $large");
+	$canceled++ if $here->{err} =~ /canceling statement due to statement timeout/;
+	# all pages change now and then
+	$primary->safe_psql('postgres', $i % 4 == 0 ? 'VACUUM FREEZE large' : "DELETE FROM large WHERE source % 1000 = $i");
+}
+cmp_ok($canceled, '>', 0, "canceled $canceled times");
+is(ask($here, "SET statement_timeout = 0; $large"), 't|198200|0', 'and right at last');
+finish($here);
+
 # a crash: a new session reads what was committed
 my $edges = $primary->safe_psql('postgres', 'SELECT count(*) FROM link');
 $primary->stop('immediate');
