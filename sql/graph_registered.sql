@@ -149,6 +149,15 @@ SELECT * FROM hybrid_neighbors('graph', ARRAY[100]);
 COMMIT;
 DROP TABLE child;
 
+-- a materialized view, once it has rows
+CREATE MATERIALIZED VIEW seen AS SELECT source, target FROM link WITH NO DATA;
+CREATE INDEX seen_graph ON seen USING hybrid_graph (source, target);
+SELECT * FROM hybrid_neighbors('seen_graph', ARRAY[9]);
+REFRESH MATERIALIZED VIEW seen;
+SELECT kept, edges, differences FROM hybrid_graph_check('seen_graph');
+SELECT * FROM hybrid_neighbors('seen_graph', ARRAY[9]);
+DROP MATERIALIZED VIEW seen;
+
 -- partial indexes and expressions; a function that may be replaced is left to a query
 CREATE INDEX partial ON link USING hybrid_graph (source, target) WHERE type = 'b';
 SELECT kept, edges, differences FROM hybrid_graph_check('partial');
@@ -180,6 +189,11 @@ SELECT l.source, (SELECT count(*) FROM hybrid_neighbors('later_graph', ARRAY[7],
 REINDEX INDEX graph;
 SELECT kept, pages_read, differences FROM hybrid_graph_check('graph');
 REINDEX INDEX CONCURRENTLY graph;
+SELECT pg_get_indexdef('graph'::regclass);
+CREATE INDEX CONCURRENTLY "Table" ON link USING hybrid_graph (source, target);
+SELECT * FROM hybrid_neighbors('"Table"', ARRAY[9]);
+SELECT * FROM hybrid_neighbors('public."Table"', ARRAY[9]);
+SELECT * FROM hybrid_neighbors('table', ARRAY[9]);
 SELECT kept, differences FROM hybrid_graph_check('graph');
 VACUUM FULL link;
 SELECT kept, pages_read, differences FROM hybrid_graph_check('graph');
@@ -198,11 +212,18 @@ RESET enable_seqscan;
 -- memory: what does not fit is not kept
 SET hybrid.graph_memory_limit = '400kB';
 SELECT kept, differences FROM hybrid_graph_check('graph');
-SELECT count(*) FROM hybrid_degree('large_graph');
+SELECT count(*) FROM hybrid_degree('large_graph', 'out');
 SET hybrid.graph_memory_limit = '4MB';
 SELECT kept, edges, differences FROM hybrid_graph_check('large_graph');
-SELECT count(*) FROM hybrid_degree('large_graph');
+SELECT count(*) FROM hybrid_degree('large_graph', 'out');
 SELECT kept, differences FROM hybrid_graph_check('graph');
+-- of two copies that do not fit together, the one that was used last is kept
+SET hybrid.graph_memory_limit = '3MB';
+CREATE INDEX large_back ON large USING hybrid_graph (target, source, weight);
+SELECT count(*) FROM hybrid_degree('large_graph', 'out');
+SELECT count(*) FROM hybrid_degree('large_back', 'out');
+SELECT kept, pages_read FROM hybrid_graph_check('large_back');
+SELECT kept, pages_read > 0 AS read, differences FROM hybrid_graph_check('large_graph');
 RESET hybrid.graph_memory_limit;
 
 -- privileges on the columns, at each call
@@ -247,6 +268,8 @@ SELECT * FROM hybrid_neighbors('a.b.c.d', ARRAY[1]);
 SELECT * FROM hybrid_neighbors('link', ARRAY[1]);
 SELECT * FROM hybrid_neighbors('partial', ARRAY[1], types => ARRAY['a']);
 SELECT * FROM hybrid_graph_check(NULL);
+SELECT * FROM hybrid_graph_check('TABLE link');
+SELECT hybrid_index_check('graph');
 CREATE INDEX ON link USING hybrid_graph (source);
 CREATE INDEX ON link USING hybrid_graph (source, type);
 CREATE INDEX ON link USING hybrid_graph (source, target, type);

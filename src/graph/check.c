@@ -25,11 +25,17 @@ hybrid_graph_check(PG_FUNCTION_ARGS)
 	HybridEdges copied;
 	HybridEdges read;
 	HybridCall call;
+	const char *name;
 	int64 differences = 0;
 
 	hybrid_call_begin(&call, fcinfo);
 	hybrid_require_argument(fcinfo, 0, "graph");
-	hybrid_registered_open(text_to_cstring(PG_GETARG_TEXT_PP(0)), &graph);
+	name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	if (hybrid_is_edges_query(name))
+		ereport(ERROR,
+		        (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("an edges query has no copy to check"),
+		         errhint("Give the name of an index that was created with USING hybrid_graph.")));
+	hybrid_registered_open(name, &graph);
 	if (hybrid_registered_may_copy(&graph))
 		copy = hybrid_copy_open(&graph, &validation);
 	if (copy != NULL)
