@@ -237,6 +237,14 @@ GRANT SELECT (type) ON link TO graph_reader;
 SET ROLE graph_reader;
 SELECT count(*) > 0 AS read FROM hybrid_degree('graph');
 SELECT kept FROM hybrid_graph_check('partial');
+RESET ROLE;
+UPDATE link SET weight = -2 WHERE source = 20;
+SET ROLE graph_reader;
+-- who may not read ctid is not told
+SELECT * FROM hybrid_degree('graph');
+RESET ROLE;
+UPDATE link SET weight = 0 WHERE source = 20;
+SET ROLE graph_reader;
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT count(*) > 0 AS read FROM hybrid_degree('graph');
 COMMIT;

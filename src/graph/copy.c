@@ -144,7 +144,8 @@ typedef struct Reading
 	HybridValidation *validation;
 	BufferAccessStrategy strategy;
 	IndexInfo *info;
-	EState *state; /* NULL until a page is read */
+	EState *state;   /* NULL until a page is read */
+	bool names_rows; /* whether errors name the ctid of a row */
 	ExprState *condition;
 	TupleTableSlot *slot;
 	CopyRow row[MaxHeapTuplesPerPage];
@@ -663,7 +664,8 @@ static bool
 read_row(Reading *reading, HeapTuple tuple, CopyRow *row)
 {
 	HybridCopy *copy = reading->copy;
-	HybridEdgeRow place = {.table = tuple->t_tableOid, .tid = tuple->t_self};
+	HybridEdgeRow place = {.table = reading->names_rows ? tuple->t_tableOid : InvalidOid,
+	                       .tid = tuple->t_self};
 	Datum value[INDEX_MAX_KEYS];
 	bool is_null[INDEX_MAX_KEYS];
 	MemoryContext before;
@@ -705,6 +707,7 @@ begin_rows(Reading *reading)
 {
 	if (reading->state != NULL)
 		return;
+	reading->names_rows = hybrid_registered_names_rows(reading->graph);
 	reading->info = BuildIndexInfo(reading->graph->index);
 	reading->state = CreateExecutorState();
 	reading->slot =

@@ -93,6 +93,13 @@ hybrid_registered_may_copy(const HybridRegistered *graph)
 	       GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC;
 }
 
+bool
+hybrid_registered_names_rows(const HybridRegistered *graph)
+{
+	return pg_class_aclcheck(RelationGetRelid(graph->table), GetUserId(), ACL_SELECT) ==
+	       ACLCHECK_OK;
+}
+
 void
 hybrid_registered_query(const HybridRegistered *graph, HybridEdgesQuery *query)
 {
@@ -101,8 +108,7 @@ hybrid_registered_query(const HybridRegistered *graph, HybridEdgesQuery *query)
 	List *condition = RelationGetIndexPredicate(graph->index);
 	StringInfoData text;
 
-	/* a caller with privileges for some columns only may not read ctid */
-	query->names_rows = pg_class_aclcheck(oid, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+	query->names_rows = hybrid_registered_names_rows(graph);
 	query->registered = true;
 	initStringInfo(&text);
 	appendStringInfo(&text, "SELECT %s%s FROM %s%s",

@@ -38,6 +38,12 @@ extern void hybrid_registered_close(HybridRegistered *graph);
 extern bool hybrid_registered_may_copy(const HybridRegistered *graph);
 
 /*
+ * hybrid_registered_names_rows: return whether the caller may see the ctid of rows. A caller with
+ * privileges for some columns only may not.
+ */
+extern bool hybrid_registered_names_rows(const HybridRegistered *graph);
+
+/*
  * hybrid_registered_query: set text, registered and names_rows of a query that reads the graph's
  * edges.
  */

@@ -20,6 +20,9 @@ $node->safe_psql('postgres', q{
 	INSERT INTO item SELECT i, ('[' || i || ',1]')::one.vector FROM generate_series(1, 100) i;
 	CREATE INDEX item_v ON item USING hybrid (v one.vector_l2_ops);
 	CREATE TABLE sorted (v one.vector PRIMARY KEY);
+	CREATE TABLE link (source int, target int);
+	INSERT INTO link VALUES (1, 2), (2, 3);
+	CREATE INDEX link_graph ON link USING hybrid_graph (source, target);
 	CREATE VIEW nearest AS SELECT id FROM item ORDER BY v OPERATOR(one.<->) '[3,1]' LIMIT 1;
 	CREATE ROLE plain LOGIN;
 	GRANT SELECT ON item TO plain;
@@ -121,6 +124,7 @@ my %calls = (
 	'hybrid_spread' => [ q{SELECT count(*) FROM X.hybrid_spread('SELECT 1, 2', ARRAY[1])}, 2 ],
 	'hybrid_spread_batch' => [ q{SELECT count(*) FROM X.hybrid_spread_batch('SELECT 1, 2', ARRAY[1, 2], ARRAY[1, 2])}, 3 ],
 	'hybrid_pagerank' => [ q{SELECT count(*) FROM X.hybrid_pagerank('SELECT 1, 2')}, 2 ],
+	'hybrid_graph_check' => [ q{SELECT kept, edges, differences FROM X.hybrid_graph_check('link_graph')}, 't|2|0' ],
 	'hybrid_neighbors' => [ q{SELECT count(*) FROM X.hybrid_neighbors('SELECT 1, 2', ARRAY[1])}, 2 ],
 	'hybrid_subgraph' => [ q{SELECT * FROM X.hybrid_subgraph('SELECT 1, 2', ARRAY[1])}, '1|2|1' ],
 	'hybrid_shortest_path' => [ q{SELECT count(*) FROM X.hybrid_shortest_path('SELECT 1, 2', 1, 2)}, 2 ],
@@ -145,7 +149,7 @@ my %calls = (
 # Those that only the server or others of them call, all of which the calls above and works() reach.
 my %called = map { $_ => 1 } qw(hybrid_run_calibration vector_in vector_out vector_typmod_in vector_recv
 	halfvec_in halfvec_out halfvec_typmod_in halfvec_recv
-	sparsevec_in sparsevec_out sparsevec_typmod_in sparsevec_recv hybrid_handler
+	sparsevec_in sparsevec_out sparsevec_typmod_in sparsevec_recv hybrid_handler hybrid_graph_handler
 	hybrid_index_l2 hybrid_index_ip hybrid_index_cosine hybrid_index_l1
 	hybrid_index_halfvec_l2 hybrid_index_halfvec_ip hybrid_index_halfvec_cosine hybrid_index_halfvec_l1
 	hybrid_index_sparsevec_l2 hybrid_index_sparsevec_ip hybrid_index_sparsevec_cosine hybrid_index_sparsevec_l1
