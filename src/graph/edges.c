@@ -232,7 +232,7 @@ static bool
 take_edge(void *arg, TupleTableSlot *slot)
 {
 	Receiver *receiver = (Receiver *) arg;
-	HybridEdgeRow row = {InvalidOid};
+	HybridEdgeRow row = {.table = InvalidOid};
 	HyEdge edge;
 
 	if (slot->tts_isnull[HYBRID_EDGE_SOURCE] || slot->tts_isnull[HYBRID_EDGE_TARGET])
