@@ -21,6 +21,10 @@ hybrid_sparsevec_refuse(const HybridSparsevec *value)
 	if (VARSIZE(value) < offsetof(HybridSparsevec, indices))
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
 		                errmsg("damaged sparsevec of %zu bytes", (Size) VARSIZE(value))));
+	if (hybrid_sparsevec_fits(value))
+		ereport(ERROR,
+		        (errcode(ERRCODE_DATA_CORRUPTED),
+		         errmsg("damaged sparsevec: an index beyond its %d dimensions", value->dim)));
 	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
 	                errmsg("damaged sparsevec: %d elements of %d dimensions in %zu bytes",
 	                       value->nnz, value->dim, (Size) VARSIZE(value))));

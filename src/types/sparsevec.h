@@ -26,20 +26,40 @@ StaticAssertDecl(offsetof(HybridSparsevec, indices) == 16,
 /* hybrid_sparsevec_refuse: raise the error of hybrid_sparsevec_checked. */
 extern void hybrid_sparsevec_refuse(const HybridSparsevec *value) pg_attribute_noreturn();
 
+/* hybrid_sparsevec_fits: return whether the header agrees with the length of the value. */
+static inline bool
+hybrid_sparsevec_fits(const HybridSparsevec *value)
+{
+	Size size = VARSIZE(value), head = offsetof(HybridSparsevec, indices);
+
+	return size >= head && size == head + (Size) value->nnz * (sizeof(int32) + sizeof(float)) &&
+	       value->dim >= 1 && value->dim <= HY_SPARSE_MAX_DIMS && value->nnz <= value->dim &&
+	       value->nnz <= HY_SPARSE_MAX_ELEMENTS;
+}
+
+/* hybrid_sparsevec_within: return whether all indices are below the number of dimensions. */
+static inline bool
+hybrid_sparsevec_within(const HybridSparsevec *value)
+{
+	uint32 greatest = 0;
+	int i;
+
+	for (i = 0; i < value->nnz; i++)
+		greatest = Max(greatest, (uint32) value->indices[i]);
+	return greatest < (uint32) value->dim;
+}
+
 /*
  * hybrid_sparsevec_checked: return a detoasted value. Raises ERRCODE_DATA_CORRUPTED unless its header
- * counts as many elements as the value has, and no more than its dimensions.
+ * counts as many elements as the value has, and no more than its dimensions, and each index is below
+ * that number.
  */
 static inline HybridSparsevec *
 hybrid_sparsevec_checked(struct varlena *detoasted)
 {
 	HybridSparsevec *value = (HybridSparsevec *) detoasted;
-	Size size = VARSIZE(value), head = offsetof(HybridSparsevec, indices);
 
-	if (unlikely(size < head ||
-	             size != head + (Size) value->nnz * (sizeof(int32) + sizeof(float)) ||
-	             value->dim < 1 || value->dim > HY_SPARSE_MAX_DIMS || value->nnz > value->dim ||
-	             value->nnz > HY_SPARSE_MAX_ELEMENTS))
+	if (unlikely(!hybrid_sparsevec_fits(value) || !hybrid_sparsevec_within(value)))
 		hybrid_sparsevec_refuse(value);
 	return value;
 }
