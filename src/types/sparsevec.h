@@ -41,12 +41,20 @@ hybrid_sparsevec_fits(const HybridSparsevec *value)
 static inline bool
 hybrid_sparsevec_within(const HybridSparsevec *value)
 {
-	uint32 greatest = 0;
-	int i;
+	int32 last = value->dim - 1, outside[8] = {0};
+	int i = 0, j;
 
-	for (i = 0; i < value->nnz; i++)
-		greatest = Max(greatest, (uint32) value->indices[i]);
-	return greatest < (uint32) value->dim;
+	/* the sign of `outside` says that an index is negative or above the last one; lanes are vectorized */
+	for (; i + (int) lengthof(outside) <= value->nnz; i += (int) lengthof(outside))
+	{
+		for (j = 0; j < (int) lengthof(outside); j++)
+			outside[j] |= value->indices[i + j] | (last - value->indices[i + j]);
+	}
+	for (; i < value->nnz; i++)
+		outside[0] |= value->indices[i] | (last - value->indices[i]);
+	for (j = 1; j < (int) lengthof(outside); j++)
+		outside[0] |= outside[j];
+	return outside[0] >= 0;
 }
 
 /*
