@@ -43,6 +43,10 @@ FROM unnest('{SELECT (v) + (v),SELECT (v) || (v),SELECT avg((v)),SELECT binary_q
 	"CREATE TABLE made AS SELECT (v) AS v; SELECT count(*) FROM hybrid_knn(''made'', ''v'', ''{\"[1,2,3]\"}'')",
 	"SELECT ''[1,2,3]''::vector <<->> hybrid_sphere((v), 1)"}'::text[]) statement;
 
+-- the dimensions alone
+SELECT says('SELECT vector_dims((v))', substr('[1,2,3]'::vector::bytea, 1, 12), 'vector'), says('SELECT vector_dims((v))', '', 'halfvec'),
+	says('CREATE TABLE made AS SELECT (v) AS v; SELECT v::vector(3) FROM made', '', 'vector'), vector_dims('[1,2,3]'::vector), vector_dims('[1,2]'::halfvec);
+
 -- an index beyond the dimensions
 SELECT says('SELECT ' || expression, '\x030000000100000000000000ffffff7f0000803f', 'sparsevec')
 FROM unnest(ARRAY['(v)::text', '(v)::vector', '(v)::halfvec', '(v) <-> ''{1:1,3:2}/3''', '(v) <=> ''{1:1,3:2}/3''', '(v) <#> ''{1:1,3:2}/3''']) expression;

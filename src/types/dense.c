@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "access/detoast.h"
 #include "common/shortest_dec.h"
 #include "utils/float.h"
 
@@ -54,10 +55,15 @@ hybrid_dense_refuse(const HybridDense *value, HyDtype dtype)
 int
 hybrid_dense_peek_dims(Datum datum)
 {
-	Size header = offsetof(HybridDense, x) - VARHDRSZ;
-	HybridDense *head = (HybridDense *) PG_DETOAST_DATUM_SLICE(datum, 0, header);
-	int dim = head->dim;
+	Size header = offsetof(HybridDense, x), size = toast_raw_datum_size(datum);
+	HybridDense *head = (HybridDense *) PG_DETOAST_DATUM_SLICE(datum, 0, header - VARHDRSZ);
+	int dim = size < header ? 0 : head->dim;
 
+	/* the caller does not say which of the two types it is */
+	if (dim < 1 || (size != header + sizeof(float) * (Size) dim &&
+	                size != header + sizeof(uint16) * (Size) dim))
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+		                errmsg("damaged vector or halfvec of %zu bytes", size)));
 	if ((Pointer) head != DatumGetPointer(datum))
 		pfree(head);
 	return dim;

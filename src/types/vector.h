@@ -63,7 +63,7 @@ hybrid_dense_checked(struct varlena *detoasted, HyDtype dtype)
 
 /*
  * hybrid_dense_peek_dims: return the number of dimensions of a stored value without fetching its
- * elements.
+ * elements. Raises ERRCODE_DATA_CORRUPTED if the value has another length.
  */
 extern int hybrid_dense_peek_dims(Datum datum);
 
