@@ -55,7 +55,7 @@ my %calls = (
 	'hybrid_shortest_path' =>
 		q{SELECT count(*) FROM generate_series(2, 100000) i, hybrid_shortest_path('SELECT i, i * 7 % 100003 FROM generate_series(0, 100002) i', 1, i, direction => 'both')},
 	'hybrid_triangles' =>
-		q{SELECT count(*) FROM generate_series(1, 1000) i, LATERAL (SELECT sum(triangles + i) FROM hybrid_triangles('SELECT i, j FROM generate_series(1, 500) i, generate_series(1, 500) j WHERE i < j')) t},
+		q{SELECT count(*) FROM generate_series(1, 1000) i, LATERAL hybrid_triangles('SELECT i, j FROM generate_series(1, 500) i, generate_series(1, 500) j WHERE i < j', params => ARRAY[i::text])},
 	'hybrid_communities' =>
 		q{SELECT count(*) FROM generate_series(1, 1000) i, hybrid_communities('SELECT i, i * 7 % 100003 FROM generate_series(0, 100002) i', seed => i)});
 
