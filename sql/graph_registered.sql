@@ -293,3 +293,21 @@ DROP TABLE link, large, unlogged, temporary, part, later;
 DROP ROLE graph_reader;
 DROP FUNCTION differences, ten;
 DROP DOMAIN node;
+
+-- what depends on more than the row is read by a query: the columns of a row type, a setting, a text search configuration
+CREATE TABLE beyond (source int, target int, f float8, body text);
+INSERT INTO beyond SELECT i, i + 1, i / 3.0, 'cats dogs' FROM generate_series(1, 5) i;
+CREATE INDEX beyond_row ON beyond USING hybrid_graph (source, target) WHERE beyond IS NOT NULL;
+CREATE INDEX beyond_setting ON beyond USING hybrid_graph (source, target, (1), (f::text));
+CREATE TEXT SEARCH CONFIGURATION beyond_words (COPY = simple);
+CREATE INDEX beyond_search ON beyond USING hybrid_graph (source, target) WHERE to_tsvector('beyond_words', body) @@ 'cats'::tsquery;
+SELECT (SELECT count(*) FROM hybrid_degree('beyond_row')) AS by_row, (SELECT count(*) FROM hybrid_degree('beyond_search')) AS by_search,
+	(SELECT count(*) FROM hybrid_degree('beyond_setting', types => ARRAY['0.3333333333333333'])) AS by_setting;
+ALTER TABLE beyond ADD COLUMN x int;
+ALTER TEXT SEARCH CONFIGURATION beyond_words ALTER MAPPING REPLACE simple WITH english_stem;
+SET extra_float_digits = -10;
+SELECT (SELECT count(*) FROM hybrid_degree('beyond_row')) AS by_row, (SELECT count(*) FROM hybrid_degree('beyond_search')) AS by_search,
+	(SELECT count(*) FROM hybrid_degree('beyond_setting', types => ARRAY['0.3333333333333333'])) AS by_setting;
+RESET extra_float_digits;
+DROP TABLE beyond;
+DROP TEXT SEARCH CONFIGURATION beyond_words;

@@ -7,8 +7,8 @@
  *
  * - SERIALIZABLE transactions, because a scan by the executor records what they have read
  * - row security for the caller
- * - expressions and predicates that call functions other than built-in ones, because such a function
- *   may be replaced, and PostgreSQL keeps its old body in the expressions of an open index
+ * - expressions and predicates with more than columns, constants, casts and operators of plain types,
+ *   because their values may change while no row does
  * - partitioned tables, tables of other access methods, and materialized views without data
  * - tables whose changes are not written to the WAL, because the LSNs of their pages do not grow
  * - tables whose storage this transaction has created, because COPY FREEZE then adds rows to a page
@@ -27,6 +27,7 @@
 #include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "graph/edge.h"
 #include "graph/registered.h"
 #include "graph/registered_am.h"
@@ -52,9 +53,10 @@ static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);
 static void report_unknown(const char *name) pg_attribute_noreturn();
 static void check_privileges(const HybridRegistered *graph);
 static bool is_new(Relation table);
-static bool calls_functions(Relation index);
-static bool is_function(Oid function, void *context);
-static bool calls_function(Node *node, void *context);
+static bool depends_on_more(Relation index);
+static bool is_replaceable(Oid function, void *context);
+static bool is_more(Node *node, void *context);
+static bool is_plain(Oid type);
 
 void
 hybrid_registered_open(const char *name, HybridRegistered *graph)
@@ -89,7 +91,7 @@ hybrid_registered_may_copy(const HybridRegistered *graph)
 	return !IsolationIsSerializable() && graph->index->rd_index->indisvalid &&
 	       graph->index->rd_rel->relkind == RELKIND_INDEX && RelationIsScannable(table) &&
 	       table->rd_tableam == GetHeapamTableAmRoutine() && RelationNeedsWAL(table) &&
-	       !is_new(table) && old_snapshot_threshold < 0 && !calls_functions(graph->index) &&
+	       !is_new(table) && old_snapshot_threshold < 0 && !depends_on_more(graph->index) &&
 	       GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC;
 }
 
@@ -239,12 +241,14 @@ is_new(Relation table)
 }
 
 /*
- * calls_functions: return whether an expression or the predicate of the index calls a function that
- * is not built in. Looks at the catalog, because functions are inlined in the expressions of an open
- * index.
+ * depends_on_more: return whether an expression or the predicate of the index contains more than
+ * columns, constants, casts and operators of plain types. The value of anything else may change while
+ * no row does: a function may be replaced, and others depend on a setting, on the columns of a row, or
+ * on a text search configuration. Looks at the catalog, because functions are inlined in the
+ * expressions of an open index.
  */
 static bool
-calls_functions(Relation index)
+depends_on_more(Relation index)
 {
 	static const AttrNumber attributes[] = {Anum_pg_index_indexprs, Anum_pg_index_indpred};
 	int i;
@@ -254,24 +258,85 @@ calls_functions(Relation index)
 		bool is_null;
 		Datum written = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, attributes[i], &is_null);
 
-		if (!is_null && calls_function(stringToNode(TextDatumGetCString(written)), NULL))
+		if (!is_null && is_more(stringToNode(TextDatumGetCString(written)), NULL))
 			return true;
 	}
 	return false;
 }
 
 static bool
-calls_function(Node *node, void *context)
+is_more(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	/* the constraints of a domain may call any function */
-	return IsA(node, CoerceToDomain) || check_functions_in_node(node, is_function, context) ||
-	       expression_tree_walker(node, calls_function, context);
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_BoolExpr:
+			break;
+		case T_Var:
+			/* not the row as a whole, whose columns may change */
+			if (((const Var *) node)->varattno <= 0 || !is_plain(exprType(node)))
+				return true;
+			break;
+		case T_NullTest:
+			if (((const NullTest *) node)->argisrow)
+				return true;
+			break;
+		case T_FuncExpr:
+			/* casts only: other functions may depend on settings or on objects that can be altered */
+			if (((const FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CAST &&
+			    ((const FuncExpr *) node)->funcformat != COERCE_IMPLICIT_CAST)
+				return true;
+			if (!is_plain(exprType(node)))
+				return true;
+			break;
+		case T_Const:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_ScalarArrayOpExpr:
+		case T_ArrayExpr:
+		case T_RelabelType:
+		case T_BooleanTest:
+			if (!is_plain(exprType(node)))
+				return true;
+			break;
+		default:
+			return true;
+	}
+	return check_functions_in_node(node, is_replaceable, context) ||
+	       expression_tree_walker(node, is_more, context);
+}
+
+/* is_plain: return whether values of the type, or its elements, mean the same whatever else changes. */
+static bool
+is_plain(Oid type)
+{
+	Oid element = get_element_type(type);
+
+	switch (OidIsValid(element) ? element : type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case NUMERICOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case UUIDOID:
+			return true;
+		default:
+			return false;
+	}
 }
 
 static bool
-is_function(Oid function, void *context)
+is_replaceable(Oid function, void *context)
 {
 	(void) context;
 	return function >= FirstNormalObjectId;
