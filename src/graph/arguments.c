@@ -9,6 +9,7 @@
 #include "catalog/pg_type.h"
 #include "graph/arguments.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/float.h"
 
 static void check_length(ArrayType *array, const char *name, int given);
@@ -22,18 +23,21 @@ hybrid_require_argument(FunctionCallInfo fcinfo, int n, const char *name)
 		        (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s cannot be NULL", name)));
 }
 
-HyDirection
-hybrid_parse_direction(const char *name)
+int
+hybrid_word_argument(FunctionCallInfo fcinfo, int n, const char *name, const HybridWords *words)
 {
-	if (strcmp(name, "out") == 0)
-		return HY_DIRECTION_OUT;
-	if (strcmp(name, "in") == 0)
-		return HY_DIRECTION_IN;
-	if (strcmp(name, "both") == 0)
-		return HY_DIRECTION_BOTH;
-	ereport(ERROR,
-	        (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown direction \"%s\"", name),
-	         errhint("Directions are \"out\", \"in\" and \"both\".")));
+	const char *given;
+	int i;
+
+	hybrid_require_argument(fcinfo, n, name);
+	given = text_to_cstring(PG_GETARG_TEXT_PP(n));
+	for (i = 0; words->word[i] != NULL; i++)
+	{
+		if (strcmp(given, words->word[i]) == 0)
+			return i;
+	}
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+	                errmsg("unknown %s \"%s\"", name, given), errhint("%s", words->hint)));
 }
 
 void

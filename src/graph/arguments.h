@@ -9,8 +9,6 @@
 #include "fmgr.h"
 #include "utils/array.h"
 
-#include "core/csr.h"
-
 /* HybridSeed: a node where activation starts. */
 typedef struct HybridSeed
 {
@@ -22,11 +20,19 @@ typedef struct HybridSeed
 /* hybrid_require_argument: raise if argument n, called name, is NULL. */
 extern void hybrid_require_argument(FunctionCallInfo fcinfo, int n, const char *name);
 
+/* HybridWords: the words that an argument accepts. */
+typedef struct HybridWords
+{
+	const char *const word[4]; /* the first NULL ends them */
+	const char *hint;          /* of the error for any other word */
+} HybridWords;
+
 /*
- * hybrid_parse_direction: parse 'out', 'in' or 'both'. For any other name, raises an error that
- * lists these names.
+ * hybrid_word_argument: return the position in words of argument n, called name. Raises an error if
+ * it is NULL or another word.
  */
-extern HyDirection hybrid_parse_direction(const char *name);
+extern int
+hybrid_word_argument(FunctionCallInfo fcinfo, int n, const char *name, const HybridWords *words);
 
 /*
  * hybrid_parse_seeds: return the seeds by ascending set and id, each id of a set once, and their

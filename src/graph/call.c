@@ -74,10 +74,11 @@ hybrid_call_array(HybridCall *call, int64 count, Size size)
 HyDirection
 hybrid_call_direction(HybridCall *call, int n)
 {
-	FunctionCallInfo fcinfo = call->fcinfo;
+	/* in the order of HyDirection */
+	static const HybridWords words = {{"out", "in", "both"},
+	                                  "Directions are \"out\", \"in\" and \"both\"."};
 
-	hybrid_require_argument(fcinfo, n, "direction");
-	return hybrid_parse_direction(text_to_cstring(PG_GETARG_TEXT_PP(n)));
+	return (HyDirection) hybrid_word_argument(call->fcinfo, n, "direction", &words);
 }
 
 uint32 *

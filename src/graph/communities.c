@@ -32,11 +32,11 @@ enum CommunitiesArgument
 #define LEIDEN_EDGE_BYTES (2 * (sizeof(uint32) + sizeof(double)))
 #define LABELS_NODE_BYTES (2 * sizeof(uint32) + sizeof(double))
 
-static bool is_leiden(FunctionCallInfo fcinfo);
-
 Datum
 hybrid_communities(PG_FUNCTION_ARGS)
 {
+	static const HybridWords methods = {{"leiden", "label_propagation"},
+	                                    "Methods are \"leiden\" and \"label_propagation\"."};
 	static const HybridArguments arguments = {GRAPH_ARGUMENT, TYPES_ARGUMENT, PARAMS_ARGUMENT};
 	HybridCall call;
 	bool leiden;
@@ -48,7 +48,7 @@ hybrid_communities(PG_FUNCTION_ARGS)
 	HyStatus status;
 
 	hybrid_call_begin(&call, fcinfo);
-	leiden = is_leiden(fcinfo);
+	leiden = hybrid_word_argument(fcinfo, METHOD_ARGUMENT, "method", &methods) == 0;
 	hybrid_require_argument(fcinfo, RESOLUTION_ARGUMENT, "resolution");
 	hybrid_require_argument(fcinfo, SEED_ARGUMENT, "seed");
 	resolution = PG_GETARG_FLOAT8(RESOLUTION_ARGUMENT);
@@ -75,19 +75,4 @@ hybrid_communities(PG_FUNCTION_ARGS)
 		hybrid_call_row(&call, values);
 	}
 	return hybrid_call_end(&call);
-}
-
-static bool
-is_leiden(FunctionCallInfo fcinfo)
-{
-	const char *name;
-
-	hybrid_require_argument(fcinfo, METHOD_ARGUMENT, "method");
-	name = text_to_cstring(PG_GETARG_TEXT_PP(METHOD_ARGUMENT));
-	if (strcmp(name, "leiden") == 0)
-		return true;
-	if (strcmp(name, "label_propagation") == 0)
-		return false;
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
-	                errhint("Methods are \"leiden\" and \"label_propagation\".")));
 }

@@ -9,7 +9,6 @@
 #include "graph/call.h"
 #include "miscadmin.h"
 #include "server/report.h"
-#include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(hybrid_similar_nodes);
 
@@ -24,11 +23,12 @@ enum SimilarArgument
 	PARAMS_ARGUMENT
 };
 
-static HySimilarity read_method(FunctionCallInfo fcinfo);
-
 Datum
 hybrid_similar_nodes(PG_FUNCTION_ARGS)
 {
+	/* in the order of HySimilarity */
+	static const HybridWords methods = {{"jaccard", "adamic_adar"},
+	                                    "Methods are \"jaccard\" and \"adamic_adar\"."};
 	static const HybridArguments arguments = {GRAPH_ARGUMENT, TYPES_ARGUMENT, PARAMS_ARGUMENT};
 	HybridCall call;
 	HySimilarity method;
@@ -41,7 +41,7 @@ hybrid_similar_nodes(PG_FUNCTION_ARGS)
 
 	hybrid_call_begin(&call, fcinfo);
 	hybrid_require_argument(fcinfo, NODE_ARGUMENT, "node");
-	method = read_method(fcinfo);
+	method = (HySimilarity) hybrid_word_argument(fcinfo, METHOD_ARGUMENT, "method", &methods);
 	k = hybrid_call_limit(&call, K_ARGUMENT);
 	hybrid_call_open(&call, &arguments, hybrid_call_direction(&call, DIRECTION_ARGUMENT),
 	                 HY_MERGE_SUM);
@@ -62,19 +62,4 @@ hybrid_similar_nodes(PG_FUNCTION_ARGS)
 	}
 	hybrid_call_scored(&call, row, count, k, 1);
 	return hybrid_call_end(&call);
-}
-
-static HySimilarity
-read_method(FunctionCallInfo fcinfo)
-{
-	const char *name;
-
-	hybrid_require_argument(fcinfo, METHOD_ARGUMENT, "method");
-	name = text_to_cstring(PG_GETARG_TEXT_PP(METHOD_ARGUMENT));
-	if (strcmp(name, "jaccard") == 0)
-		return HY_SIMILARITY_JACCARD;
-	if (strcmp(name, "adamic_adar") == 0)
-		return HY_SIMILARITY_ADAMIC_ADAR;
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
-	                errhint("Methods are \"jaccard\" and \"adamic_adar\".")));
 }

@@ -165,7 +165,9 @@ answer(FunctionCallInfo fcinfo, bool batch)
 static void
 read_params(FunctionCallInfo fcinfo, int shift, HySpreadParams *params)
 {
-	char *combine;
+	/* in the order of HyCombine */
+	static const HybridWords combines = {{"sum", "max"},
+	                                     "Activation is combined by \"sum\" or \"max\"."};
 
 	memset(params, 0, sizeof(*params));
 	params->hops = -1;
@@ -209,17 +211,8 @@ read_params(FunctionCallInfo fcinfo, int shift, HySpreadParams *params)
 			                errhint("NULL means that a node may fire at every hop.")));
 	}
 
-	hybrid_require_argument(fcinfo, COMBINE_ARGUMENT + shift, "combine");
-	combine = text_to_cstring(PG_GETARG_TEXT_PP(COMBINE_ARGUMENT + shift));
-	if (strcmp(combine, "sum") == 0)
-		params->combine = HY_COMBINE_SUM;
-	else if (strcmp(combine, "max") == 0)
-		params->combine = HY_COMBINE_MAX;
-	else
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("unknown combine \"%s\"", combine),
-		                errhint("Activation is combined by \"sum\" or \"max\".")));
-
+	params->combine =
+		(HyCombine) hybrid_word_argument(fcinfo, COMBINE_ARGUMENT + shift, "combine", &combines);
 	params->tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT + shift);
 }
 
