@@ -2,9 +2,9 @@
  * shared.c
  *		The table that all backends share, and their queue for devices, when the library is preloaded.
  *
- * The postmaster requests the segment once, with a fixed size.  After a crash it recreates all shared memory,
- * including the table.  So the table never outlives a backend that was killed while writing to the table.  The
- * table itself handles the remaining case, a backend that ends without running its exit hooks (shared_table.h).
+ * The postmaster requests the segment once, with a fixed size.  If a backend ends without running its exit hooks,
+ * the postmaster restarts all backends and creates the shared memory again.  So nothing outlives a backend that was
+ * killed while it wrote to the table or to the queue, and plain data under an LWLock suffices for both.
  */
 #include "postgres.h"
 
@@ -81,7 +81,7 @@ hybrid_shared_seat(const HyExecutor *executor, Oid role)
 		seat_numbers[device] = number == HY_TABLE_NO_DEVICE ? device : number;
 	}
 	seat.queue = queue;
-	seat.lock = (HyQueueLock){acquire_queue, release_queue, NULL};
+	seat.lock = (HyLock){acquire_queue, release_queue, NULL};
 	seat.client = MyProcPid;
 	seat.role = (int32_t) role;
 	seat.numbers = seat_numbers;

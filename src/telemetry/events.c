@@ -21,7 +21,7 @@
 
 PG_FUNCTION_INFO_V1(hybrid_get_events);
 
-static int32 collect_others(const HySharedTable *table, HyTableEvent *events, int32 room);
+static int32 collect_others(const HybridView *view, HyTableEvent *events, int32 room);
 static int32 collect_own(const HyExecutor *executor, HyTableEvent *events);
 static int by_time(const void *left, const void *right);
 static void store_event(FunctionCallInfo fcinfo, const HybridView *view, const HyTableEvent *event);
@@ -39,7 +39,7 @@ hybrid_get_events(PG_FUNCTION_ARGS)
 	room = view.table != NULL ? hy_table_event_room(view.table) : 0;
 	events = (HyTableEvent *) palloc(((Size) room + HY_EVENT_RING) * sizeof(HyTableEvent));
 	if (room > 0)
-		count = collect_others(view.table, events, room);
+		count = collect_others(&view, events, room);
 	count += collect_own(view.executor, events + count);
 	qsort(events, (size_t) count, sizeof(HyTableEvent), by_time);
 	for (i = 0; i < count; i++)
@@ -53,12 +53,15 @@ hybrid_get_events(PG_FUNCTION_ARGS)
  * of copied events.
  */
 static int32
-collect_others(const HySharedTable *table, HyTableEvent *events, int32 room)
+collect_others(const HybridView *view, HyTableEvent *events, int32 room)
 {
-	int32 count = hy_table_events(table, events, room);
 	int32 kept = 0;
+	int32 count;
 	int32 i;
 
+	hy_lock(view->lock);
+	count = hy_table_events(view->table, events, room);
+	hy_unlock(view->lock);
 	for (i = 0; i < count; i++)
 	{
 		if (events[i].origin.session != hybrid_shared_session())

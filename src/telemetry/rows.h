@@ -62,7 +62,7 @@ typedef struct HybridView
 {
 	HyExecutor *executor;
 	const HySharedTable *table; /* NULL if the view shows only this session */
-	const HyTableLock *lock;
+	const HyLock *lock;         /* guards the table */
 	int32 devices;
 } HybridView;
 

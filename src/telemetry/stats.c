@@ -36,7 +36,11 @@ hybrid_get_stats(PG_FUNCTION_ARGS)
 		for (op = 0; op < HY_OP_COUNT; op++)
 		{
 			if (view.table != NULL)
-				hy_table_counters(view.table, view.lock, i, (HyOp) op, &counters);
+			{
+				hy_lock(view.lock);
+				hy_table_counters(view.table, i, (HyOp) op, &counters);
+				hy_unlock(view.lock);
+			}
 			else
 				counters = *hy_executor_counters(view.executor, i, (HyOp) op);
 			store_counters(fcinfo, &view, &device, (HyOp) op, &counters);

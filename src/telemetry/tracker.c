@@ -114,18 +114,22 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *pri
 		const HyShape *shape = &history.row.shape;
 		HyTableModel model;
 		HyBreaker breaker;
+		bool found;
 
 		if (history.row.device != (at == cpu ? 0 : 1))
 			continue;
+		hy_lock(view->lock);
+		found = hy_table_find_model(view->table, at, hy_shape_kind(shape), &model);
+		hy_table_breaker(view->table, at, shape->op, &breaker);
+		hy_unlock(view->lock);
 		/* a row without a model comes from the calibration, or its model was evicted just now */
-		if (hy_table_find_model(view->table, view->lock, at, hy_shape_kind(shape), &model))
+		if (found)
 		{
 			history.row.observations = model.samples;
 			history.row.samples = model.state.weight;
 		}
 		else if (!history.row.prior)
 			continue;
-		hy_table_breaker(view->table, view->lock, at, shape->op, &breaker);
 		history.breaker = breaker.state;
 		history.success_rate = hy_breaker_rate(&breaker);
 		told |= UINT32_C(1) << shape->op;
@@ -148,7 +152,12 @@ import_models(HyTracker *tracker, const HybridView *view, const Priors *priors, 
 
 	for (i = 0; i < hy_table_models(view->table); i++)
 	{
-		if (hy_table_model(view->table, view->lock, i, &model) && model.device == at)
+		bool found;
+
+		hy_lock(view->lock);
+		found = hy_table_model(view->table, i, &model);
+		hy_unlock(view->lock);
+		if (found && model.device == at)
 			(void) hy_tracker_import(tracker, &model.shape, device, &model.state);
 	}
 	for (i = 0; i < priors->count; i++)
@@ -233,7 +242,11 @@ store_breakers(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
 		if (told >> op & 1)
 			continue;
 		if (view->table != NULL)
-			hy_table_breaker(view->table, view->lock, at, (HyOp) op, &breaker);
+		{
+			hy_lock(view->lock);
+			hy_table_breaker(view->table, at, (HyOp) op, &breaker);
+			hy_unlock(view->lock);
+		}
 		else
 			breaker = *hy_executor_breaker(view->executor, at, (HyOp) op);
 		if (breaker.state == HY_BREAKER_CLOSED && breaker.count == 0)

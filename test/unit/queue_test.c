@@ -169,12 +169,12 @@ test_full(void)
 
 	hy_queue_init(&queue);
 	for (i = 0; i < HY_QUEUE_PLACES; i++)
-		CHECK(hy_queue_ask(&a, i % HY_QUEUE_DEVICES, 1, false, 100) >= 0);
+		CHECK(hy_queue_ask(&a, i % HY_MAX_DEVICES, 1, false, 100) >= 0);
 	CHECK_INT(hy_queue_ask(&a, 1, 1, false, 100), -1);
 	hy_queue_leave(&a, 77);
 	CHECK_INT(hy_queue_ask(&a, 1, 1, false, 100), 77);
 	hy_queue_forget(&a, 1);
-	for (i = 0; i < HY_QUEUE_DEVICES; i++)
+	for (i = 0; i < HY_MAX_DEVICES; i++)
 		CHECK(hy_queue_load(&a, i).ns == 0 && queue.device[i].in_flight == 0);
 	/* more roles than are remembered: each still gets its turn */
 	for (i = 0; i < 3 * HY_QUEUE_ROLES; i++)

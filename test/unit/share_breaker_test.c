@@ -40,7 +40,7 @@ shared_breaker(void)
 {
 	HyBreaker breaker;
 
-	hy_table_breaker(table, &parties[0].host.lock, 1, HY_OP_DISTANCE, &breaker);
+	hy_table_breaker(table, 1, HY_OP_DISTANCE, &breaker);
 	return breaker;
 }
 

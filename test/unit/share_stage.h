@@ -124,7 +124,7 @@ shared_counters(int32_t device)
 {
 	HyCounters counters;
 
-	hy_table_counters(table, &parties[0].host.lock, device, HY_OP_DISTANCE, &counters);
+	hy_table_counters(table, device, HY_OP_DISTANCE, &counters);
 	return counters;
 }
 

@@ -11,7 +11,7 @@ shared_flushes(HyOp op, HyFlush cause)
 {
 	HyCounters counters;
 
-	hy_table_counters(table, &parties[0].host.lock, 0, op, &counters);
+	hy_table_counters(table, 0, op, &counters);
 	return counters.flushes[cause];
 }
 
@@ -143,7 +143,7 @@ test_a_reset_during_a_flush_keeps_no_model(void)
 	hy_executor_flush(stage.executor);
 	CHECK(before_lock == NULL);
 	for (i = 0; i < hy_table_models(table); i++)
-		CHECK(!hy_table_model(table, &parties[0].host.lock, i, &model));
+		CHECK(!hy_table_model(table, i, &model));
 	hy_executor_follow(stage.executor);
 	CHECK_INT(hy_executor_events(stage.executor), 0);
 	end();
@@ -284,16 +284,16 @@ test_models_add_up(void)
 	}
 	task = stage_task(5000);
 	shape = hy_task_shape(&task);
-	CHECK(!hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK(!hy_table_find_model(table, 0, hy_shape_kind(&shape), &model));
 	hy_executor_settle(parties[0].executor);
-	CHECK(!hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK(!hy_table_find_model(table, 0, hy_shape_kind(&shape), &model));
 	hy_executor_flush(parties[0].executor);
-	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK(hy_table_find_model(table, 0, hy_shape_kind(&shape), &model));
 	/* each sets its first one aside */
 	CHECK_INT(model.samples, 9);
 	hy_executor_flush(parties[1].executor);
 	hy_executor_flush(parties[1].executor);
-	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK(hy_table_find_model(table, 0, hy_shape_kind(&shape), &model));
 	CHECK_INT(model.samples, 18);
 	CHECK_NEAR(model.state.weight, 18, 1e-9);
 	CHECK(hy_model_solve(&model.state, HY_LAUNCH_NONE, &fit));
@@ -307,7 +307,7 @@ test_models_add_up(void)
 	CHECK_NEAR(hy_tracker_predict(hy_executor_tracker(late.executor), &shape, 0), 500000, 5000);
 	/* what it was told it does not tell again */
 	hy_executor_flush(late.executor);
-	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK(hy_table_find_model(table, 0, hy_shape_kind(&shape), &model));
 	CHECK_INT(model.samples, 18);
 	hy_executor_destroy(late.executor);
 
@@ -316,10 +316,10 @@ test_models_add_up(void)
 	turn(2);
 	for (i = 0; i < 600; i++)
 		stage_dispatch(1000 + i, NULL);
-	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK(hy_table_find_model(table, 0, hy_shape_kind(&shape), &model));
 	CHECK(model.samples > 300 && model.samples < 18 + 599);
 	hy_executor_flush(stage.executor);
-	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK(hy_table_find_model(table, 0, hy_shape_kind(&shape), &model));
 	CHECK_INT(model.samples, 18 + 599);
 	CHECK_NEAR(model.state.weight, stage.config.window, 1e-6);
 	CHECK(hy_model_solve(&model.state, HY_LAUNCH_NONE, &fit));
@@ -424,7 +424,7 @@ test_reset_is_followed(void)
 	hy_executor_reset(stage.executor);
 	CHECK_INT(shared_counters(0).calls, 0);
 	CHECK_INT(shared_counters(1).fallbacks, 0);
-	hy_table_breaker(table, &parties[0].host.lock, 1, HY_OP_DISTANCE, &breaker);
+	hy_table_breaker(table, 1, HY_OP_DISTANCE, &breaker);
 	CHECK_INT(breaker.state, HY_BREAKER_CLOSED);
 	CHECK_INT(hy_table_events(table, events, 8), 0);
 	turn(0);

@@ -32,7 +32,7 @@ hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost 
 
 	share->table = table;
 	share->host = host;
-	hy_table_begin(table, &host->lock);
+	hy_lock(&host->lock);
 	for (i = 0; i < executor->members; i++)
 	{
 		const HyMember *member = &executor->member[i];
@@ -49,7 +49,7 @@ hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost 
 		key.virtual_time = member->info.virtual_time;
 		share->slot[i] = hy_table_register(table, &key);
 	}
-	hy_table_end(table, &host->lock);
+	hy_unlock(&host->lock);
 	share->epoch = hy_table_epoch(table);
 	share->flushed_ns = hy_now(executor);
 	share->models_ns = share->flushed_ns;
@@ -67,11 +67,11 @@ hy_executor_flush(HyExecutor *executor)
 	if (share->table == NULL || hy_executor_foreign(executor))
 		return;
 	hy_executor_settle(executor);
-	hy_table_begin(share->table, &share->host->lock);
+	hy_lock(&share->host->lock);
 	/* another process may have reset the table since then */
 	if (hy_table_epoch(share->table) == share->epoch)
 		flush_models(executor);
-	hy_table_end(share->table, &share->host->lock);
+	hy_unlock(&share->host->lock);
 }
 
 void
@@ -84,7 +84,7 @@ hy_executor_settle(HyExecutor *executor)
 		return;
 	now = hy_now(executor);
 	hy_memo_fold(executor, true);
-	hy_table_begin(share->table, &share->host->lock);
+	hy_lock(&share->host->lock);
 	flush_counters(share, executor);
 	hy_share_flush_successes(share);
 	flush_events(executor, now);
@@ -94,7 +94,7 @@ hy_executor_settle(HyExecutor *executor)
 		share->models_ns = now;
 		flush_models(executor);
 	}
-	hy_table_end(share->table, &share->host->lock);
+	hy_unlock(&share->host->lock);
 	if (hy_table_epoch(share->table) != share->epoch)
 	{
 		/*
@@ -174,9 +174,9 @@ hy_flush_reset(HyExecutor *executor)
 	share->flushed_events = executor->kept;
 	if (share->table == NULL)
 		return;
-	hy_table_begin(share->table, &share->host->lock);
+	hy_lock(&share->host->lock);
 	hy_table_reset(share->table);
-	hy_table_end(share->table, &share->host->lock);
+	hy_unlock(&share->host->lock);
 	share->epoch = hy_table_epoch(share->table);
 	share->transitions = hy_table_transitions(share->table);
 }
@@ -288,7 +288,7 @@ flush_models(HyExecutor *executor)
 		const HyModelState *fresh = &news.model;
 		HyTableModel model;
 
-		if (!hy_table_find_model(share->table, &share->host->lock, slot, number, &model))
+		if (!hy_table_find_model(share->table, slot, number, &model))
 			memset(&model, 0, sizeof(model));
 		model.device = slot;
 		model.number = number;
@@ -316,9 +316,13 @@ adopt_models(HyExecutor *executor)
 	for (position = 0; position < hy_table_models(share->table); position++)
 	{
 		HyTableModel model;
+		bool found;
 		int32_t i;
 
-		if (!hy_table_model(share->table, &share->host->lock, position, &model))
+		hy_lock(&share->host->lock);
+		found = hy_table_model(share->table, position, &model);
+		hy_unlock(&share->host->lock);
+		if (!found)
 			continue;
 		for (i = 0; i < executor->members; i++)
 		{

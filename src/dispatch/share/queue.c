@@ -27,8 +27,6 @@ static void note_served(HyQueue *queue, int32_t role);
 static void leave(HyQueue *queue, HyQueuePlace *place);
 static bool recent(uint64_t at, uint64_t now);
 static int32_t number_of(const HyQueueSeat *seat, int32_t device);
-static void lock(const HyQueueSeat *seat);
-static void unlock(const HyQueueSeat *seat);
 
 void
 hy_queue_init(HyQueue *queue)
@@ -45,12 +43,12 @@ hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uin
 	HyQueuePlace *place = queue->place;
 	bool small = whole && ns > 0 && ns <= HY_QUEUE_SMALL_NS;
 
-	lock(seat);
+	hy_lock(&seat->lock);
 	while (place->state != PLACE_FREE)
 	{
 		if (++place == queue->place + HY_QUEUE_PLACES)
 		{
-			unlock(seat);
+			hy_unlock(&seat->lock);
 			return -1;
 		}
 	}
@@ -78,7 +76,7 @@ hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uin
 			d->other_at_ns = now;
 		d->last_client = seat->client;
 	}
-	unlock(seat);
+	hy_unlock(&seat->lock);
 	return (int32_t) (place - queue->place);
 }
 
@@ -91,7 +89,7 @@ hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t
 	HyQueuePlace *next;
 	bool granted;
 
-	lock(seat);
+	hy_lock(&seat->lock);
 	own->asked_ns = now;
 	/*
 	 * A client that asks grants all free places, also to other clients.  These see the grant when
@@ -110,7 +108,7 @@ hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t
 		note_served(queue, next->role);
 	}
 	granted = own->state == PLACE_GRANTED;
-	unlock(seat);
+	hy_unlock(&seat->lock);
 	return granted;
 }
 
@@ -125,9 +123,9 @@ hy_queue_leave(const HyQueueSeat *seat, int32_t place)
 {
 	if (place < 0)
 		return;
-	lock(seat);
+	hy_lock(&seat->lock);
 	leave(seat->queue, &seat->queue->place[place]);
-	unlock(seat);
+	hy_unlock(&seat->lock);
 }
 
 void
@@ -135,13 +133,13 @@ hy_queue_forget(const HyQueueSeat *seat, int32_t client)
 {
 	int32_t i;
 
-	lock(seat);
+	hy_lock(&seat->lock);
 	for (i = 0; i < HY_QUEUE_PLACES; i++)
 	{
 		if (seat->queue->place[i].client == client)
 			leave(seat->queue, &seat->queue->place[i]);
 	}
-	unlock(seat);
+	hy_unlock(&seat->lock);
 }
 
 double
@@ -150,12 +148,12 @@ hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now)
 	const HyQueueDevice *d = &seat->queue->device[number_of(seat, device)];
 	double quantum = 0;
 
-	lock(seat);
+	hy_lock(&seat->lock);
 	if (recent(d->small_at_ns, now))
 		quantum = SMALL_MULTIPLE * d->small_ns;
 	else if (recent(d->other_at_ns, now))
 		quantum = SHARED_PIECE_NS;
-	unlock(seat);
+	hy_unlock(&seat->lock);
 	return quantum;
 }
 
@@ -165,9 +163,9 @@ hy_queue_load(const HyQueueSeat *seat, int32_t device)
 	const HyQueueDevice *d = &seat->queue->device[number_of(seat, device)];
 	HyQueueLoad load;
 
-	lock(seat);
+	hy_lock(&seat->lock);
 	load = (HyQueueLoad){.tasks = d->tasks, .unknown = d->unknown, .ns = d->work_ns};
-	unlock(seat);
+	hy_unlock(&seat->lock);
 	return load;
 }
 
@@ -313,19 +311,5 @@ recent(uint64_t at, uint64_t now)
 static int32_t
 number_of(const HyQueueSeat *seat, int32_t device)
 {
-	return (seat->numbers != NULL ? seat->numbers[device] : device) % HY_QUEUE_DEVICES;
-}
-
-static void
-lock(const HyQueueSeat *seat)
-{
-	if (seat->lock.lock != NULL)
-		seat->lock.lock(seat->lock.arg);
-}
-
-static void
-unlock(const HyQueueSeat *seat)
-{
-	if (seat->lock.unlock != NULL)
-		seat->lock.unlock(seat->lock.arg);
+	return (seat->numbers != NULL ? seat->numbers[device] : device) % HY_MAX_DEVICES;
 }

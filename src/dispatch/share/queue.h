@@ -20,7 +20,7 @@
  * processes share; these processes supply the lock.  The queue's functions never wait: a client
  * without a grant asks again.  A place is granted only to a client that asked within the last
  * HY_QUEUE_ASK_TIMEOUT_NS.  So a client that sleeps or has died delays no other client while it
- * waits for a place.  hy_queue_forget frees the places of a dead client.
+ * waits for a place.  hy_queue_forget frees the places of a client that exits.
  *
  * Clients must therefore agree on the time.  An emulated device shifts the clock of the process
  * that uses it, so clients in several processes supply a clock that is never shifted
@@ -33,8 +33,9 @@
 #include <stdint.h>
 
 #include "core/clock.h"
+#include "dispatch/model/decision.h"
+#include "dispatch/share/lock.h"
 
-#define HY_QUEUE_DEVICES 8
 #define HY_QUEUE_PLACES 256 /* waiting and granted places of all clients on all devices */
 #define HY_QUEUE_ROLES 64
 #define HY_QUEUE_ASK_TIMEOUT_NS UINT64_C(2000000)
@@ -82,27 +83,16 @@ typedef struct HyQueueDevice
 typedef struct HyQueue
 {
 	uint64_t order;
-	HyQueueDevice device[HY_QUEUE_DEVICES];
+	HyQueueDevice device[HY_MAX_DEVICES];
 	HyQueueRole role[HY_QUEUE_ROLES];
 	HyQueuePlace place[HY_QUEUE_PLACES];
 } HyQueue;
-
-/*
- * HyQueueLock: the lock held during every access to the queue; NULL functions: no lock, for a queue
- * used by one thread of one process.
- */
-typedef struct HyQueueLock
-{
-	void (*lock)(void *arg);
-	void (*unlock)(void *arg);
-	void *arg;
-} HyQueueLock;
 
 /* HyQueueSeat: a client of a queue. */
 typedef struct HyQueueSeat
 {
 	HyQueue *queue;
-	HyQueueLock lock;
+	HyLock lock;    /* held during every access to the queue */
 	int32_t client; /* unique among the users of the queue, not 0 */
 	int32_t role;   /* the role that the client works for */
 	/*

@@ -72,7 +72,9 @@ hy_share_adopt(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint
 	if (!shared(share, device))
 		return;
 	shift = clock_shift(share, now);
-	hy_table_breaker(share->table, &share->host->lock, share->slot[device], op, breaker);
+	hy_lock(&share->host->lock);
+	hy_table_breaker(share->table, share->slot[device], op, breaker);
+	hy_unlock(&share->host->lock);
 	breaker->open_until_ns += shift;
 	breaker->probe_since_ns += shift;
 	put_off(breaker, now);
@@ -94,7 +96,7 @@ hy_share_flush_successes(HyShare *share)
 			if (count == 0)
 				continue;
 			share->successes[i][op] = 0;
-			hy_table_breaker(share->table, &share->host->lock, share->slot[i], (HyOp) op, &breaker);
+			hy_table_breaker(share->table, share->slot[i], (HyOp) op, &breaker);
 			/*
 			 * Failures of another process have opened the breaker.  These successes are older and
 			 * are dropped.
@@ -115,9 +117,9 @@ hy_share_take_context(HyShare *share, int32_t device, int32_t most, HyTablePlace
 
 	if (!shared(share, device) || place->word != NULL)
 		return true;
-	hy_table_begin(share->table, &share->host->lock);
+	hy_lock(&share->host->lock);
 	taken = hy_table_take_context(share->table, share->slot[device], most, place);
-	hy_table_end(share->table, &share->host->lock);
+	hy_unlock(&share->host->lock);
 	/* if contexts are not limited, allow a context that cannot be counted for lack of space */
 	return taken || most <= 0;
 }
@@ -150,8 +152,8 @@ take_breaker(HyShare *share, int32_t device, HyOp op, uint64_t now, BreakerUse *
 	int32_t *successes = &share->successes[device][op];
 
 	use->shift = clock_shift(share, now);
-	hy_table_begin(share->table, &share->host->lock);
-	hy_table_breaker(share->table, &share->host->lock, share->slot[device], op, &use->breaker);
+	hy_lock(&share->host->lock);
+	hy_table_breaker(share->table, share->slot[device], op, &use->breaker);
 	use->before = use->breaker.state;
 	use->breaker.open_until_ns += use->shift;
 	use->breaker.probe_since_ns += use->shift;
@@ -172,7 +174,7 @@ put_breaker(HyShare *share, int32_t device, HyOp op, BreakerUse *use, HyBreaker 
 	use->breaker.open_until_ns -= use->shift;
 	use->breaker.probe_since_ns -= use->shift;
 	hy_table_put_breaker(share->table, share->slot[device], op, &use->breaker, transition);
-	hy_table_end(share->table, &share->host->lock);
+	hy_unlock(&share->host->lock);
 }
 
 /*

@@ -17,7 +17,7 @@
 /* HyShareHost: services of the executor's process; lives as long as the executor. */
 typedef struct HyShareHost
 {
-	HyTableLock lock;
+	HyLock lock;          /* guards the table */
 	const HyClock *clock; /* a clock that is the same in every process */
 	/* returns the origin of this process's events, and the current calendar time */
 	void (*origin)(void *arg, HyOrigin *origin, int64_t *wall_us);

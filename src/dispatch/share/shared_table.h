@@ -6,16 +6,13 @@
  * memory of one process.  The table contains no pointers, so each process may map it at another
  * address.
  *
- * There is one writer at a time, under a lock that the caller supplies (hy_table_begin,
- * hy_table_end).  Readers usually take no lock, because every cell has a sequence number.
- * Counters, breakers and models have two copies, and the sequence number says which copy is
- * current.  A writer fills the other copy and then increments the number.  So a writer that is
- * killed half-way leaves the value unchanged, and nothing needs repair.  An event has one copy,
- * whose sequence number is odd during a write.  If the writer is killed, the next writer gets the
- * same ticket and overwrites the event.  The next writer also finishes a reset that was interrupted.
- * (Sequence locks, C. Lameter 2005; the two copies are Linux's latch.)
+ * The caller holds a lock while it reads or writes the table (lock.h).  The exceptions are single
+ * words that are read and written atomically: the epoch and the number of transitions, which every
+ * call compares, and the words of open contexts, which their holders clear from any thread.
+ * Registered devices never change, so they are read without the lock, too.
  *
- * A killed process loses only the data that it had not flushed yet.
+ * Values need no protection against a process that is killed while it writes them: the postmaster
+ * then restarts all backends and creates the shared memory again, empty.
  */
 #ifndef HY_SHARED_TABLE_H
 #define HY_SHARED_TABLE_H
@@ -24,6 +21,7 @@
 #include "dispatch/model/breaker.h"
 #include "dispatch/model/cost_model.h"
 #include "dispatch/model/counters.h"
+#include "dispatch/share/lock.h"
 
 typedef struct HySharedTable HySharedTable;
 
@@ -48,17 +46,6 @@ typedef struct HyTablePlace
 	uint64_t *word; /* NULL: no context */
 	uint64_t value;
 } HyTablePlace;
-
-/*
- * HyTableLock: the writers' lock, which must be released when its holder dies.  NULL functions: no
- * lock is needed.
- */
-typedef struct HyTableLock
-{
-	void (*acquire)(void *arg);
-	void (*release)(void *arg);
-	void *arg;
-} HyTableLock;
 
 /* HyTableDevice: the properties by which all processes recognize a device. */
 typedef struct HyTableDevice
@@ -103,25 +90,19 @@ extern size_t hy_table_size(const HyTableLimits *limits);
 /* hy_table_init: create an empty table in memory of hy_table_size bytes, aligned to 8. */
 extern HySharedTable *hy_table_init(void *memory, const HyTableLimits *limits);
 
-/*
- * hy_table_begin, hy_table_end: take and release the writer's lock; begin also finishes an
- * interrupted reset.
- */
-extern void hy_table_begin(HySharedTable *table, const HyTableLock *lock);
-extern void hy_table_end(HySharedTable *table, const HyTableLock *lock);
-
 /* hy_table_new_session: return a number above 0 that no other caller gets; needs no lock. */
 extern uint64_t hy_table_new_session(HySharedTable *table);
 
 /*
- * hy_table_epoch: return a number that changes with every reset.
- * hy_table_transitions: return a number that changes whenever a breaker changes its state.
+ * hy_table_epoch: return a number that changes with every reset; needs no lock.
+ * hy_table_transitions: return a number that changes whenever a breaker changes its state; needs no
+ * lock.
  */
 extern uint64_t hy_table_epoch(const HySharedTable *table);
 extern uint64_t hy_table_transitions(const HySharedTable *table);
 
 /*
- * The functions in this group are for the writer: call them between begin and end.
+ * The functions in this group write: the caller holds the lock.
  *
  * hy_table_register: return the device's number in the table, after adding the device if necessary.
  * Returns HY_TABLE_NO_DEVICE when the table is full.  Devices are never removed.
@@ -149,8 +130,19 @@ extern void hy_table_reset(HySharedTable *table);
 extern void hy_table_give_context(HyTablePlace *place);
 
 /*
- * The functions in this group are for readers.  Call them at any time; they take no lock unless
- * writers interfere for long.
+ * The functions in this group read, and need no lock.
+ *
+ * hy_table_contexts: return the number of open contexts on the device.
+ * hy_table_models, hy_table_event_room: return the capacity of the table.
+ */
+extern int32_t hy_table_devices(const HySharedTable *table);
+extern void hy_table_device(const HySharedTable *table, int32_t device, HyTableDevice *key);
+extern int32_t hy_table_contexts(const HySharedTable *table, int32_t device);
+extern int32_t hy_table_models(const HySharedTable *table);
+extern int32_t hy_table_event_room(const HySharedTable *table);
+
+/*
+ * The functions in this group read: the caller holds the lock.
  *
  * hy_table_find_model: read the model of (device, number); returns false if it does not exist.
  * hy_table_model: read the model at a position, 0 .. hy_table_models() - 1; returns false if the
@@ -158,19 +150,13 @@ extern void hy_table_give_context(HyTablePlace *place);
  * hy_table_events: read the newest events, at most `room`, in order from the oldest; returns their
  * number.
  */
-extern int32_t hy_table_devices(const HySharedTable *table);
-extern void hy_table_device(const HySharedTable *table, int32_t device, HyTableDevice *key);
-extern int32_t hy_table_contexts(const HySharedTable *table, int32_t device);
-extern void hy_table_counters(const HySharedTable *table, const HyTableLock *lock, int32_t device,
-                              HyOp op, HyCounters *counters);
-extern void hy_table_breaker(const HySharedTable *table, const HyTableLock *lock, int32_t device,
-                             HyOp op, HyBreaker *breaker);
-extern bool hy_table_find_model(const HySharedTable *table, const HyTableLock *lock, int32_t device,
-                                uint32_t number, HyTableModel *model);
-extern int32_t hy_table_models(const HySharedTable *table);
-extern bool hy_table_model(const HySharedTable *table, const HyTableLock *lock, int32_t position,
-                           HyTableModel *model);
-extern int32_t hy_table_event_room(const HySharedTable *table);
+extern void
+hy_table_counters(const HySharedTable *table, int32_t device, HyOp op, HyCounters *counters);
+extern void
+hy_table_breaker(const HySharedTable *table, int32_t device, HyOp op, HyBreaker *breaker);
+extern bool hy_table_find_model(const HySharedTable *table, int32_t device, uint32_t number,
+                                HyTableModel *model);
+extern bool hy_table_model(const HySharedTable *table, int32_t position, HyTableModel *model);
 extern int32_t hy_table_events(const HySharedTable *table, HyTableEvent *events, int32_t room);
 
 #endif
