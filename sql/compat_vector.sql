@@ -50,7 +50,7 @@ CREATE INDEX ON item USING hnsw (v);
 CREATE INDEX ON item USING hnsw (kind vector_l2_ops);
 CREATE INDEX ON item USING ivfflat (s sparsevec_l2_ops);
 \set VERBOSITY default
--- only the option that takes effect with REINDEX is worth a notice
+-- the options of both extensions may be changed
 ALTER INDEX item_v SET (m = 20);
 ALTER INDEX item_v SET (storage = float32);
 ALTER INDEX item_v RESET (m, storage);

@@ -104,12 +104,6 @@ extern HybridIndex hybrid_index_open(Relation index);
  */
 extern void hybrid_index_define(Relation index, HybridIndex *definition);
 
-/*
- * hybrid_index_check_options: raise the error that hybrid_index_define would raise for these options.
- * NULL means no options.
- */
-extern void hybrid_index_check_options(Relation index, const HybridOptions *options);
-
 /* hybrid_meta_init: fill a meta page for an index without a root. */
 extern void hybrid_meta_init(Page page, const HybridIndex *index);
 

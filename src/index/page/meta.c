@@ -136,12 +136,6 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 }
 
 void
-hybrid_index_check_options(Relation index, const HybridOptions *options)
-{
-	(void) chosen_storage(opclass_of(index)->type, options);
-}
-
-void
 hybrid_meta_init(Page page, const HybridIndex *index)
 {
 	HybridMeta *meta;
@@ -315,7 +309,9 @@ chosen_storage(const HybridType *type, const HybridOptions *options)
 	if (chosen != HYBRID_STORAGE_UNSET)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("storage cannot be chosen for an index of type %s", type->name),
-		                errdetail("Its values are stored as given.")));
+		                errdetail("Its values are stored as given."),
+		                errhint("Omit the option, or remove it with "
+		                        "ALTER INDEX ... RESET (storage).")));
 	return type->storage;
 }
 
