@@ -15,15 +15,12 @@
 #include "access/generic_xlog.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
-#include "replication/walsender.h"
-#include "replication/walsender_private.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
-#include "storage/spin.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -33,7 +30,7 @@
 
 static HybridLink logged_reserve(HybridSink *sink, HybridPageKind kind);
 static void logged_write(HybridSink *sink, BlockNumber block, Page image);
-static bool standby_reads(void);
+static bool somebody_reads(void);
 static bool pop_moved(Relation index, bool all, HybridLink *list);
 static void free_center(Relation index, BlockNumber block);
 static int free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, int count);
@@ -268,22 +265,13 @@ hybrid_moved_reuse(Relation index, const HybridLayout *layout)
 bool
 hybrid_no_readers(Relation index)
 {
-	VirtualTransactionId *others;
-	int count;
-
 	/*
 	 * a session that opens the index later, or takes a snapshot later, does not follow links that were
 	 * replaced
 	 */
 	if (index->rd_refcnt > 1)
 		return false;
-	if (RELATION_IS_LOCAL(index))
-		return true;
-	if (standby_reads())
-		return false;
-	others = GetCurrentVirtualXIDs(InvalidTransactionId, true, true, 0, &count);
-	pfree(others);
-	return count == 0;
+	return RELATION_IS_LOCAL(index) || !somebody_reads();
 }
 
 int
@@ -401,34 +389,29 @@ logged_write(HybridSink *sink, BlockNumber block, Page image)
 }
 
 /*
- * standby_reads: test whether a standby reports that it has snapshots, or may soon have some
- * (hot_standby_feedback). The report is in the standby's slot. Without a slot, the report is in the
- * standby's walsender. GetCurrentVirtualXIDs does not find the walsender, because it is in no
- * transaction.
+ * somebody_reads: test whether another process has a snapshot, in any database. That includes a
+ * walsender, whose xmin is that of a standby's snapshots (hot_standby_feedback). It is in no
+ * transaction, so GetCurrentVirtualXIDs does not return it. A standby with a slot reports to the slot.
  */
 static bool
-standby_reads(void)
+somebody_reads(void)
 {
 	TransactionId slots, unused;
-	int i;
+	bool found = false;
+	uint32 i;
 
 	ProcArrayGetReplicationSlotXmin(&slots, &unused);
 	if (TransactionIdIsValid(slots))
 		return true;
-	for (i = 0; i < max_wal_senders; i++)
+	LWLockAcquire(ProcArrayLock, LW_SHARED);
+	for (i = 0; i < ProcGlobal->allProcCount && !found; i++)
 	{
-		WalSnd *sender = &WalSndCtl->walsnds[i];
-		const PGPROC *process;
-		pid_t pid;
+		const PGPROC *process = &ProcGlobal->allProcs[i];
 
-		SpinLockAcquire(&sender->mutex);
-		pid = sender->pid;
-		SpinLockRelease(&sender->mutex);
-		process = pid == 0 ? NULL : BackendPidGetProc(pid);
-		if (process != NULL && TransactionIdIsValid(process->xmin))
-			return true;
+		found = process != MyProc && TransactionIdIsValid(process->xmin);
 	}
-	return false;
+	LWLockRelease(ProcArrayLock);
+	return found;
 }
 
 /* free_center: free a page of a replaced center. */
