@@ -43,8 +43,6 @@ static struct
  */
 #define EXPECTED_OPEN_NS ((uint64_t) 250 * 1000 * 1000)
 
-#define MAX_DEVICES 64
-
 static bool context_is_active(int32_t number);
 static bool loads_all(const HyHost *host);
 static HyStatus open_context(HyDevice *device, const HyLimits *limits);
@@ -114,7 +112,7 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	status = hy_cuda_enter(NULL);
 	if (status != HY_OK)
 		return status;
-	if (number < 0 || number >= MAX_DEVICES)
+	if (number < 0 || number >= HY_BACKEND_DEVICES)
 		return hy_cuda_refuse(NULL, HY_DEVICE_GONE, "there is no CUDA device %d", (int) number);
 	if (process.open >> number & 1)
 		return hy_cuda_refuse(NULL, HY_BUSY, "CUDA device %d is already open here", (int) number);

@@ -37,6 +37,7 @@
 
 #define HY_BACKEND_ABI 7
 #define HY_NAME_LENGTH 64
+#define HY_BACKEND_DEVICES 64 /* a backend numbers its devices from 0 to 63 */
 #define HY_TEXT_LENGTH 160
 
 typedef enum HyOp

@@ -56,7 +56,6 @@ static char *emulated_faults;
 static bool emulated_wait;
 
 #define SIMD_AUTO (-1)
-#define MOST_DEVICES 64 /* bits of HyConfig.devices */
 
 static const struct config_enum_entry simd_options[] = {{"auto", SIMD_AUTO, false},
                                                         {"scalar", HY_SIMD_SCALAR, false},
@@ -387,7 +386,7 @@ check_devices(char **newval, void **extra, GucSource source)
 		char *end;
 		long number = strtol(at, &end, 10);
 
-		if (end == at || number < 0 || number >= MOST_DEVICES)
+		if (end == at || number < 0 || number >= HY_BACKEND_DEVICES)
 			break;
 		*devices |= UINT64CONST(1) << number;
 		at = end + strspn(end, " \t");
@@ -403,7 +402,7 @@ check_devices(char **newval, void **extra, GucSource source)
 	}
 	free(devices);
 	GUC_check_errdetail("The value must be auto, or a list of device numbers below %d.",
-	                    MOST_DEVICES);
+	                    HY_BACKEND_DEVICES);
 	return false;
 }
 

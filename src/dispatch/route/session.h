@@ -230,7 +230,7 @@ static inline bool
 hy_left_out(const HyConfig *config, const HyMember *member)
 {
 	return config->devices != 0 && member->backend != NULL &&
-	       (member->number >= 64 || !(config->devices >> member->number & 1));
+	       (member->number >= HY_BACKEND_DEVICES || !(config->devices >> member->number & 1));
 }
 
 /* hy_event_step: advance the ring after an event, full or brief, was written. */

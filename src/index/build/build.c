@@ -298,12 +298,8 @@ write_center(HybridBuild *build, Page meta)
 	hybrid_meta(meta)->center = build->appender.reserved;
 	while (left > 0)
 	{
-		Size length;
+		Size length = hybrid_center_page(page, from, left);
 
-		hybrid_page_init(page, HYBRID_PAGE_CENTER, InvalidBlockNumber, 0);
-		length = Min(left, PageGetExactFreeSpace(page));
-		memcpy(PageGetContents(page), from, length);
-		((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
 		hybrid_appender_put(&build->appender, HYBRID_PAGE_CENTER, page);
 		from += length;
 		left -= length;

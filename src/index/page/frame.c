@@ -127,6 +127,18 @@ hybrid_frame_encode(HybridFrame *frame, const float *place, const float *rotated
 	return hy_norm_sq(HY_F32, from, padded);
 }
 
+Size
+hybrid_center_page(Page page, const char *from, Size left)
+{
+	Size length;
+
+	hybrid_page_init(page, HYBRID_PAGE_CENTER, InvalidBlockNumber, 0);
+	length = Min(left, PageGetExactFreeSpace(page));
+	memcpy(PageGetContents(page), from, length);
+	((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
+	return length;
+}
+
 /* read_center: read the center, which is stored at this block and in the blocks that follow. */
 static void
 read_center(Relation index, int dims, BlockNumber block, float *center)

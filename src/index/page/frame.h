@@ -41,6 +41,12 @@ extern void
 hybrid_frame_open(HybridFrame *frame, Relation index, const HybridIndex *open, BlockNumber center);
 
 /*
+ * hybrid_center_page: make a page with the next part of the center, of which `left` bytes remain from
+ * `from` on. Returns the number of bytes that fit.
+ */
+extern Size hybrid_center_page(Page page, const char *from, Size left);
+
+/*
  * hybrid_frame_place: compute place[0 .. dims - 1], the place of vector x. `norm` is the canonical
  * squared norm of x and is used under cosine only.
  */

@@ -372,10 +372,7 @@ write_center(Relation index, const HybridIndex *open, const float *center)
 		ReleaseBuffer(buffer);
 		if (!BlockNumberIsValid(first))
 			first = block;
-		hybrid_page_init(page, HYBRID_PAGE_CENTER, InvalidBlockNumber, 0);
-		length = Min(left, PageGetExactFreeSpace(page));
-		memcpy(PageGetContents(page), from, length);
-		((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
+		length = hybrid_center_page(page, from, left);
 		hybrid_page_write(index, block, page);
 		from += length;
 		left -= length;
