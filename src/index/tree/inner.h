@@ -6,6 +6,9 @@
  * memory, packed, the data that a search needs to order the lists below. The data is used again as long
  * as the list's change counter stays the same. Centroids are read from the index on demand. They are
  * kept, too, unless there are too many.
+ *
+ * Measured as in buffers.h: without the cache, a search for 10 rows takes 1.98 times as long, and one for
+ * 100 rows 1.81 times.
  */
 #ifndef HYBRID_INDEX_INNER_H
 #define HYBRID_INDEX_INNER_H
