@@ -208,8 +208,8 @@ fetch(HybridScanQuals *filter, ItemPointerData *tid)
 
 /*
  * fetch_from_heap: fetch a row as the table access method does, but find the page without the buffer
- * table, and do not prune it. Measured as in buffers.h: with table_index_fetch_tuple instead, a search with
- * a filter takes 1.66 times as long.
+ * table, and do not prune it. Measured as in buffers.h: with table_index_fetch_tuple instead, a search
+ * with a filter takes 1.66 times as long.
  */
 static bool
 fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid)
