@@ -90,6 +90,8 @@ move_node(Leiden *leiden, const Level *level, uint32_t node, int64_t *spares, bo
 static HyStatus refine(Leiden *leiden, const Level *level);
 static void join_group(Leiden *leiden, const Level *level, uint32_t node);
 static HyStatus aggregate(Leiden *leiden, Level *level, int64_t groups);
+static void order_by_group(Leiden *leiden, const Level *level, int64_t groups);
+static HyStatus connect_groups(Leiden *leiden, const Level *level, Level *next);
 static HyStatus divide(Leiden *leiden, uint32_t *community, double *modularity);
 static int64_t
 touch(Leiden *leiden, const Level *level, uint32_t node, const uint32_t *of, bool inside);
@@ -428,10 +430,7 @@ aggregate(Leiden *leiden, Level *level, int64_t groups)
 	const HyAllocator *allocator = leiden->allocator;
 	size_t entries = (size_t) level->start[level->nodes] + 1;
 	Level next = {.nodes = groups};
-	int64_t filled = 0;
-	int64_t begin = 0;
 	int64_t i;
-	int64_t g;
 	HyStatus status = HY_NOMEM;
 
 	next.own_start = hy_alloc_array(allocator, (size_t) groups + 1, sizeof(int64_t));
@@ -442,8 +441,34 @@ aggregate(Leiden *leiden, Level *level, int64_t groups)
 	    next.own_strength == NULL)
 		goto done;
 
-	/* order lists the nodes by group; spare[g] is first the number of nodes of group g, then its end */
-	status = HY_CANCELLED;
+	order_by_group(leiden, level, groups);
+	status = connect_groups(leiden, level, &next);
+	if (status != HY_OK)
+		goto done;
+	memcpy(leiden->community, leiden->size, (size_t) groups * sizeof(uint32_t));
+	for (i = 0; i < leiden->graph->nodes; i++)
+		leiden->member[i] = leiden->group[leiden->member[i]];
+	next.start = next.own_start;
+	next.neighbor = next.own_neighbor;
+	next.strength = next.own_strength;
+	free_level(level, allocator);
+	*level = next;
+	return HY_OK;
+
+done:
+	free_level(&next, allocator);
+	return status;
+}
+
+/* order_by_group: list the nodes in order[] by group.  Group g ends before spare[g]. */
+static void
+order_by_group(Leiden *leiden, const Level *level, int64_t groups)
+{
+	int64_t begin = 0;
+	int64_t i;
+	int64_t g;
+
+	/* spare[g] is the number of nodes of group g, then the place of its next node */
 	memset(leiden->spare, 0, (size_t) groups * sizeof(uint32_t));
 	for (i = 0; i < level->nodes; i++)
 		leiden->spare[leiden->group[i]]++;
@@ -456,13 +481,25 @@ aggregate(Leiden *leiden, Level *level, int64_t groups)
 	}
 	for (i = 0; i < level->nodes; i++)
 		leiden->order[leiden->spare[leiden->group[i]]++] = (uint32_t) i;
+}
 
-	for (i = 0, g = 0; g < groups; g++)
+/*
+ * connect_groups: add up the edges between groups, and the strength of each group.  size[g] becomes
+ * the community of group g.
+ */
+static HyStatus
+connect_groups(Leiden *leiden, const Level *level, Level *next)
+{
+	int64_t filled = 0;
+	int64_t i = 0;
+	int64_t g;
+
+	for (g = 0; g < next->nodes; g++)
 	{
 		int64_t touched = 0;
 		int64_t t;
 
-		next.own_start[g] = filled;
+		next->own_start[g] = filled;
 		for (; i < leiden->spare[g]; i++)
 		{
 			uint32_t node = leiden->order[i];
@@ -471,10 +508,10 @@ aggregate(Leiden *leiden, Level *level, int64_t groups)
 			if (must_stop(leiden, level->start[node + 1] - level->start[node]))
 			{
 				clear(leiden, touched);
-				goto done;
+				return HY_CANCELLED;
 			}
-			next.own_strength[g] += level->strength[node];
-			/* the numbers of communities are below `groups`, so they fit the next level */
+			next->own_strength[g] += level->strength[node];
+			/* the numbers of communities are below the number of groups, so they fit next */
 			leiden->size[g] = leiden->community[node];
 			for (e = level->start[node]; e < level->start[node + 1]; e++)
 			{
@@ -489,25 +526,13 @@ aggregate(Leiden *leiden, Level *level, int64_t groups)
 		}
 		for (t = 0; t < touched; t++)
 		{
-			next.own_neighbor[filled] = leiden->touched[t];
-			next.weight[filled++] = leiden->sum[leiden->touched[t]];
+			next->own_neighbor[filled] = leiden->touched[t];
+			next->weight[filled++] = leiden->sum[leiden->touched[t]];
 		}
 		clear(leiden, touched);
 	}
-	next.own_start[groups] = filled;
-	memcpy(leiden->community, leiden->size, (size_t) groups * sizeof(uint32_t));
-	for (i = 0; i < leiden->graph->nodes; i++)
-		leiden->member[i] = leiden->group[leiden->member[i]];
-	next.start = next.own_start;
-	next.neighbor = next.own_neighbor;
-	next.strength = next.own_strength;
-	free_level(level, allocator);
-	*level = next;
+	next->own_start[next->nodes] = filled;
 	return HY_OK;
-
-done:
-	free_level(&next, allocator);
-	return status;
 }
 
 /*

@@ -6,13 +6,14 @@
 
 #include <string.h>
 
+#include "dispatch/model/sizes.h"
+
 #define MEMORY 16      /* number of batches in the moving mean */
 #define TIE 1.03       /* a larger size must be better by this factor */
 #define CLIP 1.5       /* a time above this many times the mean is clipped to that limit */
 #define PRICE_SHARE 32 /* a trial may take 1/32 of the time since the last trial, */
 #define LOSS_SHARE 512 /* and lose 1/512 of that time at most */
 
-static int log2_floor(int64_t n);
 static bool measured(const HyBatchSize *size, int c);
 static bool due(const HyBatchSize *size, int c, double best_ns);
 
@@ -26,9 +27,9 @@ hy_batch_size_begin(HyBatchSize *size, uint64_t kind)
 int64_t
 hy_batch_size_choose(const HyBatchSize *size, int64_t most, HyBatchForecast forecast, void *arg)
 {
-	int low = log2_floor(HY_BATCH_LEAST);
-	int high = log2_floor(most);
-	int start = log2_floor(HY_BATCH_START);
+	int low = hy_log2_floor(HY_BATCH_LEAST);
+	int high = hy_log2_floor((double) most);
+	int start = hy_log2_floor(HY_BATCH_START);
 	int best = -1;
 	double best_ns = 0;
 	int c;
@@ -78,7 +79,7 @@ hy_batch_size_choose(const HyBatchSize *size, int64_t most, HyBatchForecast fore
 void
 hy_batch_size_learn(HyBatchSize *size, int64_t items, uint64_t ns)
 {
-	int c = log2_floor(items);
+	int c = hy_log2_floor((double) items);
 	double item_ns = (double) ns / (double) items;
 
 	size->spent_ns += (double) ns;
@@ -97,12 +98,6 @@ hy_batch_size_learn(HyBatchSize *size, int64_t items, uint64_t ns)
 			item_ns = CLIP * size->item_ns[c];
 		size->item_ns[c] += (item_ns - size->item_ns[c]) / (n < MEMORY ? n : MEMORY);
 	}
-}
-
-static int
-log2_floor(int64_t n)
-{
-	return 63 - __builtin_clzll((unsigned long long) n);
 }
 
 /*

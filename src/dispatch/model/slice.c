@@ -21,6 +21,12 @@ typedef struct Answers
 } Answers;
 
 static Answers answers_of(const HyTask *task);
+static void
+slice_distance(const HySlicing *slicing, int64_t first, int64_t count, HyDistanceTask *d);
+static void slice_topk(const HySlicing *slicing, int64_t first, int64_t count,
+                       const HySliceOutput *output, HyTopKTask *t);
+static void slice_score(const HySlicing *slicing, int64_t first, int64_t count,
+                        const HySliceOutput *output, HyScoreTask *s);
 static void slice_codes(HyScoreTask *score, int64_t first, int64_t count);
 static void merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part,
                   int32_t part_count, HyNeighbor *spare);
@@ -80,42 +86,11 @@ hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOu
 	switch (slice.op)
 	{
 		case HY_OP_DISTANCE:
-		{
-			HyDistanceTask *d = &slice.u.distance;
-
-			d->out_stride = hy_distance_stride(&slicing->task->u.distance);
-			if (slicing->by_targets)
-			{
-				d->targets = rows_of(&d->targets, first, count);
-				d->out += first;
-			}
-			else
-			{
-				d->queries = rows_of(&d->queries, first, count);
-				d->out += first * d->out_stride;
-			}
+			slice_distance(slicing, first, count, &slice.u.distance);
 			break;
-		}
 		case HY_OP_TOPK:
-		{
-			HyTopKTask *t = &slice.u.topk;
-
-			if (slicing->by_targets)
-			{
-				t->targets = rows_of(&t->targets, first, count);
-				t->out = output->out;
-				t->counts = output->counts;
-			}
-			else
-			{
-				t->queries = rows_of(&t->queries, first, count);
-				t->out += first * t->k;
-				t->counts += first;
-				if (t->limits != NULL)
-					t->limits += first;
-			}
+			slice_topk(slicing, first, count, output, &slice.u.topk);
 			break;
-		}
 		case HY_OP_SPREAD:
 		{
 			HySpreadTask *s = &slice.u.spread;
@@ -135,26 +110,8 @@ hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOu
 			break;
 		}
 		case HY_OP_SCORE_CODES:
-		{
-			HyScoreTask *s = &slice.u.score;
-
-			if (slicing->by_targets)
-			{
-				slice_codes(s, first, count);
-				s->out = output->out;
-				s->counts = output->counts;
-			}
-			else
-			{
-				s->queries.count = (int32_t) count;
-				s->queries.query += first;
-				if (s->queries.reach != NULL)
-					s->queries.reach += first * s->queries.reach_stride;
-				s->out += first * s->k;
-				s->counts += first;
-			}
+			slice_score(slicing, first, count, output, &slice.u.score);
 			break;
-		}
 	}
 	return slice;
 }
@@ -221,6 +178,63 @@ answers_of(const HyTask *task)
 	if (task->op == HY_OP_TOPK)
 		return (Answers){t->queries.rows, t->k, t->out, t->counts, false};
 	return (Answers){.queries = 0};
+}
+
+static void
+slice_distance(const HySlicing *slicing, int64_t first, int64_t count, HyDistanceTask *d)
+{
+	d->out_stride = hy_distance_stride(&slicing->task->u.distance);
+	if (slicing->by_targets)
+	{
+		d->targets = rows_of(&d->targets, first, count);
+		d->out += first;
+	}
+	else
+	{
+		d->queries = rows_of(&d->queries, first, count);
+		d->out += first * d->out_stride;
+	}
+}
+
+static void
+slice_topk(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOutput *output,
+           HyTopKTask *t)
+{
+	if (slicing->by_targets)
+	{
+		t->targets = rows_of(&t->targets, first, count);
+		t->out = output->out;
+		t->counts = output->counts;
+	}
+	else
+	{
+		t->queries = rows_of(&t->queries, first, count);
+		t->out += first * t->k;
+		t->counts += first;
+		if (t->limits != NULL)
+			t->limits += first;
+	}
+}
+
+static void
+slice_score(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOutput *output,
+            HyScoreTask *s)
+{
+	if (slicing->by_targets)
+	{
+		slice_codes(s, first, count);
+		s->out = output->out;
+		s->counts = output->counts;
+	}
+	else
+	{
+		s->queries.count = (int32_t) count;
+		s->queries.query += first;
+		if (s->queries.reach != NULL)
+			s->queries.reach += first * s->queries.reach_stride;
+		s->out += first * s->k;
+		s->counts += first;
+	}
 }
 
 /* slice_codes: restrict the task to count blocks, and to the lists that contain them. */

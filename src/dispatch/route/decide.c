@@ -36,7 +36,23 @@
 
 #define MOST_PIECES 1024 /* smaller pieces would spend most of their time starting */
 
+/* Sides: what rules 8 and 9 choose from. */
+typedef struct Sides
+{
+	HySide side[HY_MAX_DEVICES]; /* the CPU, then the devices that are open or may be opened now */
+	int count;
+	int fastest;   /* the fastest device in side[] that has a prediction, or 0 */
+	HySide closed; /* the fastest device that may not be opened yet; number 0 if there is none */
+} Sides;
+
+static void choice_init(HyChoice *choice);
 static void choose_cpu(HyChoice *choice, HyReason reason);
+static bool cpu_requested(const HyExecutor *executor, const HyShape *shape);
+static int32_t find_devices(HyExecutor *executor, const HyTask *task, const HyShape *shape,
+                            uint64_t now, HyChoice *choice);
+static void choose_none(const HyExecutor *executor, HyChoice *choice);
+static void
+choose_preferred(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice);
 static int32_t named_device(const HyExecutor *executor, int32_t after);
 static bool may_be_meant(const HyConfig *config, const HyMember *member);
 static bool goes_by(const HyMember *member, const char *name);
@@ -47,8 +63,15 @@ static bool able(HyExecutor *executor, int32_t device, const HyTask *task, const
 static bool fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now,
                         HyChoice *choice);
 static bool cpu_able(const HyExecutor *executor, const HyShape *shape);
-static void
-weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices, HyChoice *choice);
+static void weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice);
+static void collect_sides(const HyExecutor *executor, const HyShape *shape, uint64_t now,
+                          uint32_t devices, Sides *sides);
+static void explore(const HyExecutor *executor, const HyRoute *route, const Sides *sides,
+                    const HySide *untried, HyChoice *choice);
+static const HySide *
+faster_side(const HyExecutor *executor, const HyRoute *route, const Sides *sides);
+static const HySide *
+trial_side(HyExecutor *executor, const Sides *sides, const HySide *best, HyChoice *choice);
 static HySide side_of(const HyExecutor *executor, const HyShape *shape, int32_t device);
 static bool may_open(const HyMember *member, uint64_t now);
 static void take(HyChoice *choice, const HySide *side, HyReason reason);
@@ -62,72 +85,28 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	const HyConfig *config = &executor->config;
 	bool automatic =
 		config->execution == HY_EXECUTION_AUTO || config->execution == HY_EXECUTION_SPLIT;
-	uint32_t devices = 0;
-	int32_t device = 0;
-	int32_t found = 0;
 
-	memset(choice, 0, sizeof(*choice));
-	choice->cpu_ns = -1;
-	choice->device_ns = -1;
-	choice->instead_ns = -1;
-	choice->split_ns = -1;
-	choice->tasks_until_trial = INT32_MAX;
-	choice->holds_ns = UINT64_MAX;
-	choice->reason = HY_REASON_NO_DEVICE;
-	if (config->force_cpu || config->execution == HY_EXECUTION_CPU ||
-	    (config->execution == HY_EXECUTION_NAMED &&
-	     strcmp(config->backend_name, executor->member[0].name) == 0))
+	choice_init(choice);
+	if (cpu_requested(executor, shape))
 	{
 		choose_cpu(choice, HY_REASON_USER);
 		return;
 	}
 	choice->forced =
 		config->execution == HY_EXECUTION_GPU || config->execution == HY_EXECUTION_NAMED;
-	if (config->execution == HY_EXECUTION_PREFER_CPU && cpu_able(executor, shape))
+	choice->candidate = find_devices(executor, task, shape, now, choice);
+	if (choice->candidate == 0)
 	{
-		choose_cpu(choice, HY_REASON_USER);
-		return;
-	}
-
-	/*
-	 * If no device is able, the decision reports the reason of the device that passed the most
-	 * rules.
-	 */
-	while ((device = named_device(executor, device)) != 0)
-	{
-		if (!able(executor, device, task, shape, now, config->execution != HY_EXECUTION_AUTO,
-		          choice))
-		{
-			choice->unable |= UINT32_C(1) << device;
-			continue;
-		}
-		devices |= UINT32_C(1) << device;
-		if (found == 0 || hy_gauge_less(executor, device, found))
-			found = device;
-	}
-	if (found == 0)
-	{
-		choice->why = why_none(executor, choice);
-		choice->missed = told_of(executor, choice);
-		if (choice->forced)
-			choice->refusal = refusal_status(choice->reason);
-		else
-			choose_cpu(choice, choice->reason);
+		choose_none(executor, choice);
 		return;
 	}
 	choice->why = NULL;
-	choice->devices = devices;
-	choice->device = found;
-	choice->candidate = found;
+	choice->device = choice->candidate;
 	choice->reason = HY_REASON_USER;
 	if (automatic)
-		weigh(executor, shape, now, devices, choice);
-	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
-	         executor->member[found].device == NULL && now < executor->member[found].open_after_ns)
-		choose_cpu(choice, HY_REASON_NOT_OPEN);
-	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
-	         now < executor->member[found].taken_until_ns && cpu_able(executor, shape))
-		choose_cpu(choice, HY_REASON_COST);
+		weigh(executor, shape, now, choice);
+	else if (config->execution == HY_EXECUTION_PREFER_GPU)
+		choose_preferred(executor, shape, now, choice);
 	/*
 	 * The memory figures belong to the last device examined, so compute them again for the
 	 * candidate.
@@ -302,10 +281,91 @@ hy_executor_called(const HyExecutor *executor, int32_t device, const char *name)
 }
 
 static void
+choice_init(HyChoice *choice)
+{
+	memset(choice, 0, sizeof(*choice));
+	choice->cpu_ns = -1;
+	choice->device_ns = -1;
+	choice->instead_ns = -1;
+	choice->split_ns = -1;
+	choice->tasks_until_trial = INT32_MAX;
+	choice->holds_ns = UINT64_MAX;
+	choice->reason = HY_REASON_NO_DEVICE;
+}
+
+static void
 choose_cpu(HyChoice *choice, HyReason reason)
 {
 	choice->device = 0;
 	choice->reason = reason;
+}
+
+/* cpu_requested: return whether rules 1 and 2 give the task to the CPU. */
+static bool
+cpu_requested(const HyExecutor *executor, const HyShape *shape)
+{
+	const HyConfig *config = &executor->config;
+
+	if (config->force_cpu || config->execution == HY_EXECUTION_CPU)
+		return true;
+	if (config->execution == HY_EXECUTION_NAMED)
+		return strcmp(config->backend_name, executor->member[0].name) == 0;
+	return config->execution == HY_EXECUTION_PREFER_CPU && cpu_able(executor, shape);
+}
+
+/*
+ * find_devices: apply rules 3 to 7 to every device that the settings allow, and set
+ * choice->devices and choice->unable.  Returns the able device with the least work in flight.  If
+ * no device is able, returns 0, and the choice has the reason of the device that passed the most
+ * rules.
+ */
+static int32_t
+find_devices(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
+             HyChoice *choice)
+{
+	bool skip_minimum = executor->config.execution != HY_EXECUTION_AUTO;
+	int32_t device = 0;
+	int32_t found = 0;
+
+	while ((device = named_device(executor, device)) != 0)
+	{
+		if (!able(executor, device, task, shape, now, skip_minimum, choice))
+		{
+			choice->unable |= UINT32_C(1) << device;
+			continue;
+		}
+		choice->devices |= UINT32_C(1) << device;
+		if (found == 0 || hy_gauge_less(executor, device, found))
+			found = device;
+	}
+	return found;
+}
+
+/* choose_none: refuse the task if it must run on a device, otherwise give it to the CPU. */
+static void
+choose_none(const HyExecutor *executor, HyChoice *choice)
+{
+	choice->why = why_none(executor, choice);
+	choice->missed = told_of(executor, choice);
+	if (choice->forced)
+		choice->refusal = refusal_status(choice->reason);
+	else
+		choose_cpu(choice, choice->reason);
+}
+
+/*
+ * choose_preferred: let the CPU take a task that prefers the candidate, while the candidate waits
+ * after a failed open or after a turn in the queue that never came.
+ */
+static void
+choose_preferred(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice)
+{
+	const HyMember *member = &executor->member[choice->candidate];
+
+	if (member->device == NULL && now < member->open_after_ns)
+		choose_cpu(choice, HY_REASON_NOT_OPEN);
+	else if (now < member->taken_until_ns && cpu_able(executor, shape))
+		choose_cpu(choice, HY_REASON_COST);
 }
 
 /*
@@ -502,96 +562,47 @@ cpu_able(const HyExecutor *executor, const HyShape *shape)
 
 /* weigh: apply rules 8 and 9 to the CPU and the devices that passed rules 3 to 7. */
 static void
-weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices, HyChoice *choice)
+weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice)
 {
-	HySide sides[HY_MAX_DEVICES]; /* the CPU, then the devices that are open or may be opened now */
-	HySide closed = {.device = 0};
+	Sides sides;
 	const HySide *best;
 	const HySide *other;
-	double enter = executor->config.speedup_threshold;
 	uint32_t number = hy_shape_class(shape);
 	const HyRoute *route = route_slot(executor, number);
-	int count = 1;
-	int best_device = 0;
-	int32_t d;
-	int i;
 
-	sides[0] = side_of(executor, shape, 0);
-	for (d = 1; d < executor->members; d++)
+	if (route->number != number)
+		route = NULL;
+	collect_sides(executor, shape, now, choice->devices, &sides);
+	choice->cpu_ns = sides.side[0].ns;
+	if (sides.count == 1)
 	{
-		const HyMember *member = &executor->member[d];
-		HySide side;
-
-		if (!(devices >> d & 1))
-			continue;
-		side = side_of(executor, shape, d);
-		if (member->device != NULL || may_open(member, now))
-		{
-			sides[count] = side;
-			/* the fastest device among the devices with a prediction */
-			if (side.ns >= 0 && (best_device == 0 || side.ns < sides[best_device].ns))
-				best_device = count;
-			count++;
-		}
-		else if (closed.device == 0 || (side.ns >= 0 && (closed.ns < 0 || side.ns < closed.ns)))
-			closed = side;
-	}
-	choice->cpu_ns = sides[0].ns;
-	if (count == 1)
-	{
-		choice->candidate = closed.device;
-		choice->device_ns = closed.ns;
+		choice->candidate = sides.closed.device;
+		choice->device_ns = sides.closed.ns;
 		choose_cpu(choice, HY_REASON_NOT_OPEN);
 		return;
 	}
-	other = hy_untried(executor, sides, count);
+	other = hy_untried(executor, sides.side, sides.count);
 	if (other != NULL)
 	{
-		for (best = NULL, i = 0; i < count; i++)
-		{
-			if (sides[i].ns >= 0 && !sides[i].forecast.cold &&
-			    (best == NULL || sides[i].ns < best->ns))
-				best = &sides[i];
-		}
-		choice->candidate = other->device != 0 ? other->device : sides[best_device].device;
-		choice->device_ns = other->device != 0 ? other->ns : sides[best_device].ns;
-		choice->instead_ns = best != NULL ? best->ns : -1;
-		if (other->device != 0 && best != NULL && best->device == 0 && route->number == number &&
-		    route->refused && executor->regret_ns > HY_REGRET_SHARE * executor->spent_ns)
-			take(choice, best, HY_REASON_COST);
-		else
-			take(choice, other, HY_REASON_EXPLORATION);
+		explore(executor, route, &sides, other, choice);
 		return;
 	}
 	/* Any other side without history is predicted to be slow, or waits for a smaller task. */
-	if (best_device == 0)
+	if (sides.fastest == 0)
 	{
-		choice->candidate = sides[1].device;
-		take(choice, &sides[0], HY_REASON_COST);
+		choice->candidate = sides.side[1].device;
+		take(choice, &sides.side[0], HY_REASON_COST);
 		return;
 	}
-	if (sides[0].ns < 0)
+	choice->candidate = sides.side[sides.fastest].device;
+	choice->device_ns = sides.side[sides.fastest].ns;
+	if (sides.side[0].ns < 0)
 	{
-		choice->candidate = sides[best_device].device;
-		choice->device_ns = sides[best_device].ns;
-		take(choice, &sides[best_device], HY_REASON_COST);
+		take(choice, &sides.side[sides.fastest], HY_REASON_COST);
 		return;
 	}
-	choice->candidate = sides[best_device].device;
-	choice->device_ns = sides[best_device].ns;
-	if (route->number == number && route->on_device && enter > 1.0)
-		enter = 1.0;
-	best = &sides[sides[0].ns >= enter * sides[best_device].ns ? best_device : 0];
-	for (other = NULL, i = 0; i < count; i++)
-	{
-		if (&sides[i] != best &&
-		    hy_tasks_until_trial(executor, best, &sides[i]) < choice->tasks_until_trial)
-			choice->tasks_until_trial = hy_tasks_until_trial(executor, best, &sides[i]);
-		if (&sides[i] != best && !executor->no_trials &&
-		    hy_worth_trying(executor, best, &sides[i]) &&
-		    (other == NULL || sides[i].forecast.unseen > other->forecast.unseen))
-			other = &sides[i];
-	}
+	best = faster_side(executor, route, &sides);
+	other = trial_side(executor, &sides, best, choice);
 	if (other == NULL)
 	{
 		take(choice, best, HY_REASON_COST);
@@ -604,6 +615,107 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 		choice->device_ns = other->ns;
 	}
 	take(choice, other, HY_REASON_EXPLORATION);
+}
+
+/* collect_sides: predict the times of the CPU and of the devices in the set. */
+static void
+collect_sides(const HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices,
+              Sides *sides)
+{
+	HySide *closed = &sides->closed;
+	int32_t d;
+
+	sides->side[0] = side_of(executor, shape, 0);
+	sides->count = 1;
+	sides->fastest = 0;
+	*closed = (HySide){.device = 0};
+	for (d = 1; d < executor->members; d++)
+	{
+		const HyMember *member = &executor->member[d];
+		HySide side;
+
+		if (!(devices >> d & 1))
+			continue;
+		side = side_of(executor, shape, d);
+		if (member->device != NULL || may_open(member, now))
+		{
+			sides->side[sides->count] = side;
+			if (side.ns >= 0 && (sides->fastest == 0 || side.ns < sides->side[sides->fastest].ns))
+				sides->fastest = sides->count;
+			sides->count++;
+		}
+		else if (closed->device == 0 || (side.ns >= 0 && (closed->ns < 0 || side.ns < closed->ns)))
+			*closed = side;
+	}
+}
+
+/*
+ * explore: try a side without history.  If an earlier trial of this kind of task was refused and
+ * the trials have used up their share of the time, the best known side takes the task if it is the
+ * CPU.  route is NULL if nothing is known of this kind of task.
+ */
+static void
+explore(const HyExecutor *executor, const HyRoute *route, const Sides *sides, const HySide *untried,
+        HyChoice *choice)
+{
+	const HySide *shown = untried->device != 0 ? untried : &sides->side[sides->fastest];
+	const HySide *best = NULL;
+	int i;
+
+	for (i = 0; i < sides->count; i++)
+	{
+		const HySide *side = &sides->side[i];
+
+		if (side->ns >= 0 && !side->forecast.cold && (best == NULL || side->ns < best->ns))
+			best = side;
+	}
+	choice->candidate = shown->device;
+	choice->device_ns = shown->ns;
+	choice->instead_ns = best != NULL ? best->ns : -1;
+	if (untried->device != 0 && best != NULL && best->device == 0 && route != NULL &&
+	    route->refused && executor->regret_ns > HY_REGRET_SHARE * executor->spent_ns)
+		take(choice, best, HY_REASON_COST);
+	else
+		take(choice, untried, HY_REASON_EXPLORATION);
+}
+
+/* faster_side: return the CPU or the fastest device, with hysteresis. */
+static const HySide *
+faster_side(const HyExecutor *executor, const HyRoute *route, const Sides *sides)
+{
+	double enter = executor->config.speedup_threshold;
+
+	if (route != NULL && route->on_device && enter > 1.0)
+		enter = 1.0;
+	return &sides->side[sides->side[0].ns >= enter * sides->side[sides->fastest].ns ? sides->fastest
+	                                                                                : 0];
+}
+
+/*
+ * trial_side: return the side other than the best whose trial is due and has waited longest, or
+ * NULL.  Also sets choice->tasks_until_trial.
+ */
+static const HySide *
+trial_side(HyExecutor *executor, const Sides *sides, const HySide *best, HyChoice *choice)
+{
+	const HySide *found = NULL;
+	int i;
+
+	for (i = 0; i < sides->count; i++)
+	{
+		const HySide *side = &sides->side[i];
+		int32_t tasks;
+
+		if (side == best)
+			continue;
+		tasks = hy_tasks_until_trial(executor, best, side);
+		if (tasks < choice->tasks_until_trial)
+			choice->tasks_until_trial = tasks;
+		if (!executor->no_trials && hy_worth_trying(executor, best, side) &&
+		    (found == NULL || side->forecast.unseen > found->forecast.unseen))
+			found = side;
+	}
+	return found;
 }
 
 static HySide
