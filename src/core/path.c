@@ -40,21 +40,20 @@ static bool must_stop(Search *search, int64_t entries);
 static bool is_nearer(const Search *search, uint32_t a, uint32_t b);
 static void move_up(Search *search, int64_t i);
 static uint32_t take_nearest(Search *search);
-static void read_path(const Search *search, uint32_t source, uint32_t target, bool weighted,
-                      uint32_t *step, double *cost, int64_t *steps);
+static void
+read_path(const Search *search, uint32_t source, uint32_t target, bool weighted, HyPath *path);
 static float weight_of(const HyCsr *graph, uint32_t source, uint32_t target);
 
 HyStatus
 hy_path(const HyCsr *graph, uint32_t source, uint32_t target, bool weighted,
-        const HyAllocator *allocator, const HyCancel *cancel, uint32_t *step, double *cost,
-        int64_t *steps)
+        const HyAllocator *allocator, const HyCancel *cancel, HyPath *path)
 {
 	size_t nodes = (size_t) graph->nodes;
 	Search search;
 	int64_t i;
 	HyStatus status = HY_NOMEM;
 
-	*steps = 0;
+	path->steps = 0;
 	memset(&search, 0, sizeof(search));
 	search.graph = graph;
 	search.cancel = cancel;
@@ -76,7 +75,7 @@ hy_path(const HyCsr *graph, uint32_t source, uint32_t target, bool weighted,
 	status = weighted ? search_by_weight(&search, source, target)
 	                  : search_by_edges(&search, source, target);
 	if (status == HY_OK && search.next[source] != NONE)
-		read_path(&search, source, target, weighted, step, cost, steps);
+		read_path(&search, source, target, weighted, path);
 
 done:
 	hy_free(allocator, search.next);
@@ -215,16 +214,15 @@ take_nearest(Search *search)
 }
 
 static void
-read_path(const Search *search, uint32_t source, uint32_t target, bool weighted, uint32_t *step,
-          double *cost, int64_t *steps)
+read_path(const Search *search, uint32_t source, uint32_t target, bool weighted, HyPath *path)
 {
 	uint32_t node = source;
 	double sum = 0;
 
 	for (;;)
 	{
-		step[*steps] = node;
-		cost[(*steps)++] = sum;
+		path->step[path->steps] = node;
+		path->cost[path->steps++] = sum;
 		if (node == target)
 			return;
 		sum += weighted ? weight_of(search->graph, node, search->next[node]) : 1;

@@ -13,18 +13,23 @@
 #include "core/csr.h"
 #include "core/status.h"
 
+/* HyPath: the nodes of a path in their order.  The caller brings arrays of `nodes` entries. */
+typedef struct HyPath
+{
+	uint32_t *step; /* the nodes, from source to target */
+	double *cost;   /* the cost from the source to each of them */
+	int64_t steps;  /* number of nodes, 0 if there is no path */
+} HyPath;
+
 /*
  * hy_path: find a path from source to target with the smallest cost.  The cost is the sum of the
- * weights in fp64, or, unless `weighted`, the number of edges.  *steps is the number of nodes on the
- * path, 0 if there is none; step[] lists them from source to target, and cost[] the cost from the
- * source to each.  Both have space for `nodes` entries.  Among several paths of the smallest cost,
- * the choice depends on the graph only.
+ * weights in fp64, or, unless `weighted`, the number of edges.  Among several paths of the smallest
+ * cost, the choice depends on the graph only.
  *
  * Takes time in the order of nodes + edges, weighted in that of (nodes + edges) * log(nodes).
  * Returns HY_OK, HY_NOMEM or HY_CANCELLED.
  */
 extern HyStatus hy_path(const HyCsr *graph, uint32_t source, uint32_t target, bool weighted,
-                        const HyAllocator *allocator, const HyCancel *cancel, uint32_t *step,
-                        double *cost, int64_t *steps);
+                        const HyAllocator *allocator, const HyCancel *cancel, HyPath *path);
 
 #endif

@@ -28,23 +28,22 @@ static bool visit(Search *search, const uint32_t *neighbor, int64_t count, int32
 static HyStatus sort_by_hop(const HyCsr *graph, const HyAllocator *allocator, Search *search);
 
 HyStatus
-hy_reach(const HyCsr *graph, HyDirection direction, const uint32_t *start, int64_t starts,
-         int64_t hops, const HyAllocator *allocator, const HyCancel *cancel, int32_t *hop,
-         uint32_t *order, int64_t *reached)
+hy_reach(const HyCsr *graph, HyDirection direction, const HyReachStarts *starts, int64_t hops,
+         const HyAllocator *allocator, const HyCancel *cancel, HyReached *reached)
 {
-	Search search = {cancel, hop, order, 0, 0};
+	Search search = {cancel, reached->hop, reached->order, 0, 0};
 	int64_t next;
 
-	*reached = 0;
+	reached->count = 0;
 	if (graph->nodes == 0)
 		return HY_OK;
-	memset(hop, -1, (size_t) graph->nodes * sizeof(int32_t));
-	if (!visit(&search, start, starts, 0))
+	memset(search.hop, -1, (size_t) graph->nodes * sizeof(int32_t));
+	if (!visit(&search, starts->node, starts->count, 0))
 		return HY_CANCELLED;
 	for (next = 0; next < search.found; next++)
 	{
-		uint32_t node = order[next];
-		int32_t then = hop[node] + 1;
+		uint32_t node = search.order[next];
+		int32_t then = search.hop[node] + 1;
 
 		if (hops != HY_REACH_UNLIMITED && then > hops)
 			break;
@@ -57,7 +56,7 @@ hy_reach(const HyCsr *graph, HyDirection direction, const uint32_t *start, int64
 		           graph->row_start[node + 1] - graph->row_start[node], then))
 			return HY_CANCELLED;
 	}
-	*reached = search.found;
+	reached->count = search.found;
 	return sort_by_hop(graph, allocator, &search);
 }
 

@@ -14,17 +14,31 @@
 
 #define HY_REACH_UNLIMITED (-1)
 
+/* HyReachStarts: the nodes at which a search starts.  They may repeat. */
+typedef struct HyReachStarts
+{
+	const uint32_t *node;
+	int64_t count;
+} HyReachStarts;
+
+/* HyReached: what a search found.  The caller brings arrays of `nodes` entries. */
+typedef struct HyReached
+{
+	int32_t *hop;    /* edges on the shortest path from any start to the node, -1 for none */
+	uint32_t *order; /* the nodes that are reached, by hop, then by number */
+	int64_t count;   /* number of nodes in order */
+} HyReached;
+
 /*
- * hy_reach: set hop[i] to the length of the shortest path from any of the starts to node i, in
- * edges, or to -1 if none has at most `hops` edges.  Paths follow the edges (HY_DIRECTION_OUT),
- * follow them backward, or both.  hops may be HY_REACH_UNLIMITED.  Starts may repeat.
+ * hy_reach: find the nodes to which a path of at most `hops` edges leads from any of the starts.
+ * Paths follow the edges (HY_DIRECTION_OUT), follow them backward, or both.  hops may be
+ * HY_REACH_UNLIMITED.
  *
- * order lists the *reached nodes by hop, then by number.  hop and order have `nodes` entries.  Takes
- * time in the order of the nodes of the graph and the edges of the nodes that are reached.  Returns
- * HY_OK, HY_NOMEM or HY_CANCELLED.
+ * Takes time in the order of the nodes of the graph and the edges of the nodes that are reached.
+ * Returns HY_OK, HY_NOMEM or HY_CANCELLED.
  */
-extern HyStatus hy_reach(const HyCsr *graph, HyDirection direction, const uint32_t *start,
-                         int64_t starts, int64_t hops, const HyAllocator *allocator,
-                         const HyCancel *cancel, int32_t *hop, uint32_t *order, int64_t *reached);
+extern HyStatus
+hy_reach(const HyCsr *graph, HyDirection direction, const HyReachStarts *starts, int64_t hops,
+         const HyAllocator *allocator, const HyCancel *cancel, HyReached *reached);
 
 #endif

@@ -78,7 +78,7 @@ hy_spread_gain(const HyCsr *graph, double decay, double fan, double *gain)
 HyStatus
 hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
           const HySpreadSeeds *seeds, const HyAllocator *allocator, const HyCancel *cancel,
-          double *activation, int32_t *hop)
+          const HySpreadResult *result)
 {
 	Walk walk;
 	int64_t words;
@@ -110,8 +110,8 @@ hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
 	status = HY_OK;
 	for (set = 0; set < seeds->sets && status == HY_OK; set++)
 	{
-		walk.activation = activation + (int64_t) set * graph->nodes;
-		walk.hop = hop + (int64_t) set * graph->nodes;
+		walk.activation = result->activation + (int64_t) set * graph->nodes;
+		walk.hop = result->hop + (int64_t) set * graph->nodes;
 		status = walk_set(&walk, seeds, set);
 	}
 

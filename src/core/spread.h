@@ -79,6 +79,13 @@ typedef struct HySpreadSeeds
 	const double *value;  /* finite, >= 0 */
 } HySpreadSeeds;
 
+/* HySpreadResult: sets * nodes entries each; those of a set lie next to each other. */
+typedef struct HySpreadResult
+{
+	double *activation;
+	int32_t *hop; /* at which the node first had activation > 0: 0 for seeds, -1 for never */
+} HySpreadResult;
+
 /* hy_spread_gain: gain[i] = decay / s_i^fan for every node, 0 where s_i is 0. */
 extern void hy_spread_gain(const HyCsr *graph, double decay, double fan, double *gain);
 
@@ -96,12 +103,11 @@ extern HyStatus
 hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds);
 
 /*
- * hy_spread: set activation[set * nodes + i] and hop[set * nodes + i].  hop is the hop at which
- * node i first had activation > 0: 0 for seeds, -1 for never.  Returns HY_NOMEM, HY_CANCELLED,
- * HY_OK, or the status of hy_spread_check.
+ * hy_spread: compute the result of every set of seeds, in arrays of the caller's.  Returns HY_NOMEM,
+ * HY_CANCELLED, HY_OK, or the status of hy_spread_check.
  */
 extern HyStatus hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
                           const HySpreadSeeds *seeds, const HyAllocator *allocator,
-                          const HyCancel *cancel, double *activation, int32_t *hop);
+                          const HyCancel *cancel, const HySpreadResult *result);
 
 #endif

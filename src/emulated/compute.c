@@ -75,7 +75,7 @@ spread(const HyDevice *device, const HyTask *task)
 
 	if (s->buffer == NULL)
 		return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator, task->cancel,
-		                 s->activation, s->hop);
+		                 &(HySpreadResult){s->activation, s->hop});
 	if (s->buffer->device != device || !hy_packed_graph_in(packed, s->buffer->bytes))
 		return HY_INVALID;
 	graph.row_start =
@@ -87,7 +87,8 @@ spread(const HyDevice *device, const HyTask *task)
 		st = hy_spread(&graph,
 		               (const double *) (const void *) (s->buffer->data +
 		                                                packed->layout.offset[HY_PACKED_GAIN]),
-		               &s->params, &s->seeds, task->allocator, task->cancel, s->activation, s->hop);
+		               &s->params, &s->seeds, task->allocator, task->cancel,
+		               &(HySpreadResult){s->activation, s->hop});
 	hy_free(task->allocator, graph.row_start);
 	return st;
 }

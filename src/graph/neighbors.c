@@ -28,9 +28,7 @@ enum NeighborsArgument
 typedef struct Reached
 {
 	HybridCall call;
-	int32 *hop;    /* of each node of the graph, -1 if it is not reached */
-	uint32 *order; /* the nodes that are reached, by hop, then by id */
-	int64 count;
+	HyReached nodes;
 } Reached;
 
 static void find_reached(FunctionCallInfo fcinfo, Reached *reached);
@@ -42,11 +40,11 @@ hybrid_neighbors(PG_FUNCTION_ARGS)
 	int64 i;
 
 	find_reached(fcinfo, &reached);
-	for (i = 0; i < reached.count; i++)
+	for (i = 0; i < reached.nodes.count; i++)
 	{
-		uint32 node = reached.order[i];
+		uint32 node = reached.nodes.order[i];
 		Datum values[] = {Int64GetDatum(reached.call.csr->ids[node]),
-		                  Int32GetDatum(reached.hop[node])};
+		                  Int32GetDatum(reached.nodes.hop[node])};
 
 		hybrid_call_row(&reached.call, values);
 	}
@@ -75,7 +73,7 @@ hybrid_subgraph(PG_FUNCTION_ARGS)
 			int64 entry = next[target]++;
 
 			CHECK_FOR_INTERRUPTS();
-			if (reached.hop[source] >= 0 && reached.hop[target] >= 0)
+			if (reached.nodes.hop[source] >= 0 && reached.nodes.hop[target] >= 0)
 			{
 				Datum values[] = {Int64GetDatum(csr->ids[source]), Int64GetDatum(csr->ids[target]),
 				                  Float4GetDatum(csr->weight[entry])};
@@ -94,8 +92,7 @@ find_reached(FunctionCallInfo fcinfo, Reached *reached)
 	HybridCall *call = &reached->call;
 	HyDirection direction;
 	int64 hops = HY_REACH_UNLIMITED;
-	uint32 *start;
-	int64 starts;
+	HyReachStarts starts;
 
 	hybrid_call_begin(call, fcinfo);
 	direction = hybrid_call_direction(call, DIRECTION_ARGUMENT);
@@ -109,11 +106,11 @@ find_reached(FunctionCallInfo fcinfo, Reached *reached)
 	}
 	/* a search follows the edges of one graph in any direction */
 	hybrid_call_open(call, &arguments, HY_DIRECTION_OUT, HY_MERGE_SUM);
-	start = hybrid_call_nodes(call, NODES_ARGUMENT, "nodes", &starts);
+	starts.node = hybrid_call_nodes(call, NODES_ARGUMENT, "nodes", &starts.count);
 	hybrid_call_reserve(call, sizeof(int32) + sizeof(uint32) + 2 * sizeof(int64), 0);
-	reached->hop = hybrid_call_array(call, call->csr->nodes, sizeof(int32));
-	reached->order = hybrid_call_array(call, call->csr->nodes, sizeof(uint32));
-	hybrid_check(hy_reach(call->csr, direction, start, starts, hops, &call->allocator,
-	                      &hybrid_cancel, reached->hop, reached->order, &reached->count),
+	reached->nodes.hop = hybrid_call_array(call, call->csr->nodes, sizeof(int32));
+	reached->nodes.order = hybrid_call_array(call, call->csr->nodes, sizeof(uint32));
+	hybrid_check(hy_reach(call->csr, direction, &starts, hops, &call->allocator, &hybrid_cancel,
+	                      &reached->nodes),
 	             "search the graph");
 }

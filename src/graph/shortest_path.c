@@ -29,9 +29,7 @@ hybrid_shortest_path(PG_FUNCTION_ARGS)
 	HybridCall call;
 	int64 source;
 	int64 target;
-	uint32 *step;
-	double *cost;
-	int64 steps = 0;
+	HyPath path;
 	int64 i;
 
 	hybrid_call_begin(&call, fcinfo);
@@ -48,16 +46,15 @@ hybrid_shortest_path(PG_FUNCTION_ARGS)
 	if (source < 0 || target < 0)
 		return hybrid_call_end(&call);
 
-	step = hybrid_call_array(&call, call.csr->nodes, sizeof(uint32));
-	cost = hybrid_call_array(&call, call.csr->nodes, sizeof(double));
+	path.step = hybrid_call_array(&call, call.csr->nodes, sizeof(uint32));
+	path.cost = hybrid_call_array(&call, call.csr->nodes, sizeof(double));
 	hybrid_check(hy_path(call.csr, (uint32) source, (uint32) target,
-	                     PG_GETARG_BOOL(WEIGHTED_ARGUMENT), &call.allocator, &hybrid_cancel, step,
-	                     cost, &steps),
+	                     PG_GETARG_BOOL(WEIGHTED_ARGUMENT), &call.allocator, &hybrid_cancel, &path),
 	             "find a path");
-	for (i = 0; i < steps; i++)
+	for (i = 0; i < path.steps; i++)
 	{
-		Datum values[] = {Int32GetDatum((int32) i), Int64GetDatum(call.csr->ids[step[i]]),
-		                  Float8GetDatum(cost[i])};
+		Datum values[] = {Int32GetDatum((int32) i), Int64GetDatum(call.csr->ids[path.step[i]]),
+		                  Float8GetDatum(path.cost[i])};
 
 		hybrid_call_row(&call, values);
 	}

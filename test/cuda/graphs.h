@@ -133,7 +133,7 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	s->activation = job->activation;
 	s->hop = job->hop;
 	CHECK_INT(hy_spread(&job->graph, job->gain, &params, &s->seeds, &hy_malloc_allocator, NULL,
-	                    job->expected, job->expected_hop),
+	                    &(HySpreadResult){job->expected, job->expected_hop}),
 	          HY_OK);
 }
 

@@ -23,7 +23,7 @@ expect(GraphJob *job)
 	HySpreadTask *s = &job->task.u.spread;
 
 	CHECK_INT(hy_spread(&job->graph, job->gain, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
-	                    job->expected, job->expected_hop),
+	                    &(HySpreadResult){job->expected, job->expected_hop}),
 	          HY_OK);
 }
 

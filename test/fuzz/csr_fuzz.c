@@ -163,12 +163,13 @@ check_spread(const HyCsr *graph, const unsigned char *header)
 	if (params.hops == -1 && hy_spread_converges(graph, &params, &norm) && norm > 0.99)
 		params.hops = 9;
 	hy_spread_gain(graph, params.decay, params.fan, gain);
-	status = hy_spread(graph, gain, &params, &seeds, &hy_malloc_allocator, NULL, a, hop);
+	status = hy_spread(graph, gain, &params, &seeds, &hy_malloc_allocator, NULL,
+	                   &(HySpreadResult){a, hop});
 	require(status == HY_OK || (status == HY_INVALID && params.hops == -1 &&
 	                            !hy_spread_converges(graph, &params, NULL)));
 	dense.out_start = NULL;
-	require(hy_spread(&dense, gain, &params, &seeds, &hy_malloc_allocator, NULL, b, again) ==
-	        status);
+	require(hy_spread(&dense, gain, &params, &seeds, &hy_malloc_allocator, NULL,
+	                  &(HySpreadResult){b, again}) == status);
 	for (i = 0; status == HY_OK && i < n; i++)
 	{
 		require(memcmp(&a[i], &b[i], sizeof(double)) == 0 || (isnan(a[i]) && isnan(b[i])));

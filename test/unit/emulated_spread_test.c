@@ -37,8 +37,8 @@ spread_task(void)
 	hy_spread_gain(&graph, s->params.decay, s->params.fan, gain);
 	memset(wanted, 0, sizeof(wanted));
 	memset(wanted_hop, 0, sizeof(wanted_hop));
-	CHECK_INT(hy_spread(&graph, gain, &s->params, &s->seeds, &hy_malloc_allocator, NULL, wanted,
-	                    wanted_hop),
+	CHECK_INT(hy_spread(&graph, gain, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
+	                    &(HySpreadResult){wanted, wanted_hop}),
 	          HY_OK);
 	memset(activation, 0, sizeof(activation));
 	memset(hop, 0, sizeof(hop));
@@ -144,7 +144,7 @@ test_until_convergence_by_numbers(void)
 	task.u.spread.params.tolerance = 1e-3;
 	memset(wanted, 0, sizeof(wanted));
 	CHECK_INT(hy_spread(&graph, gain, &task.u.spread.params, &task.u.spread.seeds,
-	                    &hy_malloc_allocator, NULL, wanted, wanted_hop),
+	                    &hy_malloc_allocator, NULL, &(HySpreadResult){wanted, wanted_hop}),
 	          HY_OK);
 	task.u.spread.buffer = send(device);
 	numbers = (HyCsr){.nodes = graph.nodes, .edges = graph.edges};

@@ -171,7 +171,8 @@ test_under_the_dispatcher(void)
 			task.u.spread.activation = activation[1];
 			task.u.spread.hop = hop[1];
 			CHECK_INT(hy_spread(&graph, gain, &task.u.spread.params, &task.u.spread.seeds,
-			                    &hy_malloc_allocator, NULL, activation[0], hop[0]),
+			                    &hy_malloc_allocator, NULL,
+			                    &(HySpreadResult){activation[0], hop[0]}),
 			          HY_OK);
 			CHECK_INT(hy_dispatch(executor, &task, NULL), HY_OK);
 			CHECK_INT(memcmp(activation[0], activation[1], sizeof(activation[0])), 0);

@@ -184,7 +184,8 @@ prepare(void)
 	          HY_OK);
 	task = task_of(HY_OP_SPREAD);
 	CHECK_INT(hy_spread(&graph, gain, &task.u.spread.params, &task.u.spread.seeds,
-	                    &hy_malloc_allocator, NULL, expected_activation, expected_hops),
+	                    &hy_malloc_allocator, NULL,
+	                    &(HySpreadResult){expected_activation, expected_hops}),
 	          HY_OK);
 }
 

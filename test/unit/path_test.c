@@ -14,9 +14,7 @@ typedef struct Search
 	uint32_t source;
 	uint32_t target;
 	bool weighted;
-	uint32_t *step;
-	double *cost;
-	int64_t steps;
+	HyPath path;
 } Search;
 
 static HyStatus
@@ -24,8 +22,7 @@ run(void *arg, const HyAllocator *allocator, const HyCancel *cancel)
 {
 	Search *s = arg;
 
-	return hy_path(s->graph, s->source, s->target, s->weighted, allocator, cancel, s->step, s->cost,
-	               &s->steps);
+	return hy_path(s->graph, s->source, s->target, s->weighted, allocator, cancel, &s->path);
 }
 
 /* length_of: the smallest length of an edge between two nodes, INFINITY if there is none. */
@@ -73,17 +70,17 @@ check_all_pairs(const HyEdge *edges, int64_t count, bool weighted)
 	{
 		for (j = 0; j < n; j++)
 		{
-			Search s = {&graph, (uint32_t) i, (uint32_t) j, weighted, step, cost, 7};
+			Search s = {&graph, (uint32_t) i, (uint32_t) j, weighted, {step, cost, 7}};
 
 			CHECK_INT(run(&s, &hy_malloc_allocator, NULL), HY_OK);
-			CHECK(isinf(distance[i][j]) == (s.steps == 0));
-			if (s.steps == 0)
+			CHECK(isinf(distance[i][j]) == (s.path.steps == 0));
+			if (s.path.steps == 0)
 				continue;
 			CHECK_INT(step[0], i);
-			CHECK_INT(step[s.steps - 1], j);
+			CHECK_INT(step[s.path.steps - 1], j);
 			CHECK_SAME_F64(cost[0], 0);
-			CHECK_SAME_F64(cost[s.steps - 1], distance[i][j]);
-			for (k = 1; k < s.steps; k++)
+			CHECK_SAME_F64(cost[s.path.steps - 1], distance[i][j]);
+			for (k = 1; k < s.path.steps; k++)
 				CHECK_SAME_F64(
 					cost[k] - cost[k - 1],
 					length_of(edges, count, graph.ids[step[k - 1]], graph.ids[step[k]], weighted));
@@ -125,16 +122,16 @@ test_choice(void)
 	for (i = 0; i < 2; i++)
 	{
 		HyCsr graph = stage_graph(i == 0 ? edge : turned, 5, HY_DIRECTION_OUT, HY_MERGE_LEAST);
-		Search s = {&graph, 0, 3, true, step, cost, 0};
+		Search s = {&graph, 0, 3, true, {step, cost, 0}};
 
 		CHECK_INT(run(&s, &hy_malloc_allocator, NULL), HY_OK);
-		CHECK_INT(s.steps, 3);
+		CHECK_INT(s.path.steps, 3);
 		CHECK_INT(step[1], 1);
 		CHECK_SAME_F64(cost[1], 3);
 		CHECK_SAME_F64(cost[2], 6);
 		s.weighted = false;
 		CHECK_INT(run(&s, &hy_malloc_allocator, NULL), HY_OK);
-		CHECK_INT(s.steps, 2);
+		CHECK_INT(s.path.steps, 2);
 		CHECK_SAME_F64(cost[1], 1);
 		hy_csr_free(&graph, &hy_malloc_allocator);
 	}
@@ -144,18 +141,18 @@ static void
 test_memory_and_cancel(void)
 {
 	HyCsr graph = stage_chain(3 * BLOCK, HY_DIRECTION_OUT);
-	Search s = {&graph, 0, 3 * BLOCK, true, NULL, NULL, 0};
+	Search s = {&graph, 0, 3 * BLOCK, true, {NULL, NULL, 0}};
 
-	s.step = malloc(sizeof(uint32_t) * (size_t) graph.nodes);
-	s.cost = malloc(sizeof(double) * (size_t) graph.nodes);
+	s.path.step = malloc(sizeof(uint32_t) * (size_t) graph.nodes);
+	s.path.cost = malloc(sizeof(double) * (size_t) graph.nodes);
 	CHECK_INT(stage_allocations(run, &s), 4);
 	CHECK(stage_polls(run, &s) >= 5);
-	CHECK_INT(s.steps, 3 * BLOCK + 1);
+	CHECK_INT(s.path.steps, 3 * BLOCK + 1);
 	s.weighted = false;
 	CHECK_INT(stage_allocations(run, &s), 2);
 	CHECK(stage_polls(run, &s) >= 5);
-	free(s.step);
-	free(s.cost);
+	free(s.path.step);
+	free(s.path.cost);
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 

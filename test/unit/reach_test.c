@@ -10,12 +10,9 @@ typedef struct Search
 {
 	const HyCsr *graph;
 	HyDirection direction;
-	const uint32_t *start;
-	int64_t starts;
+	HyReachStarts starts;
 	int64_t hops;
-	int32_t *hop;
-	uint32_t *order;
-	int64_t reached;
+	HyReached reached;
 } Search;
 
 static HyStatus
@@ -23,8 +20,7 @@ run(void *arg, const HyAllocator *allocator, const HyCancel *cancel)
 {
 	Search *s = arg;
 
-	return hy_reach(s->graph, s->direction, s->start, s->starts, s->hops, allocator, cancel, s->hop,
-	                s->order, &s->reached);
+	return hy_reach(s->graph, s->direction, &s->starts, s->hops, allocator, cancel, &s->reached);
 }
 
 /* by_passes: the same, by one pass over all edges for each hop. */
@@ -38,8 +34,8 @@ by_passes(const Search *s, int32_t *hop)
 
 	for (e = 0; e < s->graph->nodes; e++)
 		hop[e] = -1;
-	for (e = 0; e < s->starts; e++)
-		hop[s->start[e]] = 0;
+	for (e = 0; e < s->starts.count; e++)
+		hop[s->starts.node[e]] = 0;
 	for (h = 0; more && (s->hops < 0 || h < s->hops); h++)
 	{
 		more = false;
@@ -81,12 +77,12 @@ test_random_graphs(void)
 		int32_t expected[64];
 		uint32_t order[64];
 		uint32_t start[3];
-		Search s = {&graph, (HyDirection) (round % 3), start, round % 4, round % 5 - 1, hop, order,
-		            0};
+		Search s = {
+			&graph, (HyDirection) (round % 3), {start, round % 4}, round % 5 - 1, {hop, order, 0}};
 		int64_t found = 0;
 		int64_t i;
 
-		for (i = 0; i < s.starts; i++)
+		for (i = 0; i < s.starts.count; i++)
 			start[i] = (uint32_t) unit_random_below(&random, (uint64_t) graph.nodes);
 		CHECK_INT(run(&s, &hy_malloc_allocator, NULL), HY_OK);
 		by_passes(&s, expected);
@@ -95,8 +91,8 @@ test_random_graphs(void)
 			CHECK_INT(hop[i], expected[i]);
 			found += expected[i] >= 0;
 		}
-		CHECK_INT(s.reached, found);
-		for (i = 0; i < s.reached; i++)
+		CHECK_INT(s.reached.count, found);
+		for (i = 0; i < s.reached.count; i++)
 		{
 			CHECK(hop[order[i]] >= 0);
 			CHECK(i == 0 || hop[order[i - 1]] < hop[order[i]] ||
@@ -111,10 +107,10 @@ static void
 test_empty_graph(void)
 {
 	HyCsr graph = stage_graph(NULL, 0, HY_DIRECTION_OUT, HY_MERGE_SUM);
-	Search s = {&graph, HY_DIRECTION_BOTH, NULL, 0, HY_REACH_UNLIMITED, NULL, NULL, 7};
+	Search s = {&graph, HY_DIRECTION_BOTH, {NULL, 0}, HY_REACH_UNLIMITED, {NULL, NULL, 7}};
 
 	CHECK_INT(run(&s, &hy_malloc_allocator, NULL), HY_OK);
-	CHECK_INT(s.reached, 0);
+	CHECK_INT(s.reached.count, 0);
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
@@ -123,15 +119,15 @@ test_memory_and_cancel(void)
 {
 	HyCsr graph = stage_chain(3 * BLOCK, HY_DIRECTION_OUT);
 	uint32_t start = 0;
-	Search s = {&graph, HY_DIRECTION_BOTH, &start, 1, HY_REACH_UNLIMITED, NULL, NULL, 0};
+	Search s = {&graph, HY_DIRECTION_BOTH, {&start, 1}, HY_REACH_UNLIMITED, {NULL, NULL, 0}};
 
-	s.hop = malloc(sizeof(int32_t) * (size_t) graph.nodes);
-	s.order = malloc(sizeof(uint32_t) * (size_t) graph.nodes);
+	s.reached.hop = malloc(sizeof(int32_t) * (size_t) graph.nodes);
+	s.reached.order = malloc(sizeof(uint32_t) * (size_t) graph.nodes);
 	CHECK_INT(stage_allocations(run, &s), 1);
 	CHECK(stage_polls(run, &s) >= 6);
-	CHECK_INT(s.hop[3 * BLOCK], 3 * BLOCK);
-	free(s.hop);
-	free(s.order);
+	CHECK_INT(s.reached.hop[3 * BLOCK], 3 * BLOCK);
+	free(s.reached.hop);
+	free(s.reached.order);
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 

@@ -43,7 +43,7 @@ run_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds
 	HyStatus status;
 
 	hy_spread_gain(graph, params->decay, params->fan, gain);
-	status = hy_spread(graph, gain, params, seeds, allocator, cancel, a, hop);
+	status = hy_spread(graph, gain, params, seeds, allocator, cancel, &(HySpreadResult){a, hop});
 	free(gain);
 	return status;
 }

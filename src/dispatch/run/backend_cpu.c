@@ -276,7 +276,7 @@ run_task(const HyTask *task)
 			if (s->buffer != NULL)
 				return HY_UNSUPPORTED;
 			return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator,
-			                 task->cancel, s->activation, s->hop);
+			                 task->cancel, &(HySpreadResult){s->activation, s->hop});
 		}
 		case HY_OP_ASSIGN:
 		{
