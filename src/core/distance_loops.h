@@ -267,14 +267,14 @@ sum_pair(SumOp op, HyDtype dtype, const float *a, const void *b, int dims)
 	return end_pair(op, dtype, twin, a + i, row_from(dtype, b, i), dims - i);
 }
 
-/* add_both: add n elements, starting at element i, to register j of both sums. */
+/* add_both: add n elements, starting at element i, to one register of each sum. */
 HY_INLINE void
-add_both(HyDtype dtype, HyVec *ip, HyVec *norm, int j, const float *a, const void *b, int i, int n)
+add_both(HyDtype dtype, HyVec *ip, HyVec *norm, const float *a, const void *b, int i, int n)
 {
 	HyVec right = load_right(dtype, b, i, n);
 
-	ip[j] = vec_fma(load_left(a, i, n), right, ip[j]);
-	norm[j] = vec_fma(right, right, norm[j]);
+	*ip = vec_fma(load_left(a, i, n), right, *ip);
+	*norm = vec_fma(right, right, *norm);
 }
 
 /*
@@ -302,7 +302,8 @@ steps_both(HyDtype dtype, int together, HyVec *ip, HyVec *norm, const float *a, 
 		{
 			HY_UNROLL
 			for (step = 0; step < together; step++)
-				add_both(dtype, ip, norm, j, a, b, i + step * HY_LANES + j * HY_WIDTH, HY_WIDTH);
+				add_both(dtype, &ip[j], &norm[j], a, b, i + step * HY_LANES + j * HY_WIDTH,
+				         HY_WIDTH);
 		}
 	}
 }
@@ -329,9 +330,9 @@ block_ip_norm(HyDtype dtype, HyVec *ip, HyVec *norm, const float *a, const void 
 		int i = whole + j * HY_WIDTH;
 
 		if (dims - i >= HY_WIDTH)
-			add_both(dtype, ip, norm, j, a, b, i, HY_WIDTH);
+			add_both(dtype, &ip[j], &norm[j], a, b, i, HY_WIDTH);
 		else if (dims - i > 0)
-			add_both(dtype, ip, norm, j, a, b, i, dims - i);
+			add_both(dtype, &ip[j], &norm[j], a, b, i, dims - i);
 	}
 }
 
