@@ -1,12 +1,13 @@
 #!/bin/bash
-# Runs every test, one step after the other.
+# Runs every test. Steps that can use every processor run one after the other. After them, steps that mostly use one
+# run beside each other, as many as there are processors.
 #
 #	test/check.sh [STEP ...]			all steps, or the named ones (check.sh --list)
 #	test/check.sh --soak [STEP ...]		after a build: the long versions of fuzz, storm, crash and load, the long
 #										versions of some tests of t/, and all of t/ and isolation/ on the
 #										emulated device
 #
-# Prints one line per step. The output of a failed step is shown, and all output is kept under build/log.
+# Prints one line per step when it ends. The output of a failed step is shown, and all output is kept under build/log.
 # Failures are listed once more at the end.
 # The last line counts the single tests: those that a unit test, pg_regress or prove reports, and one for
 # a step that reports none. A step that cannot run is a failure: `make check` has installed its packages.
@@ -17,8 +18,10 @@ checkout=$PWD
 major=15
 pgxs=usr/lib/postgresql/$major/lib/pgxs/src
 logs=build/log
-steps=(build clang layers symbols format lint unit machines cuda fuzz
-	regress regress-emulated regress-scalar isolation tap device storm crash load)
+steps=(build clang unit machines cuda layers symbols format lint
+	tap regress-scalar regress-emulated regress fuzz device storm load crash isolation)
+# those that use every processor, or that the others need
+alone=(build clang unit machines cuda)
 soak_steps=(fuzz storm crash load long emulated)
 
 # Nothing of the caller's session may change what is tested.
@@ -372,6 +375,7 @@ case ${1-} in
 	limit=$((SOAK_SECONDS * 20 + 1500))
 	[ $# -gt 0 ] || set -- "${soak_steps[@]}"
 	steps=(build "$@")
+	alone=("${steps[@]}")
 	;;
 ?*)
 	for step in "$@"; do
@@ -387,37 +391,66 @@ esac
 
 all_passed=0
 all_failed=0
-child=
 broken=()
-trap '[ -z "$child" ] || kill "$child" 2>/dev/null; exit 130' INT TERM
+declare -A running=() begun=()
+trap '[ ${#running[@]} = 0 ] || kill "${!running[@]}" 2>/dev/null; exit 130' INT TERM
 mkdir -p "$logs" || exit 1
-for step in "${steps[@]}"; do
-	log=$logs/$step.log
-	begin=$SECONDS
-	printf '%-18s' "$step"
-	timeout -k 30 "$limit" bash test/check.sh --run "$step" >"$log" 2>&1 </dev/null &
-	child=$!
-	wait "$child"
+
+# begin STEP: in the background
+begin()
+{
+	begun[$1]=$SECONDS
+	timeout -k 30 "$limit" bash test/check.sh --run "$1" >"$logs/$1.log" 2>&1 </dev/null &
+	running[$!]=$1
+}
+
+# finish: waits for one of the steps that are running, and prints its line
+finish()
+{
+	local pid status step log took
+
+	wait -n -p pid "${!running[@]}"
 	status=$?
-	child=
+	step=${running[$pid]}
+	unset "running[$pid]"
+	log=$logs/$step.log
+	took=$((SECONDS - begun[$step]))
 	count "$log"
 	[ "$status" = 0 ] || [ "$failed" -gt 0 ] || failed=1
 	[ $((passed + failed)) -gt 0 ] || passed=1
 	all_passed=$((all_passed + passed))
 	all_failed=$((all_failed + failed))
 	if [ "$failed" = 0 ]; then
-		printf 'ok %8d passed %5d s\n' "$passed" $((SECONDS - begin))
-	else
-		printf 'FAILED %4d passed, %d failed, %d s' "$passed" "$failed" $((SECONDS - begin))
-		[ "$status" != 124 ] || printf ', stopped after %d s' "$limit"
-		printf '\n'
-		sed 's/^/    | /' "$log" | tail -n 200
-		broken+=("$step")
-		if [ "$step" = build ]; then
-			echo "Nothing else can be tested without a build."
-			break
-		fi
+		printf '%-18sok %8d passed %5d s\n' "$step" "$passed" "$took"
+		return
 	fi
+	printf '%-18sFAILED %4d passed, %d failed, %d s' "$step" "$passed" "$failed" "$took"
+	[ "$status" != 124 ] || printf ', stopped after %d s' "$limit"
+	printf '\n'
+	sed 's/^/    | /' "$log" | tail -n 200
+	broken+=("$step")
+}
+
+beside=()
+for step in "${steps[@]}"; do
+	if [[ " ${alone[*]} " != *" $step "* ]]; then
+		beside+=("$step")
+		continue
+	fi
+	begin "$step"
+	finish
+	if [ "${broken[*]}" = build ]; then
+		echo "Nothing else can be tested without a build."
+		beside=()
+		break
+	fi
+done
+for step in "${beside[@]}"; do
+	[ ${#running[@]} -lt "$jobs" ] || finish
+	begin "$step"
+done
+while [ ${#running[@]} -gt 0 ]; do
+	finish
 done
 for step in "${broken[@]}"; do
 	failures "$step"
