@@ -229,12 +229,13 @@ read_store(Pass *pass, int64 many)
 	const HybridStoreMethods *stores = hybrid_stores();
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid batches", ALLOCSET_DEFAULT_SIZES);
+	HyShape shape = {
+		.dtype = candidates->shape.dtype, .metric = candidates->metric, .k = (int32) many};
 	HybridSearch search;
 	HybridUnits units;
 
 	pass->store = stores->begin(candidates->index, GetActiveSnapshot());
-	hybrid_search_begin(&search, context, candidates->metric, candidates->shape.dtype, true,
-	                    pass->queries, (int32) many, pass->best);
+	hybrid_search_begin(&search, context, shape, true, pass->queries, pass->best);
 	search.went = tell_progress;
 	search.went_arg = pass;
 	hybrid_units_begin(&units, &search, pass->store, &candidates->shape, &pass->outliers,

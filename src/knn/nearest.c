@@ -277,12 +277,13 @@ static void
 search_table(HybridTarget *target, const HybridQueries *queries, HyTopK *answers)
 {
 	Feed feed = {.target = target};
+	HyShape shape = {.dtype = hybrid_rows_dtype(target->rows),
+	                 .metric = target->options.metric,
+	                 .k = target->options.k};
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid batches", ALLOCSET_DEFAULT_SIZES);
 
-	hybrid_search_begin(&feed.search, context, target->options.metric,
-	                    hybrid_rows_dtype(target->rows), false, queries, target->options.k,
-	                    answers);
+	hybrid_search_begin(&feed.search, context, shape, false, queries, answers);
 	feed.search.went = tell_progress;
 	feed.search.went_arg = target;
 	hybrid_rows_read(target->rows, feed_row, &feed);

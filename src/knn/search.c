@@ -31,24 +31,21 @@ static HyTask task_over(const HybridSearch *search, int64 rows);
 static void take_found(HybridSearch *search, const HyTask *task, const int64 *positions);
 
 void
-hybrid_search_begin(HybridSearch *search, MemoryContext context, HyMetric metric, HyDtype dtype,
-                    bool with_norms, const HybridQueries *queries, int32 k, HyTopK *best)
+hybrid_search_begin(HybridSearch *search, MemoryContext context, HyShape shape, bool with_norms,
+                    const HybridQueries *queries, HyTopK *best)
 {
 	MemoryContext before = MemoryContextSwitchTo(context);
-	HyShape shape = {.op = HY_OP_TOPK,
-	                 .dtype = dtype,
-	                 .metric = metric,
-	                 .dims = queries->dims,
-	                 .queries = queries->count,
-	                 .k = k};
 	int i;
 
+	shape.op = HY_OP_TOPK;
+	shape.dims = queries->dims;
+	shape.queries = queries->count;
 	memset(search, 0, sizeof(*search));
-	search->metric = metric;
-	search->dtype = dtype;
-	search->stride = queries->dims * hy_dtype_size(dtype);
+	search->metric = shape.metric;
+	search->dtype = shape.dtype;
+	search->stride = queries->dims * hy_dtype_size(shape.dtype);
 	search->queries = queries;
-	search->k = k;
+	search->k = shape.k;
 	search->best = best;
 	search->context = context;
 	search->with_norms = with_norms;

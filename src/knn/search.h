@@ -47,13 +47,12 @@ typedef struct HybridSearch
 } HybridSearch;
 
 /*
- * hybrid_search_begin: start a search. The caller keeps ownership of queries. `best` is an array of
- * empty heaps of size k, one per query. All memory of the search is in context. A batch takes at
- * most half of work_mem.
+ * hybrid_search_begin: start a search. Of shape, dtype, metric and k must be set. The caller keeps
+ * ownership of queries. `best` is an array of empty heaps of size k, one per query. All memory of
+ * the search is in context. A batch takes at most half of work_mem.
  */
-extern void
-hybrid_search_begin(HybridSearch *search, MemoryContext context, HyMetric metric, HyDtype dtype,
-                    bool with_norms, const HybridQueries *queries, int32 k, HyTopK *best);
+extern void hybrid_search_begin(HybridSearch *search, MemoryContext context, HyShape shape,
+                                bool with_norms, const HybridQueries *queries, HyTopK *best);
 
 /* hybrid_search_add: copy a row into the batch. Results for the row carry position. */
 extern void hybrid_search_add(HybridSearch *search, const void *vector, int64 position);

@@ -126,6 +126,7 @@ write_stream(HybridBuild *build, HybridBuiltLists *leaves)
 {
 	HybridLoadedRows rows;
 	RowSource source;
+	HybridNewEntries entries = {(int64) build->stored, stream_row, &source};
 	HybridLink link;
 	float radius;
 	int first = 0;
@@ -134,8 +135,7 @@ write_stream(HybridBuild *build, HybridBuiltLists *leaves)
 	source.build = build;
 	source.rows = &rows;
 	source.order = &first;
-	link = hybrid_new_list(&build->frame, &build->appender.sink, 0, NULL, (int64) build->stored,
-	                       stream_row, &source, &radius);
+	link = hybrid_new_list(&build->frame, &build->appender.sink, 0, NULL, &entries, &radius);
 	leaves->central = true;
 	hybrid_built_lists_add(build, leaves, link, build->widened, 0);
 	hybrid_load_end(&rows);
@@ -254,6 +254,7 @@ hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, 
 	void *vector = palloc(build->definition.layout.stride);
 	HybridStored stored;
 	RowSource source;
+	HybridNewEntries entries = {count, next_row, &source};
 
 	hybrid_mean(rows->places, order, count, dims, written->mean);
 	/* the list must use its centroid as the parent list stores it, after rounding */
@@ -263,8 +264,8 @@ hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, 
 	source.rows = rows;
 	source.order = order;
 	source.next = 0;
-	written->link = hybrid_new_list(&build->frame, sink, 0, central ? NULL : centroid, count,
-	                                next_row, &source, &written->radius);
+	written->link = hybrid_new_list(&build->frame, sink, 0, central ? NULL : centroid, &entries,
+	                                &written->radius);
 	pfree(centroid);
 	pfree(vector);
 }
@@ -347,6 +348,7 @@ write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order,
 	int dims = layout->dims;
 	float *mean = palloc(dims * sizeof(float)), *centroid = palloc(dims * sizeof(float));
 	ListSource source;
+	HybridNewEntries entries = {count, next_list, &source};
 	HybridLink link;
 	float radius;
 
@@ -359,7 +361,7 @@ write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order,
 	hybrid_mean(below->places, order, count, dims, mean);
 	round_place(build, mean, &source.stored, source.vector, centroid);
 	link = hybrid_new_list(&build->frame, &build->appender.sink, level, root ? NULL : centroid,
-	                       count, next_list, &source, &radius);
+	                       &entries, &radius);
 	hybrid_built_lists_add(build, above, link, mean, radius);
 	above->central = root;
 	pfree(source.vector);

@@ -201,8 +201,8 @@ find_truths(Measuring *measuring, Relation index)
 
 		for (q = 0; q < some; q++)
 			self[q] = place_query(measuring, (int) first + q, x + (Size) q * dims);
-		hybrid_ground_truth(index, measuring->open, x, self, some, HYBRID_FIRST_NEAREST, found,
-		                    counts);
+		hybrid_ground_truth(index, measuring->open, &(HybridTruthQueries){some, x, self},
+		                    HYBRID_FIRST_NEAREST, found, counts);
 		for (q = 0; q < some; q++)
 		{
 			const HybridGroundTruth *truths = found + q * HYBRID_FIRST_NEAREST;

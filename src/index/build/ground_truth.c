@@ -44,8 +44,8 @@ static int compare_finds(const void *a, const void *b);
 static void look_up(Search *search, int query);
 
 void
-hybrid_ground_truth(Relation index, const HybridIndex *open, const float *x, const int64 *self,
-                    int queries, int k, HybridGroundTruth *truths, int *counts)
+hybrid_ground_truth(Relation index, const HybridIndex *open, const HybridTruthQueries *queries,
+                    int k, HybridGroundTruth *truths, int *counts)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid truths", ALLOCSET_DEFAULT_SIZES);
@@ -54,18 +54,18 @@ hybrid_ground_truth(Relation index, const HybridIndex *open, const float *x, con
 	int i;
 
 	Assert(open->coded && k < HYBRID_TRUTHS_KEPT);
-	if (queries > 0)
+	if (queries->count > 0)
 	{
 		memset(&search, 0, sizeof(search));
 		search.index = index;
 		search.open = open;
-		search.queries = queries;
+		search.queries = queries->count;
 		search.k = k + 1;
-		begin_queries(&search, x);
+		begin_queries(&search, queries->x);
 		list_leaves(&search);
 		hybrid_ground_truth_gather(&search);
-		for (i = 0; i < queries; i++)
-			counts[i] = answer(&search, i, self[i], truths + (Size) i * k);
+		for (i = 0; i < queries->count; i++)
+			counts[i] = answer(&search, i, queries->self[i], truths + (Size) i * k);
 		if (search.lookup != NULL)
 			hybrid_lookup_end(search.lookup);
 		hybrid_frontier_clear(&search.frontier);

@@ -14,15 +14,22 @@ typedef struct HybridGroundTruth
 	double distance;
 } HybridGroundTruth;
 
+/* HybridTruthQueries: vectors whose nearest rows are searched. */
+typedef struct HybridTruthQueries
+{
+	int count;
+	const float *x;    /* count vectors with the index's number of dimensions */
+	const int64 *self; /* for each query, the position of the row that is excluded */
+} HybridTruthQueries;
+
 /*
- * hybrid_ground_truth: find the k nearest rows for each of `queries` vectors at x. Each vector has the
- * index's number of dimensions. The row at position self[q] is excluded for query q. The results of query
- * q are at truths[q * k], ascending by distance and position, and counts[q] is their number. All lists
- * are searched, with HYBRID_TRUTHS_SURE deviations allowed for the estimates from codes. The index must
+ * hybrid_ground_truth: find the k nearest rows for each query. The results of query q are at
+ * truths[q * k], ascending by distance and position, and counts[q] is their number. All lists are
+ * searched, with HYBRID_TRUTHS_SURE deviations allowed for the estimates from codes. The index must
  * have codes. Raises the errors of reading the index and of hybrid_run.
  */
 extern void
-hybrid_ground_truth(Relation index, const HybridIndex *open, const float *x, const int64 *self,
-                    int queries, int k, HybridGroundTruth *truths, int *counts);
+hybrid_ground_truth(Relation index, const HybridIndex *open, const HybridTruthQueries *queries,
+                    int k, HybridGroundTruth *truths, int *counts);
 
 #endif

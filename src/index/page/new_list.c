@@ -52,27 +52,28 @@ typedef struct Composition
 static int pages_of(const HybridLayout *layout, const HybridListLayout *shape, int rows);
 static HybridPageKind kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i);
 static BlockNumber compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
-                                 HybridEntrySource source, void *arg);
+                                 const HybridNewEntries *entries);
 static int reserve_group(Composition *composition, BlockNumber at, int rows);
 static void put_entry(Composition *composition, int slot, const HybridNewEntry *entry);
 static double radius_of(const Composition *composition, int64 count);
 static int compare_floats(const void *a, const void *b);
 
 HybridLink
-hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid, int64 count,
-                HybridEntrySource next, void *arg, float *radius)
+hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,
+                const HybridNewEntries *entries, float *radius)
 {
 	const HybridLayout *layout = frame->layout;
 	const HybridListLayout *shape = hybrid_list_layout(layout, level);
 	int pages = 1 + shape->code_pages + shape->vector_pages;
 	Composition composition;
+	int64 count = entries->count;
 	int64 left = count;
 	BlockNumber at;
 
 	if (layout->packed)
 	{
 		*radius = 0;
-		return hybrid_packed_compose(layout, sink, count, next, arg);
+		return hybrid_packed_compose(layout, sink, entries);
 	}
 	memset(&composition, 0, sizeof(composition));
 	composition.frame = frame;
@@ -103,7 +104,7 @@ hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *ce
 
 		CHECK_FOR_INTERRUPTS();
 		left -= rows;
-		at = compose_group(&composition, at, rows, left, next, arg);
+		at = compose_group(&composition, at, rows, left, entries);
 	} while (left > 0);
 
 	*radius = hybrid_radius(radius_of(&composition, count), count);
@@ -165,7 +166,7 @@ kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i)
  */
 static BlockNumber
 compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
-              HybridEntrySource source, void *arg)
+              const HybridNewEntries *entries)
 {
 	HybridSink *sink = composition->sink;
 	const HybridListLayout *shape = composition->shape;
@@ -180,7 +181,7 @@ compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
 	pages = reserve_group(composition, at, rows);
 	for (i = 0; i < rows; i++)
 	{
-		source(arg, &entry);
+		entries->next(entries->arg, &entry);
 		put_entry(composition, i, &entry);
 	}
 	for (i = 0; i < shape->code_pages; i++)

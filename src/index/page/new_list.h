@@ -33,20 +33,24 @@ typedef struct HybridNewEntry
 	float radius;       /* radius of the list below, in an inner list; 0 in a leaf */
 } HybridNewEntry;
 
-/*
- * HybridEntrySource: return the next entry of a new list. The data that the entry points to is valid
- * until the next call.
- */
-typedef void (*HybridEntrySource)(void *arg, HybridNewEntry *entry);
+/* HybridNewEntries: the entries of a new list, one after the other. */
+typedef struct HybridNewEntries
+{
+	int64 count;
+
+	/* sets the next entry; the data that the entry points to is valid until the next call */
+	void (*next)(void *arg, HybridNewEntry *entry);
+	void *arg;
+} HybridNewEntries;
 
 /*
- * hybrid_new_list: make a list of `count` entries at this level. centroid is the place of its centroid;
+ * hybrid_new_list: make a list of these entries at this level. centroid is the place of its centroid;
  * NULL means the center. *radius is set to the root mean square distance of the rows below from the
  * centroid, encoded by hybrid_radius. Returns the link of the list.
  */
 extern HybridLink
-hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid, int64 count,
-                HybridEntrySource next, void *arg, float *radius);
+hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,
+                const HybridNewEntries *entries, float *radius);
 
 /*
  * hybrid_new_list_reserve: reserve the pages that such a list needs, in the same order as

@@ -172,13 +172,12 @@ hybrid_packed_fault(const HybridLayout *layout, Page page, Size *needed)
 }
 
 HybridLink
-hybrid_packed_compose(const HybridLayout *layout, HybridSink *sink, int64 count,
-                      HybridEntrySource next, void *arg)
+hybrid_packed_compose(const HybridLayout *layout, HybridSink *sink, const HybridNewEntries *entries)
 {
 	Composition *composition = palloc0(sizeof(Composition));
 	HybridLink list;
 	HybridNewEntry entry;
-	int64 left = count;
+	int64 left = entries->count;
 	HybridListPage *head;
 
 	composition->layout = layout;
@@ -190,7 +189,7 @@ hybrid_packed_compose(const HybridLayout *layout, HybridSink *sink, int64 count,
 	while (left > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		next(arg, &entry);
+		entries->next(entries->arg, &entry);
 		if (!put_entry(composition, &entry))
 		{
 			write_group(composition, true);
@@ -205,7 +204,7 @@ hybrid_packed_compose(const HybridLayout *layout, HybridSink *sink, int64 count,
 
 	/* fill in the totals of the list */
 	head = hybrid_list_page((Page) composition->head.data);
-	head->total = (uint32) count;
+	head->total = (uint32) entries->count;
 	head->pages = composition->pages;
 	head->tail = composition->at.head;
 	sink->write(sink, list.head, (Page) composition->head.data);

@@ -128,8 +128,10 @@ hybrid_copy_make(const HybridIndex *open, const HybridContents *contents, int *o
 void
 hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central)
 {
-	copy->link = hybrid_new_list(frame, sink, level, central ? NULL : copy->place, copy->count,
-	                             next_entry, copy, &copy->radius);
+	HybridNewEntries entries = {copy->count, next_entry, copy};
+
+	copy->link =
+		hybrid_new_list(frame, sink, level, central ? NULL : copy->place, &entries, &copy->radius);
 }
 
 HybridReplacement
@@ -243,7 +245,7 @@ mean_of(const HybridContents *contents, int dims, float *mean)
 	pfree(sums);
 }
 
-/* next_entry: return the next entry of a copy; a HybridEntrySource. */
+/* next_entry: return the next entry of a copy, for HybridNewEntries. */
 static void
 next_entry(void *arg, HybridNewEntry *entry)
 {

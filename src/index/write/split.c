@@ -223,14 +223,15 @@ static HybridLink
 write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, int count)
 {
 	HybridCopy *next = copies;
+	HybridNewEntries entries = {count, next_copy, &next};
 	HybridLoggedSink sink;
 	float radius;
 
 	hybrid_logged_sink_init(&sink, index);
-	return hybrid_new_list(frame, &sink.sink, level, NULL, count, next_copy, &next, &radius);
+	return hybrid_new_list(frame, &sink.sink, level, NULL, &entries, &radius);
 }
 
-/* next_copy: return the next entry of a new root; a HybridEntrySource. */
+/* next_copy: return the next entry of a new root, for HybridNewEntries. */
 static void
 next_copy(void *arg, HybridNewEntry *entry)
 {
