@@ -16,6 +16,7 @@
 #ifndef HY_CSR_H
 #define HY_CSR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/allocator.h"
@@ -57,8 +58,43 @@ typedef struct HyCsr
 } HyCsr;
 
 /*
- * hy_csr_bytes: return an upper bound of the memory that hy_csr_build needs for this many edges,
- * including scratch memory.  A caller can use it to refuse the task before it starts.
+ * HyOrigins: where the entries of a graph come from, so that they can be patched (csr_patch.h).  An
+ * origin is any number that a caller gives to edges, except HY_ORIGIN_MANY.
+ */
+#define HY_ORIGIN_MANY UINT32_MAX
+
+/* HyParallel: one of several edges that share an entry. */
+typedef struct HyParallel
+{
+	uint32_t at; /* its entry */
+	uint32_t origin;
+	float weight;
+} HyParallel;
+
+typedef struct HyOrigins
+{
+	uint32_t *entry; /* origin of each entry; HY_ORIGIN_MANY if several edges share the entry */
+	HyParallel *parallel; /* the edges that share entries, by entry and weight */
+	int64_t parallels;
+	int64_t node_room; /* nodes that the arrays of the graph have room for */
+	int64_t edge_room; /* entries that the arrays of the graph and `entry` have room for */
+} HyOrigins;
+
+/* HyCsrInput: the edges of a graph. */
+typedef struct HyCsrInput
+{
+	HyEdge *edge;     /* is overwritten */
+	uint32_t *origin; /* of each edge; NULL if the origins of entries are not wanted */
+	int64_t count;
+	bool owned; /* the build frees edge and origin with its allocator as soon as it can, always */
+	HyDirection direction;
+	HyMerge merge;
+} HyCsrInput;
+
+/*
+ * hy_csr_bytes: return an upper bound of the memory that a build needs for this many edges, including
+ * scratch memory, and including the edges and origins if the build owns them.  A caller can use it to
+ * refuse the task before it starts.
  */
 extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
 
@@ -72,13 +108,26 @@ extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
 extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
                              const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
 
-/* hy_csr_build_merged: like hy_csr_build, with another rule for parallel edges. */
-extern HyStatus
-hy_csr_build_merged(HyEdge *edges, int64_t count, HyDirection direction, HyMerge merge,
-                    const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
+/* hy_csr_build_from: like hy_csr_build.  Also fills origins, which is NULL if input has no origins. */
+extern HyStatus hy_csr_build_from(const HyCsrInput *input, const HyAllocator *allocator,
+                                  const HyCancel *cancel, HyCsr *csr, HyOrigins *origins);
 
-/* hy_csr_free: free the memory that hy_csr_build allocated. */
+/* hy_csr_free: free the memory that a build allocated for the graph. */
 extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);
+
+/* hy_origins_free: free the memory that a build allocated for the origins. */
+extern void hy_origins_free(HyOrigins *origins, const HyAllocator *allocator);
+
+/*
+ * hy_csr_sum: return the canonical sum that is defined above, of weights in canonical order.
+ */
+extern double hy_csr_sum(const float *weight, int64_t count);
+
+/*
+ * hy_csr_merge: store the weight of an entry that these edges share.  Their weights ascend.  Returns
+ * false if their sum is out of the range of fp32.
+ */
+extern bool hy_csr_merge(HyMerge merge, const HyParallel *edge, int64_t count, float *weight);
 
 /* hy_csr_find: return the dense number of a node id, or -1 if the graph has no such node. */
 extern int64_t hy_csr_find(const HyCsr *csr, int64_t id);

@@ -21,7 +21,7 @@ hybrid_graph_check(PG_FUNCTION_ARGS)
 	HybridEdgesQuery query = {.direction = HY_DIRECTION_OUT};
 	HybridValidation validation = {0};
 	HybridRegistered graph;
-	HybridCopy *copy = NULL;
+	HybridGraph *copy = NULL;
 	HybridEdges copied;
 	HybridEdges read;
 	HybridCall call;
@@ -37,9 +37,9 @@ hybrid_graph_check(PG_FUNCTION_ARGS)
 		         errhint("Give the name of an index that was created with USING hybrid_graph.")));
 	hybrid_registered_open(name, &graph);
 	if (hybrid_registered_may_copy(&graph))
-		copy = hybrid_copy_open(&graph, &validation);
+		copy = hybrid_copy_open(&graph, &query, &validation);
 	if (copy != NULL)
-		hybrid_copy_edges(copy, NULL, HY_DIRECTION_OUT, &copied);
+		hybrid_copy_edges(copy, &copied);
 	hybrid_registered_query(&graph, &query);
 	hybrid_read_edges(&query, &read);
 	if (copy != NULL)

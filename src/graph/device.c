@@ -31,6 +31,18 @@ hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room)
 		(void) hybrid_run(task, what);
 }
 
+void
+hybrid_graph_unpack(HybridGraph *graph)
+{
+	HyAllocator allocator = hybrid_allocator(graph->context);
+
+	if (!graph->is_packed)
+		return;
+	forget(graph);
+	hy_packed_graph_free(&graph->packed, &allocator);
+	graph->is_packed = false;
+}
+
 /*
  * by_device: run the task on a device. Returns false if the graph is not on the device or the
  * device failed. The caller must then run the task.
@@ -94,8 +106,11 @@ pack(HybridGraph *graph, uint64 room)
 	if (status != HY_OK)
 		return false;
 	graph->is_packed = true;
-	graph->forget = (MemoryContextCallback){.func = forget, .arg = graph};
-	MemoryContextRegisterResetCallback(graph->context, &graph->forget);
+	if (graph->forget.func == NULL)
+	{
+		graph->forget = (MemoryContextCallback){.func = forget, .arg = graph};
+		MemoryContextRegisterResetCallback(graph->context, &graph->forget);
+	}
 	return true;
 }
 

@@ -21,4 +21,7 @@
  */
 extern void hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room);
 
+/* hybrid_graph_unpack: make a graph leave the device, because it has changed. */
+extern void hybrid_graph_unpack(HybridGraph *graph);
+
 #endif

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "graph/arguments.h"
 #include "graph/edge.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -16,6 +17,7 @@
 
 static void report_weight(const HyEdge *edge, const HybridEdgeRow *row, const char *what,
                           const char *weight) pg_attribute_noreturn();
+static int compare_texts(const void *a, const void *b);
 
 Oid
 hybrid_edge_type(enum HybridEdgeColumn column, Oid type)
@@ -71,6 +73,17 @@ hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
 			if (isinf(exact) && !numeric_is_inf(DatumGetNumeric(value)))
 				report_weight(edge, row, "is out of the range of real",
 				              numeric_out_sci(DatumGetNumeric(value), 3));
+			if (exact == 0)
+			{
+				/* 0, or so near to 0 that no double differs from it */
+				int sign = DatumGetInt32(
+					DirectFunctionCall1(numeric_int4, DirectFunctionCall1(numeric_sign, value)));
+
+				if (sign != 0)
+					report_weight(edge, row,
+					              sign < 0 ? "cannot be negative" : "is out of the range of real",
+					              numeric_out_sci(DatumGetNumeric(value), 3));
+			}
 			/* a conversion through double would round twice */
 			if (fabs(exact) <= FLT_MAX && fabs(exact) >= FLT_MIN)
 				weight = DatumGetFloat4(DirectFunctionCall1(numeric_float4, value));
@@ -97,7 +110,34 @@ hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
 		report_weight(edge, row, "cannot be negative", float8out_internal(exact));
 	if (isinf(weight) || (weight == 0 && exact != 0))
 		report_weight(edge, row, "is out of the range of real", float8out_internal(exact));
-	return weight;
+	/* -0 is 0 */
+	return weight + 0.0F;
+}
+
+void
+hybrid_set_types(HybridTypes *types, ArrayType *names)
+{
+	Datum *elements;
+
+	memset(types, 0, sizeof(*types));
+	if (names == NULL)
+		return;
+	hybrid_check_array(names, "types");
+	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, NULL, &types->count);
+	/* without any type, elements is NULL */
+	types->name = types->count == 0 ? palloc(sizeof(text *)) : (text **) elements;
+	qsort(types->name, types->count, sizeof(text *), compare_texts);
+}
+
+bool
+hybrid_is_wanted(const HybridTypes *types, Datum type, bool is_null)
+{
+	text *name;
+
+	if (is_null)
+		return false;
+	name = DatumGetTextPP(type);
+	return bsearch(&name, types->name, types->count, sizeof(text *), compare_texts) != NULL;
 }
 
 static void
@@ -120,8 +160,9 @@ report_weight(const HyEdge *edge, const HybridEdgeRow *row, const char *what, co
 	                          ItemPointerGetOffsetNumberNoCheck(&row->tid), table)));
 }
 
-int
-hybrid_compare_texts(const void *a, const void *b)
+/* compare_texts: compare two texts bytewise. Any total order is right, because only equality matters. */
+static int
+compare_texts(const void *a, const void *b)
 {
 	const text *left = *(text *const *) a;
 	const text *right = *(text *const *) b;

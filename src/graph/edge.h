@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 #include "storage/itemptr.h"
+#include "utils/array.h"
 
 #include "core/csr.h"
 
@@ -26,6 +27,13 @@ typedef struct HybridEdgeRow
 	ItemPointerData tid;
 } HybridEdgeRow;
 
+/* HybridTypes: the types of the edges that are wanted. */
+typedef struct HybridTypes
+{
+	text **name; /* ascending by hybrid_compare_texts; NULL: all types */
+	int count;
+} HybridTypes;
+
 /*
  * hybrid_edge_type: return the base type of an edge's column of the given type. Raises if the column
  * cannot have this type.
@@ -43,10 +51,10 @@ extern int64 hybrid_edge_node(Datum value, Oid type);
 extern float hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
                                 const HybridEdgeRow *row);
 
-/*
- * hybrid_compare_texts: compare two texts bytewise, given pointers to pointers to them. Any total
- * order is correct, because only equality matters.
- */
-extern int hybrid_compare_texts(const void *a, const void *b);
+/* hybrid_set_types: set the wanted types to the elements of an array, or to all if it is NULL. */
+extern void hybrid_set_types(HybridTypes *types, ArrayType *names);
+
+/* hybrid_is_wanted: return whether the type of an edge is wanted. types->name is not NULL. */
+extern bool hybrid_is_wanted(const HybridTypes *types, Datum type, bool is_null);
 
 #endif

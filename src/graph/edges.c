@@ -34,19 +34,15 @@ typedef struct Receiver
 	bool names_rows;               /* whether tableoid and ctid follow the columns */
 	int columns;                   /* number of columns of an edge, 2 .. 4 */
 	Oid type[HYBRID_EDGE_COLUMNS]; /* type of each column, with domains resolved */
-	bool filtered;                 /* whether to read only edges of the wanted types */
-	text **wanted;                 /* wanted types, ascending by hybrid_compare_texts */
-	int wanted_count;
-	MemoryContext edge_context; /* holds the array of edges */
+	HybridTypes wanted;            /* types of the edges to read */
+	MemoryContext edge_context;    /* holds the array of edges */
 } Receiver;
 
 static void check_plain_read(void *arg, SPIPlanPtr plan);
-static void set_wanted(Receiver *receiver, ArrayType *types);
 static void check_columns(void *arg, TupleDesc columns);
 static bool take_edge(void *arg, TupleTableSlot *slot);
 static void
 report_null(const TupleTableSlot *slot, const Receiver *receiver) pg_attribute_noreturn();
-static bool is_wanted(const Receiver *receiver, TupleTableSlot *slot);
 static void append_edge(Receiver *receiver, const HyEdge *edge);
 
 void
@@ -70,8 +66,7 @@ hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges)
 	if (query->params != NULL && ARR_NDIM(query->params) > 1)
 		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 		                errmsg("params must have one dimension, not %d", ARR_NDIM(query->params))));
-	if (query->types != NULL)
-		set_wanted(&receiver, query->types);
+	hybrid_set_types(&receiver.wanted, query->types);
 	memset(edges, 0, sizeof(*edges));
 
 	hybrid_query_run(text, &reader);
@@ -95,7 +90,7 @@ hybrid_most_edges(HyDirection direction)
 {
 	uint64 limit = (uint64) hybrid_graph_memory_limit * 1024;
 	uint64 fixed = hy_csr_bytes(0, direction);
-	uint64 each = sizeof(HyEdge) + hy_csr_bytes(1, direction) - fixed;
+	uint64 each = hy_csr_bytes(1, direction) - fixed;
 
 	return limit > fixed ? (int64) ((limit - fixed) / each) : 0;
 }
@@ -185,19 +180,6 @@ check_plain_read(void *arg, SPIPlanPtr plan)
 }
 
 static void
-set_wanted(Receiver *receiver, ArrayType *types)
-{
-	Datum *elements;
-
-	hybrid_check_array(types, "types");
-	deconstruct_array(types, TEXTOID, -1, false, TYPALIGN_INT, &elements, NULL,
-	                  &receiver->wanted_count);
-	receiver->filtered = true;
-	receiver->wanted = (text **) elements;
-	qsort(receiver->wanted, receiver->wanted_count, sizeof(text *), hybrid_compare_texts);
-}
-
-static void
 check_columns(void *arg, TupleDesc columns)
 {
 	Receiver *receiver = (Receiver *) arg;
@@ -208,7 +190,7 @@ check_columns(void *arg, TupleDesc columns)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 		                errmsg("edges query returns %d columns", count),
 		                errhint("It must return source, target[, weight[, type]].")));
-	if (receiver->filtered && count <= HYBRID_EDGE_TYPE)
+	if (receiver->wanted.name != NULL && count <= HYBRID_EDGE_TYPE)
 		hybrid_report_no_type(receiver->registered);
 	receiver->columns = count;
 	for (i = 0; i < count; i++)
@@ -255,7 +237,9 @@ take_edge(void *arg, TupleTableSlot *slot)
 		edge.weight = hybrid_edge_weight(slot->tts_values[HYBRID_EDGE_WEIGHT],
 		                                 slot->tts_isnull[HYBRID_EDGE_WEIGHT],
 		                                 receiver->type[HYBRID_EDGE_WEIGHT], &edge, &row);
-	if (!receiver->filtered || is_wanted(receiver, slot))
+	if (receiver->wanted.name == NULL ||
+	    hybrid_is_wanted(&receiver->wanted, slot->tts_values[HYBRID_EDGE_TYPE],
+	                     slot->tts_isnull[HYBRID_EDGE_TYPE]))
 		append_edge(receiver, &edge);
 	return true;
 }
@@ -277,18 +261,6 @@ report_null(const TupleTableSlot *slot, const Receiver *receiver)
 	        (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("graph edge %s cannot be NULL", end),
 	         errdetail("The %s of the edge is " INT64_FORMAT ".", other_end,
 	                   hybrid_edge_node(slot->tts_values[other], receiver->type[other]))));
-}
-
-static bool
-is_wanted(const Receiver *receiver, TupleTableSlot *slot)
-{
-	text *type;
-
-	if (slot->tts_isnull[HYBRID_EDGE_TYPE])
-		return false;
-	type = DatumGetTextPP(slot->tts_values[HYBRID_EDGE_TYPE]);
-	return bsearch(&type, receiver->wanted, receiver->wanted_count, sizeof(text *),
-	               hybrid_compare_texts) != NULL;
 }
 
 static void

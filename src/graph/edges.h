@@ -28,6 +28,7 @@ typedef struct HybridEdgesQuery
 typedef struct HybridEdges
 {
 	HyEdge *edge;
+	uint32 *origin; /* page of the row of each edge; NULL if it does not matter */
 	int64 count;
 	bool constant; /* whether the query would return the same edges if run again */
 } HybridEdges;

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "graph/copy.h"
+#include "graph/device.h"
 #include "graph/kept.h"
 #include "graph/key.h"
 #include "graph/registered.h"
@@ -33,6 +34,7 @@ static bool varies(Node *node, void *context);
 static void drop(FunctionCallInfo fcinfo);
 static HybridGraph *graph_of_query(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
 static HybridGraph *build(const HybridEdgesQuery *query, bool *constant);
+static void check(HyStatus status, const char *what);
 static void made_for(HybridGraph *graph, double decay, double fan);
 
 HybridGraph *
@@ -48,12 +50,7 @@ hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 		return graph_of_query(fcinfo, query);
 	hybrid_registered_open(name, &registered);
 	if (hybrid_registered_may_copy(&registered))
-	{
-		HybridCopy *copy = hybrid_copy_open(&registered, &validation);
-
-		if (copy != NULL)
-			graph = hybrid_copy_graph(copy, query);
-	}
+		graph = hybrid_copy_open(&registered, query, &validation);
 	if (graph == NULL)
 	{
 		hybrid_registered_query(&registered, &by_query);
@@ -188,19 +185,54 @@ hybrid_graph_build(HybridEdges *edges, HyDirection direction, HyMerge merge)
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid graph", ALLOCSET_DEFAULT_SIZES);
 	HyAllocator allocator = hybrid_allocator(context);
 	HybridGraph *graph = MemoryContextAllocZero(context, sizeof(HybridGraph));
-	HyStatus status;
+	HyCsrInput input = {.edge = edges->edge,
+	                    .origin = edges->origin,
+	                    .count = edges->count,
+	                    .owned = true,
+	                    .direction = direction,
+	                    .merge = merge};
 
 	graph->context = context;
-	status = hy_csr_build_merged(edges->edge, edges->count, direction, merge, &allocator,
-	                             &hybrid_cancel, &graph->csr);
+	check(hy_csr_build_from(&input, &allocator, &hybrid_cancel, &graph->csr, &graph->origins),
+	      "build the graph");
+	edges->edge = NULL;
+	edges->origin = NULL;
+	return graph;
+}
+
+void
+hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch)
+{
+	HyAllocator allocator = hybrid_allocator(graph->context);
+	bool differs;
+	HyStatus status =
+		hy_csr_patch(&graph->csr, &graph->origins, patch, &allocator, &hybrid_cancel, &differs);
+
+	if (status != HY_OK)
+	{
+		MemoryContextDelete(graph->context);
+		check(status, "patch the graph");
+	}
+	if (!differs)
+		return;
+	hybrid_graph_unpack(graph);
+	if (graph->gain != NULL)
+		pfree(graph->gain);
+	graph->gain = NULL;
+	graph->gained = false;
+	graph->normed = false;
+	hybrid_graph_keep(graph);
+}
+
+/* check: raise unless status is HY_OK. */
+static void
+check(HyStatus status, const char *what)
+{
 	if (status == HY_QUOTA)
 		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 		                errmsg("sum of the weights of parallel graph edges is out of the range of "
 		                       "real")));
-	hybrid_check(status, "build the graph");
-	if (edges->edge != NULL)
-		pfree(edges->edge);
-	return graph;
+	hybrid_check(status, what);
 }
 
 void

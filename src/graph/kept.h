@@ -17,6 +17,7 @@
 #include "lib/stringinfo.h"
 
 #include "core/csr.h"
+#include "core/csr_patch.h"
 #include "core/packed_graph.h"
 #include "core/spread.h"
 #include "graph/edges.h"
@@ -25,6 +26,7 @@
 typedef struct HybridGraph
 {
 	HyCsr csr;
+	HyOrigins origins; /* of a copy of a registered graph (copy.h) */
 	double decay;
 	double fan;
 	double *gain; /* gain of each node; NULL until allocated */
@@ -49,10 +51,13 @@ typedef struct HybridGraph
 extern HybridGraph *hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
 
 /*
- * hybrid_graph_build: build a graph in a new child of the current memory context. Frees the array of
+ * hybrid_graph_build: build a graph in a new child of the current memory context. Frees the arrays of
  * edges.
  */
 extern HybridGraph *hybrid_graph_build(HybridEdges *edges, HyDirection direction, HyMerge merge);
+
+/* hybrid_graph_patch: patch a graph that has origins and is kept. On an error, the graph is freed. */
+extern void hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch);
 
 /* hybrid_graph_keep: give the graph a number, because a later call may use it. */
 extern void hybrid_graph_keep(HybridGraph *graph);

@@ -216,6 +216,9 @@ check_privileges(const HybridRegistered *graph)
 	}
 	pull_varattnos((Node *) RelationGetIndexExpressions(graph->index), 1, &columns);
 	pull_varattnos((Node *) RelationGetIndexPredicate(graph->index), 1, &columns);
+	/* as for a query without columns: a privilege on any of them */
+	if (columns == NULL)
+		result = pg_attribute_aclcheck_all(oid, user, ACL_SELECT, ACLMASK_ANY);
 	while ((column = bms_next_member(columns, column)) >= 0)
 	{
 		AttrNumber number = (AttrNumber) (column + FirstLowInvalidHeapAttributeNumber);

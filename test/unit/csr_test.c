@@ -388,14 +388,14 @@ test_least_of_parallel_weights(void)
 	for (direction = HY_DIRECTION_OUT; direction <= HY_DIRECTION_BOTH; direction++)
 	{
 		HyEdge work[6];
+		HyCsrInput input = {
+			.edge = work, .count = 6, .direction = direction, .merge = HY_MERGE_LEAST};
 		HyCsr csr;
 		int i;
 
 		for (i = 0; i < 6; i++)
 			work[i] = edges[(i * 5 + (int) direction) % 6];
-		CHECK_INT(hy_csr_build_merged(work, 6, direction, HY_MERGE_LEAST, &hy_malloc_allocator,
-		                              NULL, &csr),
-		          HY_OK);
+		CHECK_INT(hy_csr_build_from(&input, &hy_malloc_allocator, NULL, &csr, NULL), HY_OK);
 		CHECK_INT(csr.edges, 3);
 		for (i = 0; i < 3; i++)
 		{

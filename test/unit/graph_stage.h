@@ -21,13 +21,12 @@ static UNIT_UNUSED HyCsr
 stage_graph(const HyEdge *edges, int64_t count, HyDirection direction, HyMerge merge)
 {
 	HyEdge *work = malloc(sizeof(HyEdge) * (size_t) (count + 1));
+	HyCsrInput input = {.edge = work, .count = count, .direction = direction, .merge = merge};
 	HyCsr graph;
 
 	if (count > 0)
 		memcpy(work, edges, sizeof(HyEdge) * (size_t) count);
-	CHECK_INT(
-		hy_csr_build_merged(work, count, direction, merge, &hy_malloc_allocator, NULL, &graph),
-		HY_OK);
+	CHECK_INT(hy_csr_build_from(&input, &hy_malloc_allocator, NULL, &graph, NULL), HY_OK);
 	free(work);
 	return graph;
 }

@@ -1,0 +1,33 @@
+/*
+ * csr_patch.h
+ *		Replaces some edges of a graph.  The graph then has the bits of one that is built anew.
+ *
+ * The edges of a graph come from origins (csr.h), for example from the pages of a table.  A patch
+ * replaces all edges of some origins.
+ */
+#ifndef HY_CSR_PATCH_H
+#define HY_CSR_PATCH_H
+
+#include "core/csr.h"
+
+typedef struct HyCsrPatch
+{
+	const uint64_t
+		*changed;       /* bit o % 64 of word o / 64: whether the edges of origin o are replaced */
+	const HyEdge *edge; /* the edges that these origins have now */
+	const uint32_t *origin; /* of each edge */
+	int64_t count;
+	HyDirection direction; /* as in the build */
+	HyMerge merge;
+} HyCsrPatch;
+
+/*
+ * hy_csr_patch: patch a graph.  Stores in *differs whether the graph differs from before.  Both passes
+ * over the entries of the graph read them in order, and arrays are moved in place, so a patch of a few
+ * edges takes a small part of the time of a build.  Returns the same errors as a build.  On failure,
+ * the graph and its origins are freed.
+ */
+extern HyStatus hy_csr_patch(HyCsr *csr, HyOrigins *origins, const HyCsrPatch *patch,
+                             const HyAllocator *allocator, const HyCancel *cancel, bool *differs);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * pages.h
+ *		The pages of a registered graph's table, and the proofs that they are unchanged.
+ *
+ * A copy of a graph (copy.h) has the edges of the rows that were visible when a page was read. The
+ * pages are validated in three steps: find the pages that may have changed, read them, and mark them
+ * as read when the copy has their edges.
+ */
+#ifndef HYBRID_GRAPH_PAGES_H
+#define HYBRID_GRAPH_PAGES_H
+
+#include "postgres.h"
+#include "access/htup.h"
+#include "storage/block.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+/* HybridValidation: how the pages of a table were validated. */
+typedef struct HybridValidation
+{
+	int64 by_map; /* pages that the visibility map shows to be unchanged */
+	int64 by_lsn; /* pages that their LSN shows to be unchanged */
+	int64 read;   /* pages that were read */
+} HybridValidation;
+
+typedef struct HybridPage HybridPage;
+typedef struct HybridMapPage HybridMapPage;
+
+/* HybridPages: what is known of the pages. Zeroed, except context, if nothing is. */
+typedef struct HybridPages
+{
+	MemoryContext context;
+	BlockNumber count;  /* entries of page in use */
+	BlockNumber unread; /* those of pages that must be read */
+	BlockNumber room;
+	HybridPage *page;
+	BlockNumber map_pages;
+	HybridMapPage *map;   /* as of the last complete validation */
+	HybridMapPage *fresh; /* as of the validation in progress */
+} HybridPages;
+
+/* HybridPageReader: a validation in progress. */
+typedef struct HybridPageReader
+{
+	HybridPages *pages;
+	Relation table;
+	Snapshot snapshot;
+	HybridValidation *validation;
+	BufferAccessStrategy strategy;
+	bool (*take)(void *arg, HeapTuple row); /* gets each visible row; false ends the read */
+	void *arg;
+} HybridPageReader;
+
+/* hybrid_pages_examine: find the pages that must be read, and count them in unread. */
+extern void hybrid_pages_examine(HybridPageReader *reader);
+
+/* hybrid_pages_forget: mark all pages as unread. */
+extern void hybrid_pages_forget(HybridPageReader *reader);
+
+/* hybrid_page_must_be_read: return whether the page must be read. */
+extern bool hybrid_page_must_be_read(const HybridPages *pages, BlockNumber block);
+
+/* hybrid_page_read: read the rows of a page that the snapshot sees. Returns false if take did. */
+extern bool hybrid_page_read(HybridPageReader *reader, BlockNumber block);
+
+/* hybrid_pages_finish: mark the pages as read. */
+extern void hybrid_pages_finish(HybridPages *pages);
+
+#endif
