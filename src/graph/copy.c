@@ -72,7 +72,7 @@ static HybridCopy *find_copy(const HybridRegistered *registered, const HybridEdg
 static bool same_types(const ArrayType *a, const ArrayType *b);
 static HybridCopy *make_copy(const HybridRegistered *registered, const HybridEdgesQuery *query);
 static void drop_copy(HybridCopy *copy);
-static bool fit(HybridCopy *copy, Size more);
+static bool fit(HybridCopy *copy);
 static HybridGraph *bring_up_to_date(Reading *reading);
 static bool read_pages(Reading *reading);
 static HybridGraph *build(Reading *reading);
@@ -242,16 +242,16 @@ drop_copy(HybridCopy *copy)
 }
 
 /*
- * fit: return whether all copies together with more bytes fit the memory limit. Drops other copies
- * until they do, the least recently used first.
+ * fit: return whether all copies together fit the memory limit. Drops other copies until they do, the
+ * least recently used first.
  */
 static bool
-fit(HybridCopy *copy, Size more)
+fit(HybridCopy *copy)
 {
 	Size limit = (Size) hybrid_graph_memory_limit * 1024;
 	dlist_iter at;
 
-	while (MemoryContextMemAllocated(all_context, true) + more > limit)
+	while (MemoryContextMemAllocated(all_context, true) > limit)
 	{
 		HybridCopy *victim = NULL;
 
@@ -300,7 +300,7 @@ bring_up_to_date(Reading *reading)
 	copy->blocks = pages->count;
 	hybrid_pages_finish(pages);
 	MemoryContextSetParent(graph->context, copy->context);
-	if (!fit(copy, 0))
+	if (!fit(copy))
 	{
 		MemoryContextSetParent(graph->context, CurrentMemoryContext);
 		copy->graph = NULL;
