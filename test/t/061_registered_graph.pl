@@ -1,5 +1,6 @@
 # A session's copy of a registered graph: on a standby, over a crash, with two-phase commit, and while other
-# sessions write at random.  hybrid_graph_check compares the copy with a query on the same snapshot.
+# sessions write at random.  hybrid_graph_check compares the copy with a query on the same snapshot, and spreading
+# compares the bits of its graph.
 #
 # HYBRID_FUZZ_SECONDS: how long the random part runs.
 use strict;
@@ -34,6 +35,11 @@ $primary->safe_psql('postgres', q{
 $primary->safe_psql('postgres', 'VACUUM link');
 
 my $check = q{SELECT kept, edges, differences FROM hybrid_graph_check('graph')};
+
+# the bits of the copy's graph beside those of a new one: activations in both directions
+my $spread = q{FROM hybrid_spread('%s', ARRAY[1, 500, 2000], direction => 'both', hops => 4)};
+my ($copied, $built) = map { sprintf("SELECT * $spread", $_) } 'graph', 'TABLE link';
+my $bits = "SELECT true, (SELECT count(*) FROM ($copied) c), count(*) FROM (($copied EXCEPT ALL $built) UNION ALL ($built EXCEPT ALL $copied)) d";
 
 sub catch_up
 {
@@ -132,7 +138,7 @@ while (time < $end)
 		if ($y < 0.1) { ask($r, 'SET lock_timeout = 200; BEGIN ISOLATION LEVEL REPEATABLE READ'); }
 		elsif ($y < 0.2) { ask($r, "BEGIN; DECLARE c SCROLL CURSOR FOR $check"); }
 		elsif ($y < 0.35) { ask($r, 'COMMIT'); }
-		for my $query ($y < 0.6 ? ($check, 'FETCH c; MOVE BACKWARD ALL IN c') : ($check))
+		for my $query ($y < 0.5 ? ($check, 'FETCH c; MOVE BACKWARD ALL IN c') : $y < 0.8 ? ($bits) : ($check))
 		{
 			my $found = ask($r, "SET lock_timeout = 200; $query");
 			next if $found !~ /^[tf]\|\d+\|(\d+)$/m;
