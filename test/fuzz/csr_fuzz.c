@@ -1,6 +1,7 @@
 /*
  * csr_fuzz.c
  *		Arbitrary edges: either a graph that contains exactly them, or the right refusal.
+ *		Patches take some edges out and put them in again.
  *		Spreading over the graph has the same bits whether or not hops may be sparse.
  *
  * Four bytes of parameters, then ten bytes per edge: source, target (24 bits each), weight (any 32
@@ -12,11 +13,13 @@
 #include <string.h>
 
 #include "core/csr.h"
+#include "core/csr_patch.h"
 #include "core/spread.h"
 
 #define HEADER_BYTES 4
 #define EDGE_BYTES 10
 #define MOST_EDGES 400
+#define ORIGINS 4
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -132,6 +135,48 @@ check_rows(const HyCsr *csr, const HyEdge *edges, int64_t count, HyDirection dir
 	}
 }
 
+/* check_patch: patch the edges of some of the origins 0 .. ORIGINS - 1 out of the graph, and back in. */
+static void
+check_patch(const HyEdge *edges, int64_t count, HyDirection direction, uint64_t changed)
+{
+	HyEdge work[MOST_EDGES];
+	HyEdge in[MOST_EDGES];
+	HyEdge out[MOST_EDGES];
+	uint32_t origin[MOST_EDGES];
+	uint32_t origin_in[MOST_EDGES];
+	HyCsrInput input = {.edge = work, .origin = origin, .count = count, .direction = direction};
+	HyCsrPatch patch = {
+		.changed = &changed, .edge = in, .origin = origin_in, .direction = direction};
+	HyOrigins origins;
+	HyCsr csr;
+	int64_t ins = 0;
+	int64_t outs = 0;
+	bool differs;
+	int64_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		origin[i] = (uint32_t) i % ORIGINS;
+		work[i] = edges[i];
+		if ((changed >> origin[i] & 1) != 0)
+		{
+			origin_in[ins] = origin[i];
+			in[ins++] = edges[i];
+		}
+		else
+			out[outs++] = edges[i];
+	}
+	require(hy_csr_build_from(&input, &hy_malloc_allocator, NULL, &csr, &origins) == HY_OK);
+	require(hy_csr_patch(&csr, &origins, &patch, &hy_malloc_allocator, NULL, &differs) == HY_OK);
+	require(!differs || ins > 0);
+	check_rows(&csr, out, outs, direction);
+	patch.count = ins;
+	require(hy_csr_patch(&csr, &origins, &patch, &hy_malloc_allocator, NULL, &differs) == HY_OK);
+	check_rows(&csr, edges, count, direction);
+	hy_csr_free(&csr, &hy_malloc_allocator);
+	hy_origins_free(&origins, &hy_malloc_allocator);
+}
+
 static void
 check_spread(const HyCsr *graph, const unsigned char *header)
 {
@@ -230,6 +275,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	if (status == HY_OK)
 	{
 		check_rows(&csr, edges, count, direction);
+		check_patch(edges, count, direction, data[1] >> 4);
 		if (csr.nodes > 0)
 			check_spread(&csr, data);
 		hy_csr_free(&csr, &hy_malloc_allocator);
