@@ -193,41 +193,40 @@ static HyStatus
 plan_entries(Plan *plan)
 {
 	const HyCsr *csr = plan->csr;
-	const HyOrigins *origins = plan->origins;
+	const uint32_t *entry = plan->origins->entry;
+	const HyParallel *all = plan->origins->parallel;
+	const int64_t parallels = plan->origins->parallels;
+	const int64_t edges = csr->edges;
 	int64_t parallel = 0;
-	HyStatus status = HY_OK;
-	int64_t row;
-	int64_t e = 0;
+	int64_t row = 0;
+	int64_t e;
 
-	for (row = 0; row < csr->nodes; row++)
+	for (e = 0; e < edges; e++)
 	{
-		for (; e < csr->row_start[row + 1]; e++)
-		{
-			uint32_t origin = origins->entry[e];
-			int64_t first = parallel;
-			Cell here;
-			bool found;
+		int64_t first = parallel;
+		bool found = false;
+		HyStatus status;
+		Cell here;
 
-			if (e % BLOCK == 0 && hy_cancelled(plan->cancel))
-				return HY_CANCELLED;
-			if (origin != HY_ORIGIN_MANY)
-				found = is_changed(plan, origin);
-			else
-			{
-				found = false;
-				for (; parallel < origins->parallels && origins->parallel[parallel].at == e;
-				     parallel++)
-					found = found || is_changed(plan, origins->parallel[parallel].origin);
-			}
-			if (!found)
-				continue;
-			here = (Cell){csr->ids[row], csr->ids[csr->column[e]], 0, 0};
-			status = take_cells(plan, &here);
-			if (status == HY_OK)
-				status = take_entry(plan, here.row, here.column, e, true, first);
-			if (status != HY_OK)
-				return status;
+		if (e % BLOCK == 0 && hy_cancelled(plan->cancel))
+			return HY_CANCELLED;
+		if (entry[e] != HY_ORIGIN_MANY)
+			found = is_changed(plan, entry[e]);
+		else
+		{
+			for (; parallel < parallels && all[parallel].at == e; parallel++)
+				found = found || is_changed(plan, all[parallel].origin);
 		}
+		if (!found)
+			continue;
+		while (csr->row_start[row + 1] <= e)
+			row++;
+		here = (Cell){csr->ids[row], csr->ids[csr->column[e]], 0, 0};
+		status = take_cells(plan, &here);
+		if (status == HY_OK)
+			status = take_entry(plan, here.row, here.column, e, true, first);
+		if (status != HY_OK)
+			return status;
 	}
 	return take_cells(plan, NULL);
 }
@@ -740,6 +739,8 @@ sum_again(Plan *plan)
 	uint32_t *source = hy_alloc_array(allocator, (size_t) plan->edits + 1, sizeof(uint32_t));
 	int64_t *next = hy_alloc_array(allocator, (size_t) plan->edits + 1, sizeof(int64_t));
 	uint64_t *wanted = hy_alloc_zero(allocator, (size_t) (csr->nodes / 64 + 1) * sizeof(uint64_t));
+	const uint32_t *column = csr->column;
+	const int64_t edges = csr->edges;
 	float *leaving = NULL;
 	HyStatus status = HY_NOMEM;
 	int64_t total = 0;
@@ -759,14 +760,12 @@ sum_again(Plan *plan)
 	if (leaving == NULL)
 		goto done;
 	status = HY_CANCELLED;
-	for (i = 0; count > 0 && i < csr->edges; i++)
+	for (i = 0; count > 0 && i < edges; i++)
 	{
-		uint32_t column = csr->column[i];
-
 		if (i % BLOCK == 0 && hy_cancelled(plan->cancel))
 			goto done;
-		if ((wanted[column / 64] >> column % 64 & 1) != 0)
-			leaving[next[first_number(source, 0, count, column)]++] = csr->weight[i];
+		if ((wanted[column[i] / 64] >> column[i] % 64 & 1) != 0)
+			leaving[next[first_number(source, 0, count, column[i])]++] = csr->weight[i];
 	}
 	for (i = count; i-- > 0;)
 	{
