@@ -126,14 +126,14 @@ hy_csr_bytes(int64_t edges, HyDirection direction)
 	 * n edges have at most 2n nodes, and e = n or, for 'both', e = 2n entries.  Memory peaks either
 	 * while the cells are sorted: ids and two arrays of starts (48n), and the cells twice (24e); or
 	 * while the out lists are filled: ids, row_start, out_start and out_weight (64n), and column,
-	 * weight, origin, out_row, a copy of the weights, and parallel edges (at most 22e).  Both with
-	 * room for more.
+	 * weight, origin, out_row, a copy of the weights, and parallel edges (at most 22e).  Arrays with
+	 * room for a patch are larger by 1/64 and 64 elements.
 	 */
 	uint64_t each = direction == HY_DIRECTION_BOTH ? 112 : 90;
 
-	if (edges < 0 || (uint64_t) edges > (UINT64_MAX - 16384) / each)
+	if (edges < 0 || (uint64_t) edges > (UINT64_MAX - 4096) / each)
 		return UINT64_MAX;
-	return (uint64_t) edges * each + 16384;
+	return (uint64_t) edges * each + 4096;
 }
 
 HyStatus

@@ -228,6 +228,37 @@ check_graph(const HyEdge *edges, int64_t count, HyDirection direction, const HyC
 	free(ids);
 }
 
+/* build_with_origins: build from edges that the build owns, and check the graph and the memory. */
+static void
+build_with_origins(const HyEdge *edges, int64_t count, HyDirection direction)
+{
+	ByteCounter counter = {{counter_alloc, counter_free, NULL}, 0, 0};
+	HyCsrInput input = {.count = count, .owned = true, .direction = direction};
+	HyOrigins origins;
+	HyCsr csr;
+	int64_t i;
+
+	counter.allocator.arg = &counter;
+	input.edge = hy_alloc_array(&counter.allocator, (size_t) count + 1, sizeof(HyEdge));
+	input.origin = hy_alloc_array(&counter.allocator, (size_t) count + 1, sizeof(uint32_t));
+	for (i = 0; i < count; i++)
+	{
+		input.edge[i] = edges[i];
+		input.origin[i] = (uint32_t) i;
+	}
+	CHECK_INT(hy_csr_build_from(&input, &counter.allocator, NULL, &csr, &origins), HY_OK);
+	check_graph(edges, count, direction, &csr);
+	CHECK(counter.peak <= hy_csr_bytes(count, direction));
+	for (i = 0; i < csr.edges; i++)
+	{
+		if (origins.entry[i] != HY_ORIGIN_MANY && edges[origins.entry[i]].weight != 0)
+			CHECK_SAME_F32(csr.weight[i], edges[origins.entry[i]].weight);
+	}
+	hy_csr_free(&csr, &counter.allocator);
+	hy_origins_free(&origins, &counter.allocator);
+	CHECK_INT(counter.held, 0);
+}
+
 static void
 build_and_check(const HyEdge *edges, int64_t count, HyDirection direction)
 {
@@ -246,6 +277,7 @@ build_and_check(const HyEdge *edges, int64_t count, HyDirection direction)
 	hy_csr_free(&csr, &counter.allocator);
 	CHECK_INT(counter.held, 0);
 	free(work);
+	build_with_origins(edges, count, direction);
 }
 
 static void
