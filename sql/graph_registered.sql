@@ -167,6 +167,7 @@ SELECT edges, differences FROM hybrid_graph_check('graph');
 INSERT INTO link VALUES (20, 21, -1, 'a');
 SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
 SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
+SELECT * FROM hybrid_neighbors('graph', ARRAY[20], types => ARRAY['none']);
 UPDATE link SET weight = 'NaN' WHERE source = 20;
 SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
 UPDATE link SET weight = 'infinity' WHERE source = 20;

@@ -399,9 +399,6 @@ read_row(Reading *reading, HeapTuple tuple, HyEdge *edge)
 		FormIndexDatum(reading->info, reading->slot, reading->state, value, is_null);
 		is_edge = !is_null[HYBRID_EDGE_SOURCE] && !is_null[HYBRID_EDGE_TARGET];
 	}
-	if (is_edge && reading->wanted.name != NULL)
-		is_edge =
-			hybrid_is_wanted(&reading->wanted, value[HYBRID_EDGE_TYPE], is_null[HYBRID_EDGE_TYPE]);
 	if (is_edge)
 	{
 		edge->source =
@@ -413,6 +410,10 @@ read_row(Reading *reading, HeapTuple tuple, HyEdge *edge)
 			edge->weight =
 				hybrid_edge_weight(value[HYBRID_EDGE_WEIGHT], is_null[HYBRID_EDGE_WEIGHT],
 			                       copy->base_type[HYBRID_EDGE_WEIGHT], edge, &place);
+		/* after the weight, which raises whether the type is wanted or not */
+		if (reading->wanted.name != NULL)
+			is_edge = hybrid_is_wanted(&reading->wanted, value[HYBRID_EDGE_TYPE],
+			                           is_null[HYBRID_EDGE_TYPE]);
 	}
 	ExecClearTuple(reading->slot);
 	MemoryContextSwitchTo(before);
