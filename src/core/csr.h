@@ -59,9 +59,9 @@ typedef struct HyCsr
 
 /*
  * HyOrigins: where the entries of a graph come from, so that they can be patched (csr_patch.h).  An
- * origin is any number that a caller gives to edges, except HY_ORIGIN_MANY.
+ * origin is any number above 0 that a caller gives to edges.
  */
-#define HY_ORIGIN_MANY UINT32_MAX
+#define HY_ORIGIN_MANY 0
 
 /* HyParallel: one of several edges that share an entry. */
 typedef struct HyParallel

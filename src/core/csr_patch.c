@@ -86,6 +86,8 @@ typedef struct Plan
 
 static HyStatus make_cells(Plan *plan);
 static HyStatus plan_entries(Plan *plan);
+static int64_t next_parallel(const Plan *plan, int64_t p);
+static HyStatus next_entry(const Plan *plan, int64_t stop, int64_t *e);
 static HyStatus take_cells(Plan *plan, const Cell *end);
 static HyStatus
 take_entry(Plan *plan, int64_t row, int64_t column, int64_t at, bool exists, int64_t parallel);
@@ -193,32 +195,26 @@ static HyStatus
 plan_entries(Plan *plan)
 {
 	const HyCsr *csr = plan->csr;
-	const uint32_t *entry = plan->origins->entry;
-	const HyParallel *all = plan->origins->parallel;
+	const HyParallel *parallel = plan->origins->parallel;
 	const int64_t parallels = plan->origins->parallels;
-	const int64_t edges = csr->edges;
-	int64_t parallel = 0;
+	int64_t p = next_parallel(plan, 0);
 	int64_t row = 0;
-	int64_t e;
+	int64_t e = 0;
 
-	for (e = 0; e < edges; e++)
+	for (;;)
 	{
-		int64_t first = parallel;
-		bool found = false;
-		HyStatus status;
+		/* the next entry with parallel edges of changed origins */
+		int64_t stop = p < parallels ? parallel[p].at : csr->edges;
+		int64_t first = p;
+		HyStatus status = next_entry(plan, stop, &e);
 		Cell here;
 
-		if (e % BLOCK == 0 && hy_cancelled(plan->cancel))
-			return HY_CANCELLED;
-		if (entry[e] != HY_ORIGIN_MANY)
-			found = is_changed(plan, entry[e]);
-		else
-		{
-			for (; parallel < parallels && all[parallel].at == e; parallel++)
-				found = found || is_changed(plan, all[parallel].origin);
-		}
-		if (!found)
-			continue;
+		if (status != HY_OK)
+			return status;
+		if (e == csr->edges)
+			return take_cells(plan, NULL);
+		while (first > 0 && parallel[first - 1].at == e)
+			first--;
 		while (csr->row_start[row + 1] <= e)
 			row++;
 		here = (Cell){csr->ids[row], csr->ids[csr->column[e]], 0, 0};
@@ -227,8 +223,49 @@ plan_entries(Plan *plan)
 			status = take_entry(plan, here.row, here.column, e, true, first);
 		if (status != HY_OK)
 			return status;
+		if (e == stop)
+		{
+			while (p < parallels && parallel[p].at == e)
+				p++;
+			p = next_parallel(plan, p);
+		}
+		e++;
 	}
-	return take_cells(plan, NULL);
+}
+
+/* next_parallel: return the place of the first parallel edge from p on that has a changed origin. */
+static int64_t
+next_parallel(const Plan *plan, int64_t p)
+{
+	const HyOrigins *origins = plan->origins;
+
+	while (p < origins->parallels && !is_changed(plan, origins->parallel[p].origin))
+		p++;
+	return p;
+}
+
+/* next_entry: move *e to the next entry before stop that has one edge, of a changed origin, or to stop. */
+static HyStatus
+next_entry(const Plan *plan, int64_t stop, int64_t *e)
+{
+	const uint32_t *entry = plan->origins->entry;
+	const uint64_t *changed = plan->patch->changed;
+	int64_t at = *e;
+
+	while (at < stop)
+	{
+		int64_t end = at + BLOCK < stop ? at + BLOCK : stop;
+
+		if (hy_cancelled(plan->cancel))
+			return HY_CANCELLED;
+		/* the bit of HY_ORIGIN_MANY is not set */
+		while (at < end && (changed[entry[at] / 64] >> entry[at] % 64 & 1) == 0)
+			at++;
+		if (at < end)
+			break;
+	}
+	*e = at;
+	return HY_OK;
 }
 
 /* take_cells: make the edits for the new edges before the place of end, or for all that are left. */

@@ -12,9 +12,9 @@
 
 typedef struct HyCsrPatch
 {
-	const uint64_t
-		*changed;       /* bit o % 64 of word o / 64: whether the edges of origin o are replaced */
-	const HyEdge *edge; /* the edges that these origins have now */
+	/* bit o % 64 of word o / 64: whether the edges of origin o are replaced; bit 0 is not set */
+	const uint64_t *changed;
+	const HyEdge *edge;     /* the edges that these origins have now */
 	const uint32_t *origin; /* of each edge */
 	int64_t count;
 	HyDirection direction; /* as in the build */

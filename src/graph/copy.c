@@ -2,7 +2,7 @@
  * copy.c
  *		A session's copies of registered graphs: see copy.h.
  *
- * The origin of an edge in the graph of a copy is the page of its row, so a patch replaces the edges of
+ * The origin of an edge in the graph of a copy is the page of its row plus 1, so a patch replaces the edges of
  * all pages that were read again. If they are too many, all pages are read, and the graph is built
  * anew. The edges of rows are not kept anywhere else.
  *
@@ -82,6 +82,12 @@ static bool read_row(Reading *reading, HeapTuple tuple, HyEdge *edge);
 static bool append_edge(Reading *reading, const HyEdge *edge);
 static void begin_rows(Reading *reading);
 static void end_rows(Reading *reading);
+
+static inline uint32
+origin_of(BlockNumber block)
+{
+	return block + 1;
+}
 
 HybridGraph *
 hybrid_copy_open(const HybridRegistered *registered, const HybridEdgesQuery *query,
@@ -348,7 +354,7 @@ patch(Reading *reading)
 	HybridCopy *copy = reading->copy;
 	const HybridPages *pages = &copy->pages;
 	BlockNumber blocks = Max(copy->blocks, pages->count);
-	uint64 *changed = palloc0(sizeof(uint64) * (blocks / 64 + 1));
+	uint64 *changed = palloc0(sizeof(uint64) * (origin_of(blocks) / 64 + 1));
 	HyCsrPatch what = {.changed = changed,
 	                   .edge = reading->edges.edge,
 	                   .origin = reading->edges.origin,
@@ -360,8 +366,10 @@ patch(Reading *reading)
 
 	for (block = 0; block < blocks; block++)
 	{
+		uint32 origin = origin_of(block);
+
 		if (block >= pages->count || hybrid_page_must_be_read(pages, block))
-			changed[block / 64] |= UINT64CONST(1) << block % 64;
+			changed[origin / 64] |= UINT64CONST(1) << origin % 64;
 	}
 	copy->graph = NULL;
 	hybrid_graph_patch(graph, &what);
@@ -454,7 +462,7 @@ append_edge(Reading *reading, const HyEdge *edge)
 		reading->capacity = capacity;
 	}
 	edges->edge[edges->count] = *edge;
-	edges->origin[edges->count++] = reading->block;
+	edges->origin[edges->count++] = origin_of(reading->block);
 	return true;
 }
 

@@ -135,7 +135,7 @@ check_rows(const HyCsr *csr, const HyEdge *edges, int64_t count, HyDirection dir
 	}
 }
 
-/* check_patch: patch the edges of some of the origins 0 .. ORIGINS - 1 out of the graph, and back in. */
+/* check_patch: patch the edges of some of the origins 1 .. ORIGINS out of the graph, and back in. */
 static void
 check_patch(const HyEdge *edges, int64_t count, HyDirection direction, uint64_t changed)
 {
@@ -156,7 +156,7 @@ check_patch(const HyEdge *edges, int64_t count, HyDirection direction, uint64_t 
 
 	for (i = 0; i < count; i++)
 	{
-		origin[i] = (uint32_t) i % ORIGINS;
+		origin[i] = (uint32_t) i % ORIGINS + 1;
 		work[i] = edges[i];
 		if ((changed >> origin[i] & 1) != 0)
 		{
@@ -275,7 +275,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	if (status == HY_OK)
 	{
 		check_rows(&csr, edges, count, direction);
-		check_patch(edges, count, direction, data[1] >> 4);
+		check_patch(edges, count, direction, (uint64_t) (data[1] >> 4) << 1);
 		if (csr.nodes > 0)
 			check_spread(&csr, data);
 		hy_csr_free(&csr, &hy_malloc_allocator);

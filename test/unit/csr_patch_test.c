@@ -101,13 +101,14 @@ list(const Table *table, uint64_t changed, Change *change)
 	int origin;
 	int64_t i;
 
-	change->changed[0] = changed;
+	/* origins are above 0 */
+	change->changed[0] = changed << 1;
 	change->count = 0;
 	for (origin = 0; origin < ORIGINS; origin++)
 	{
 		for (i = 0; (changed >> origin & 1) != 0 && i < table->count[origin]; i++)
 		{
-			change->origin[change->count] = (uint32_t) origin;
+			change->origin[change->count] = (uint32_t) origin + 1;
 			change->edge[change->count++] = table->edge[origin][i];
 		}
 	}
@@ -338,7 +339,7 @@ test_edge_of_another_origin(void)
 	table->edge[2][0] = table->edge[0][0];
 	CHECK_INT(patch(table, 5, &hy_malloc_allocator, NULL, &csr, &origins, &differs), HY_OK);
 	CHECK(!differs);
-	CHECK_INT(origins.entry[0], 2);
+	CHECK_INT(origins.entry[0], 3);
 	table->count[2] = 0;
 	CHECK_INT(patch(table, 4, &hy_malloc_allocator, NULL, &csr, &origins, &differs), HY_OK);
 	CHECK(differs);

@@ -244,15 +244,15 @@ build_with_origins(const HyEdge *edges, int64_t count, HyDirection direction)
 	for (i = 0; i < count; i++)
 	{
 		input.edge[i] = edges[i];
-		input.origin[i] = (uint32_t) i;
+		input.origin[i] = (uint32_t) i + 1;
 	}
 	CHECK_INT(hy_csr_build_from(&input, &counter.allocator, NULL, &csr, &origins), HY_OK);
 	check_graph(edges, count, direction, &csr);
 	CHECK(counter.peak <= hy_csr_bytes(count, direction));
 	for (i = 0; i < csr.edges; i++)
 	{
-		if (origins.entry[i] != HY_ORIGIN_MANY && edges[origins.entry[i]].weight != 0)
-			CHECK_SAME_F32(csr.weight[i], edges[origins.entry[i]].weight);
+		if (origins.entry[i] != HY_ORIGIN_MANY && edges[origins.entry[i] - 1].weight != 0)
+			CHECK_SAME_F32(csr.weight[i], edges[origins.entry[i] - 1].weight);
 	}
 	hy_csr_free(&csr, &counter.allocator);
 	hy_origins_free(&origins, &counter.allocator);
