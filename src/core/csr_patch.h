@@ -22,10 +22,10 @@ typedef struct HyCsrPatch
 } HyCsrPatch;
 
 /*
- * hy_csr_patch: patch a graph.  Stores in *differs whether the graph differs from before.  Both passes
- * over the entries of the graph read them in order, and arrays are moved in place, so a patch of a few
- * edges takes a small part of the time of a build.  Returns the same errors as a build.  On failure,
- * the graph and its origins are freed.
+ * hy_csr_patch: patch a graph.  Stores in *differs whether the graph differs from before.  The passes
+ * over the entries read them in order, and the arrays are changed in place.  So a patch of a few edges
+ * takes a small part of the time of a build.  Returns the same errors as a build.  On failure, the
+ * graph and its origins are freed.
  */
 extern HyStatus hy_csr_patch(HyCsr *csr, HyOrigins *origins, const HyCsrPatch *patch,
                              const HyAllocator *allocator, const HyCancel *cancel, bool *differs);
