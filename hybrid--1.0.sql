@@ -1656,6 +1656,24 @@ COMMENT ON FUNCTION hybrid_spread_batch(text, bigint[], bigint[], float8[], int,
 'Spreads activation from many sets of seeds in one call. sets: the set of each seed, any number, as many as seeds. The other arguments are those of hybrid_spread, and each set gets the rows that hybrid_spread returns for its seeds, with the same bits: normalized, tolerance and k apply to each set alone.
 Ordered by set, then by activation, largest first, then by id. The sets are computed together as far as hybrid.graph_memory_limit allows. Errors are those of hybrid_spread.';
 
+CREATE FUNCTION hybrid_associate(
+	rel regclass, id name, col name, query vector, graph text, k int DEFAULT 10,
+	seeds int DEFAULT 10, vector_weight float8 DEFAULT 0.5, metric text DEFAULT 'cosine',
+	hops int DEFAULT 3, decay float8 DEFAULT 0.85, fan float8 DEFAULT 1,
+	direction text DEFAULT 'out', types text[] DEFAULT NULL, params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, score float8, similarity float8, activation float8, hop int)
+	AS 'MODULE_PATHNAME', 'hybrid_associate'
+	-- unsafe: as hybrid_spread, and a view or a policy may call any function
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
+
+COMMENT ON FUNCTION hybrid_associate(regclass, name, name, vector, text, int, int, float8, text, int,
+	float8, float8, text, text[], text[]) IS
+'Returns the rows of rel that are most similar to query, or most related to such rows, by one score. The rows nearest to query are the seeds of a spreading of activation, and each seed starts with its similarity.
+rel: a table, a partitioned table, a view or a foreign table. id: its integer column, whose values are the nodes of the graph; rows with NULL there do not count. col: its column of type vector, halfvec or sparsevec. graph, hops, decay, fan, direction, types, params: as for hybrid_spread. seeds: number of seeds. vector_weight: 0 to 1. metric: cosine, l2 or l1. k: maximum number of rows.
+similarity: 1 - distance for cosine, 1 / (1 + distance) for l2 and l1; NULL if the vector is NULL or has no direction. activation: relative to the node that has the most, 0 if none arrives. hop: the hop that first reached the row, 0 for a seed, NULL if none did. score: vector_weight * similarity + (1 - vector_weight) * activation, where NULL counts as 0.
+Ordered by score, largest first, then by id. An index on col finds the nearest rows as for ORDER BY ... LIMIT, and an index on id finds the related ones. The function sees the rows and edges that SELECTs by the caller would return. Nodes without a row in rel pass activation on, but are not returned.
+Raises an error if a column does not exist or has another type, if dimensions differ, on NULL, on a number out of range, on an unknown metric, on missing privileges, and as hybrid_spread.';
+
 CREATE FUNCTION hybrid_pagerank(
 	graph text, damping float8 DEFAULT 0.85, seeds bigint[] DEFAULT NULL,
 	activation float8[] DEFAULT NULL, direction text DEFAULT 'out', types text[] DEFAULT NULL,

@@ -14,12 +14,15 @@ major=15
 build=(gcc g++ make libc6-dev "postgresql-$major" "postgresql-server-dev-$major")
 # OpenBLAS: with the reference BLAS the vectors of the demo take ten times as long
 data=(python3-sklearn libopenblas0-pthread wordnet-base)
+# what bench/graph.sh measures beside the graph functions
+peers=(libgraphblas-dev "postgresql-$major-pgrouting")
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-user libsimde-dev perl libipc-run-perl shellcheck cppcheck codespell
 	valgrind python3-psycopg2)
 
 case $purpose in
-demo | bench) wanted=("${build[@]}" "${data[@]}") ;;
+demo) wanted=("${build[@]}" "${data[@]}") ;;
+bench) wanted=("${build[@]}" "${data[@]}" "${peers[@]}") ;;
 check) wanted=("${build[@]}" "${tests[@]}") ;;
 *)
 	echo "test/packages.sh: unknown purpose '$purpose'" >&2

@@ -1,0 +1,194 @@
+/*
+ * associate.c
+ *		hybrid_associate: the rows nearest to a vector, and the rows related to them, by one score.
+ *
+ * One statement does it all, on the snapshot and with the privileges of the caller. A row that is not among
+ * the nearest is no nearer than the last of them. This limits its score, so the statement reads the vectors
+ * of only those related rows that may be among the first k.
+ *
+ * The search_path of the caller applies to the graph only: the statement qualifies all names and operators.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "executor/tstoreReceiver.h"
+#include "graph/arguments.h"
+#include "graph/call.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+PG_FUNCTION_INFO_V1(hybrid_associate);
+
+/* Argument n is $(n + 1) in the statement. */
+enum AssociateArgument
+{
+	REL_ARGUMENT,
+	ID_ARGUMENT,
+	COL_ARGUMENT,
+	QUERY_ARGUMENT,
+	GRAPH_ARGUMENT,
+	K_ARGUMENT,
+	SEEDS_ARGUMENT,
+	WEIGHT_ARGUMENT,
+	METRIC_ARGUMENT,
+	LAST_ARGUMENT = 14 /* of those that hybrid_spread checks */
+};
+
+/* clang-format off */
+#define OP(name) " OPERATOR(pg_catalog." name ") "
+#define SCORE(similarity, activation) \
+	"(($8" OP("*") similarity ")" OP("+") "((1" OP("-") "$8)" OP("*") activation "))"
+
+/* The parts: 1 relation, 2 id, 3 distance of row r, 4 similarity of f.distance, 5 schema of the extension. */
+#define STATEMENT \
+	"WITH near AS MATERIALIZED (SELECT f.id, %4$s AS similarity, " \
+	"  pg_catalog.row_number() OVER (ORDER BY f.distance, f.id) AS place " \
+	"  FROM (SELECT r.%2$s::pg_catalog.int8 AS id, %3$s AS distance FROM %1$s r WHERE r.%2$s IS NOT NULL " \
+	"  ORDER BY 2 LIMIT GREATEST($6, $7)) f WHERE f.distance" OP("<") "'NaN'), " \
+	"reached AS MATERIALIZED (" \
+	"  SELECT s.id, s.activation" OP("/") "pg_catalog.max(s.activation) OVER () AS activation, s.hop " \
+	"  FROM (SELECT COALESCE(pg_catalog.array_agg(id), '{}') AS ids, " \
+	"  COALESCE(pg_catalog.array_agg(GREATEST(similarity, 0)), '{}') AS strengths " \
+	"  FROM near WHERE place" OP("<=") "$7) n, LATERAL %5$s.hybrid_spread($5, n.ids, n.strengths, " \
+	"  hops => $10, decay => $11, fan => $12, direction => $13, types => $14, params => $15) s), " \
+	"scored AS MATERIALIZED (SELECT n.id, n.similarity, COALESCE(s.activation, 0) AS activation, s.hop, " \
+	SCORE("n.similarity", "COALESCE(s.activation, 0)") " AS score " \
+	"  FROM near n LEFT JOIN reached s ON s.id" OP("=") "n.id), " \
+	"bound AS MATERIALIZED (" \
+	"  SELECT (SELECT score FROM scored ORDER BY score DESC OFFSET $6" OP("-") "1 LIMIT 1) AS score, " \
+	"  (SELECT pg_catalog.min(similarity) FROM near) AS similarity), " \
+	"related AS (SELECT f.id, CASE WHEN f.distance" OP("<") "'NaN' THEN %4$s END AS similarity, f.activation, f.hop " \
+	"  FROM (SELECT s.*, %3$s AS distance FROM reached s, bound b, %1$s r WHERE r.%2$s" OP("=") "s.id " \
+	"  AND (b.score IS NULL OR " SCORE("b.similarity", "s.activation") OP(">") "b.score) " \
+	"  AND NOT EXISTS (SELECT FROM near WHERE near.id" OP("=") "s.id)) f) " \
+	"SELECT id, score, similarity, activation, hop FROM scored UNION ALL " \
+	"SELECT id, " SCORE("COALESCE(similarity, 0)", "activation") ", similarity, activation, hop FROM related " \
+	"ORDER BY 2 DESC, 1 LIMIT $6"
+/* clang-format on */
+
+static void check_arguments(FunctionCallInfo fcinfo);
+static char *make_statement(FunctionCallInfo fcinfo);
+static int
+check_column(FunctionCallInfo fcinfo, int n, const Oid *types, const char *list, int32 *typmod);
+
+Datum
+hybrid_associate(PG_FUNCTION_ARGS)
+{
+	HybridCall call;
+	SPIExecuteOptions options = {.read_only = true, .must_return_tuples = true};
+	int n;
+
+	hybrid_call_begin(&call, fcinfo);
+	check_arguments(fcinfo);
+	options.params = makeParamList(LAST_ARGUMENT + 1);
+	for (n = 0; n <= LAST_ARGUMENT; n++)
+		options.params->params[n] =
+			(ParamExternData){fcinfo->args[n].value, fcinfo->args[n].isnull, PARAM_FLAG_CONST,
+		                      get_fn_expr_argtype(fcinfo->flinfo, n)};
+	options.dest = CreateDestReceiver(DestTuplestore);
+	SetTuplestoreDestReceiverParams(options.dest, call.result->setResult,
+	                                call.result->econtext->ecxt_per_query_memory, false, NULL,
+	                                NULL);
+	SPI_connect();
+	SPI_execute_extended(make_statement(fcinfo), &options);
+	SPI_finish();
+	return hybrid_call_end(&call);
+}
+
+/* check_arguments: raise on NULL and on numbers out of range, as far as no other function does. */
+static void
+check_arguments(FunctionCallInfo fcinfo)
+{
+	static const char *const names[] = {"rel",   "id", "col",   "query",
+	                                    "graph", "k",  "seeds", "vector_weight"};
+	float8 weight;
+	int n;
+
+	for (n = REL_ARGUMENT; n <= WEIGHT_ARGUMENT; n++)
+		hybrid_require_argument(fcinfo, n, names[n]);
+	for (n = K_ARGUMENT; n <= SEEDS_ARGUMENT; n++)
+	{
+		if (PG_GETARG_INT32(n) < 1)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			                errmsg("%s must be at least 1, not %d", names[n], PG_GETARG_INT32(n))));
+	}
+	weight = PG_GETARG_FLOAT8(WEIGHT_ARGUMENT);
+	if (!(weight >= 0 && weight <= 1))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("vector_weight must be between 0 and 1, not %s",
+		                       float8out_internal(weight))));
+}
+
+/* make_statement: return the text of the statement. Raises on unsuitable columns and on the metric. */
+static char *
+make_statement(FunctionCallInfo fcinfo)
+{
+	static const HybridWords metrics = {{"cosine", "l2", "l1"},
+	                                    "Metrics are \"cosine\", \"l2\" and \"l1\"."};
+	static const char *const operators[] = {"<=>", "<->", "<+>"};
+	static const char *const names[] = {"vector", "halfvec", "sparsevec"};
+	static const Oid integers[] = {INT2OID, INT4OID, INT8OID};
+	Oid rel = PG_GETARG_OID(REL_ARGUMENT);
+	Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+	const char *quoted = quote_identifier(get_namespace_name(schema));
+	int metric = hybrid_word_argument(fcinfo, METRIC_ARGUMENT, "metric", &metrics);
+	Oid vectors[lengthof(names)];
+	int32 typmod;
+	char *distance;
+	int i;
+
+	if (get_rel_name(rel) == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+		                errmsg("relation with OID %u does not exist", rel)));
+	for (i = 0; i < (int) lengthof(names); i++)
+		vectors[i] = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(names[i]),
+		                             ObjectIdGetDatum(schema));
+	check_column(fcinfo, ID_ARGUMENT, integers, "smallint, integer or bigint", &typmod);
+	i = check_column(fcinfo, COL_ARGUMENT, vectors, "vector, halfvec or sparsevec", &typmod);
+	/* without a cast, an index on another type than vector would not be used */
+	distance = psprintf(
+		"r.%s OPERATOR(%s.%s) $4::%s", quote_identifier(NameStr(*PG_GETARG_NAME(COL_ARGUMENT))),
+		quoted, operators[metric],
+		format_type_extended(vectors[i], typmod,
+	                         FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+	return psprintf(
+		STATEMENT,
+		quote_qualified_identifier(get_namespace_name(get_rel_namespace(rel)), get_rel_name(rel)),
+		quote_identifier(NameStr(*PG_GETARG_NAME(ID_ARGUMENT))), distance,
+		metric == 0 ? "(1" OP("-") "f.distance)" : "(1" OP("/") "(1" OP("+") "f.distance))",
+		quoted);
+}
+
+/*
+ * check_column: return which of the three types, listed in words for errors, the column has that argument n
+ * names. Its type modifier goes to *typmod. Raises if there is no such column, or it has another type.
+ */
+static int
+check_column(FunctionCallInfo fcinfo, int n, const Oid *types, const char *list, int32 *typmod)
+{
+	Oid rel = PG_GETARG_OID(REL_ARGUMENT);
+	const char *column = NameStr(*PG_GETARG_NAME(n));
+	AttrNumber number = get_attnum(rel, column);
+	Oid type;
+	Oid base;
+	Oid collation;
+	int i;
+
+	if (number <= 0)
+		ereport(ERROR,
+		        (errcode(ERRCODE_UNDEFINED_COLUMN),
+		         errmsg("column \"%s\" of \"%s\" does not exist", column, get_rel_name(rel))));
+	get_atttypetypmodcoll(rel, number, &type, typmod, &collation);
+	base = getBaseTypeAndTypmod(type, typmod);
+	for (i = 0; i < 3; i++)
+	{
+		if (base == types[i])
+			return i;
+	}
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+	                errmsg("column \"%s\" of \"%s\" is of type %s, not %s", column,
+	                       get_rel_name(rel), format_type_be(type), list)));
+}
