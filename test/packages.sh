@@ -15,7 +15,7 @@ build=(gcc g++ make libc6-dev "postgresql-$major" "postgresql-server-dev-$major"
 # OpenBLAS: with the reference BLAS the vectors of the demo take ten times as long
 data=(python3-sklearn libopenblas0-pthread wordnet-base)
 # what bench/graph.sh measures beside the graph functions
-peers=(libgraphblas-dev "postgresql-$major-pgrouting")
+peers=(libgraphblas7 "postgresql-$major-pgrouting")
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-user libsimde-dev perl libipc-run-perl shellcheck cppcheck codespell
 	valgrind python3-psycopg2)
