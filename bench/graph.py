@@ -257,7 +257,7 @@ class Bench:
         nodes, edges = self.options.nodes, self.options.edges
         source, target, weight = make_rmat(nodes, edges)
         name = f"{nodes} {edges}"
-        if self.main.value("SELECT coalesce(obj_description(to_regclass('edge')), '')") != name:
+        if self.main.value("SELECT coalesce(obj_description(to_regclass('edge')), 'none')") != name:
             say(f"loading {edges:,} edges")
             self.load("edge", source, target, weight)
             self.main.ask(f"COMMENT ON TABLE edge IS '{name}'; CREATE INDEX edges_graph ON edge USING hybrid_graph (source, target, weight)")
