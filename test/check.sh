@@ -208,7 +208,7 @@ tap()
 	gcc -shared -fPIC -Wall -Werror -Isrc -I"$("$PG_CONFIG" --includedir-server)" -o "$private/pg/t/hold_lock.so" test/t/hold_lock.c
 	# a driver that fails as its environment says, for the plug-in where there is one
 	gcc -shared -fPIC -Wall -Werror -Wl,-soname,libcuda.so.1 test/cuda/stub_driver.c -o "$private/pg/t/libcuda.so.1"
-	cp -r docs "$private/pg/docs"
+	cp -r docs README.md "$private/pg/"
 	cp -r test/clients "$private/pg/clients"
 	open_to_server "$private/pg/t" "$private/pg/docs" "$private/pg/clients" "$private/pg/out"
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TMPDIR="$private/pg/tmp" \

@@ -1,9 +1,11 @@
-# The examples of docs/functions.md run as they stand, and the recipe of docs/from-pgvector.md leaves valid indexes.
+# The examples of docs/functions.md run as they stand. Those of README.md and docs/associate.md also print what is shown
+# there. The recipe of docs/from-pgvector.md leaves valid indexes.
 use strict;
 use warnings;
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use IPC::Run;
 use Test::More;
 
 my $docs = $ENV{HYBRID_DOCS} // 'docs';
@@ -29,6 +31,92 @@ for my $example (@run)
 	my ($first) = grep { !/^--/ } split /\n/, $example;
 
 	is($rc, 0, "functions.md: $first") or diag($err);
+}
+
+# examples TEXT: return [statements, output] for each example, in order. The output is undef if none is shown.
+sub examples
+{
+	my ($text) = @_;
+	my @found;
+
+	while ($text =~ /^```sql\n(.*?)^```$|((?:^    [^\n]*\n)+)/msg)
+	{
+		my $block = $1 // $2 =~ s{^    }{}mgr;
+
+		if ($block =~ /^(?:--|SELECT\b|WITH\b|CREATE\b|INSERT\b)/)
+		{
+			push @found, [ $block, undef ];
+		}
+		elsif ($block =~ /^ERROR:|^[^\n]*\n-[-+]*\n/)
+		{
+			$found[-1][1] = $block;
+		}
+	}
+	return @found;
+}
+
+# same_output DATABASE, NAME, COUNT, EXAMPLES: all of them run in one session, and COUNT of them print what is shown
+sub same_output
+{
+	my ($database, $name, $count, @examples) = @_;
+	my $script = "SET hybrid.plugins = '';\nSET hybrid.execution = auto;\n";
+	my ($out, $err);
+
+	$script .= "\\echo === example\n\\warn === example\n$_->[0]" for @examples;
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	IPC::Run::run([ 'psql', '-Xq', '-P', 'footer=off', '-v', 'VERBOSITY=terse', '-d', $database ], '<', \$script, '>', \$out, '2>', \$err);
+	my @tables = split /^=== example\n/m, $out =~ s/ +$//mgr;
+	my @errors = split /^=== example\n/m, $err;
+
+	is(scalar @errors, @examples + 1, "$name: all examples were run");
+	for my $i (0 .. $#examples)
+	{
+		my ($first) = grep { !/^--/ } split /\n/, $examples[$i][0];
+		my $shown = $examples[$i][1] // '';
+		my $printed = ($tables[ $i + 1 ] // '') . ($errors[ $i + 1 ] // '');
+
+		$printed =~ s/\n+\z/\n/;
+		$printed = '' if $printed eq "\n";
+
+		is($printed, $shown =~ s/ +$//mgr, "$name: $first");
+	}
+	is(scalar(grep { defined $_->[1] } @examples), $count, "$name: examples with output");
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE associate');
+$node->safe_psql('associate', 'CREATE EXTENSION hybrid');
+same_output('associate', 'associate.md', 5, examples(slurp_file("$docs/associate.md")));
+
+# README's first example shows what statements look like, on tables that do not exist yet.
+$node->safe_psql('postgres', 'CREATE DATABASE readme');
+my ($walk) = slurp_file("$docs/../README.md") =~ /^Then, in your database:\n(.*?)^## /ms;
+same_output('readme', 'README.md', 5, examples($walk));
+
+# The function, and the same in plain SQL: as rows, for several weights, with more rows and without any index.
+$node->safe_psql('associate', q{
+	CREATE TABLE item (id int PRIMARY KEY, v vector(3));
+	INSERT INTO item SELECT i, ARRAY[hashint4(i) % 100, hashint4(i + 1000) % 100, hashint4(i + 2000) % 100]::vector FROM generate_series(1, 500) i;
+	CREATE TABLE edge AS SELECT i::bigint AS source, (abs(hashint4(i)::bigint) % 500 + 1) AS target, (i % 7 + 1)::real AS weight FROM generate_series(1, 500) i
+		UNION ALL SELECT i, i * 3 % 500 + 1, 1 FROM generate_series(1, 500) i;
+});
+my ($plain) = map { $_->[0] } grep { $_->[0] =~ /^WITH/ } examples(slurp_file("$docs/associate.md"));
+$plain =~ s/;\s*\z//;
+$plain =~ s/SELECT title, .*?FROM scored ORDER/SELECT id::bigint, 0.5 * similarity + 0.5 * activation AS score, hop FROM scored ORDER/s;
+$plain =~ s/ title,//;
+$plain =~ s/\bdoc\b/item/g;
+$plain =~ s/'links'/'TABLE edge'/;
+for my $weight (0, 0.1, 0.5, 0.9)
+{
+	for my $query ('[1,0,0.1]', '[-50,80,3]')
+	{
+		my $sql = $plain =~ s/0\.5 \* similarity/$weight * similarity/gr =~ s/0\.5 \* activation/(1 - $weight) * activation/gr
+			=~ s/\Q[1,0,0.1]\E/$query/gr;
+
+		# with 2 seeds and 4 rows, as in the document
+		is($node->safe_psql('associate', $sql), $node->safe_psql('associate', "SELECT id, score, hop FROM hybrid_associate('item', 'id', 'v', '$query', 'TABLE edge', k => 4, seeds => 2, vector_weight => $weight)"),
+			"plain SQL and hybrid_associate, weight $weight, $query");
+	}
 }
 
 # The recipe with a dump. The access method that the new database lacks is a second name for hybrid's; it is not dumped,
