@@ -1685,7 +1685,7 @@ CREATE FUNCTION hybrid_pagerank(
 COMMENT ON FUNCTION hybrid_pagerank(text, float8, bigint[], float8[], text, text[], float8, int, text[]) IS
 'Returns the PageRank of each node: how often a random walk visits it. At each step, the walk follows an edge of its node with probability damping, chosen by weight, and otherwise starts again. It also starts again at a node without outgoing weight. Ranks have the sum 1.
 graph, types, params, direction: as for hybrid_spread. damping: at least 0, below 1. seeds: the nodes where the walk starts (personalized PageRank); NULL: all nodes of the graph, alike. activation: how often it starts at each seed, relative to the others (NULL: alike). Seeds that are not in the graph do not count. tolerance: the computation ends when a step moves less than this share. k: maximum number of rows.
-Returns the nodes with a rank above 0, ordered by rank, largest first, then by id. All backends return bit-identical numbers. Raises an error as hybrid_spread, and on a damping or tolerance out of range.';
+Returns the nodes with a rank above 0, ordered by rank, largest first, then by id. All backends return bit-identical numbers. Raises an error as hybrid_spread, on a damping or tolerance out of range, and if these two could take more than a million steps.';
 
 CREATE FUNCTION hybrid_neighbors(
 	graph text, nodes bigint[], hops int DEFAULT 1, direction text DEFAULT 'out',

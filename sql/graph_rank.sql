@@ -57,6 +57,9 @@ SELECT max(abs(a.rank - b.rank)) BETWEEN 1e-6 AND 1e-2 AS coarse FROM hybrid_pag
 SELECT * FROM hybrid_pagerank(:edges, damping => 1);
 SELECT * FROM hybrid_pagerank(:edges, damping => -0.1);
 SELECT * FROM hybrid_pagerank(:edges, damping => 'NaN');
+-- not for hours
+SELECT * FROM hybrid_pagerank(:edges, damping => 0.999999999);
+SELECT count(*) FROM hybrid_pagerank(:edges, damping => 0.99997);
 SELECT * FROM hybrid_pagerank(:edges, tolerance => 0);
 SELECT * FROM hybrid_pagerank(:edges, activation => '{1}');
 SELECT * FROM hybrid_pagerank(:edges, seeds => '{1,2}', activation => '{1}');

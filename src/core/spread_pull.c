@@ -13,6 +13,9 @@
 #define HAVE_FMA_VARIANT 1
 #endif
 
+/* Rows of at most so many entries are summed without lanes in memory. */
+#define SHORT_ROW 4
+
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 static void add_sum_plain(const uint32_t *column, const float *weight, int64_t count,
@@ -60,6 +63,27 @@ add_sum(const uint32_t *column, const float *weight, int64_t count, const double
 }
 
 /*
+ * short_row_sum: return the sum of a row of 1 to SHORT_ROW entries, each in a lane of its own. The
+ * products and sums are those of add_sum and the fold, without empty lanes.
+ */
+ALWAYS_INLINE double
+short_row_sum(const uint32_t *column, const float *weight, int64_t count, const double *charge)
+{
+	double first = charge[column[0]] * weight[0];
+	double second;
+
+	if (count == 1)
+		return first;
+	second = charge[column[1]] * weight[1];
+	if (count == 2)
+		return first + second;
+	first += charge[column[2]] * weight[2];
+	if (count == 4)
+		second += charge[column[3]] * weight[3];
+	return first + second;
+}
+
+/*
  * rows_sum: sum whole rows.  If a row has fewer entries than there are lanes, the fold skips the
  * empty lanes, because x + 0 is x.
  */
@@ -77,6 +101,11 @@ rows_sum(const HyCsr *graph, const double *charge, int64_t from, int64_t to, dou
 		int64_t h;
 		int64_t l;
 
+		if (count > 0 && count <= SHORT_ROW)
+		{
+			y[row] = short_row_sum(graph->column + begin, graph->weight + begin, count, charge);
+			continue;
+		}
 		for (l = 0; l < live; l++)
 			lane[l] = 0;
 		add_sum(graph->column + begin, graph->weight + begin, count, charge, lane);

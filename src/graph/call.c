@@ -21,6 +21,7 @@
 #define NODE_BYTES (3 * sizeof(int64) + sizeof(double))
 #define EDGE_BYTES (2 * sizeof(uint32) + sizeof(float))
 
+static void sink(HybridScored *heap, int64 count, int64 i);
 static int compare_scored(const void *a, const void *b);
 
 void
@@ -136,7 +137,7 @@ hybrid_call_scored(HybridCall *call, HybridScored *rows, int64 count, int64 k, d
 {
 	int64 i;
 
-	hybrid_sort_scored(rows, count);
+	hybrid_sort_scored(rows, count, k);
 	for (i = 0; i < count && i < k; i++)
 	{
 		Datum values[] = {Int64GetDatum(rows[i].id), Float8GetDatum(rows[i].score / divisor)};
@@ -154,9 +155,49 @@ hybrid_call_end(HybridCall *call)
 }
 
 void
-hybrid_sort_scored(HybridScored *rows, int64 count)
+hybrid_sort_scored(HybridScored *rows, int64 count, int64 k)
 {
-	qsort(rows, (size_t) count, sizeof(HybridScored), compare_scored);
+	int64 i;
+
+	if (k < count)
+	{
+		/* a heap of k rows whose root comes last of them */
+		for (i = k / 2 - 1; i >= 0; i--)
+			sink(rows, k, i);
+		for (i = k; i < count; i++)
+		{
+			HybridScored row = rows[i];
+
+			if (compare_scored(&row, &rows[0]) >= 0)
+				continue;
+			rows[i] = rows[0];
+			rows[0] = row;
+			sink(rows, k, 0);
+		}
+	}
+	qsort(rows, (size_t) Min(k, count), sizeof(HybridScored), compare_scored);
+}
+
+/* sink: move row i of a heap down to its place. */
+static void
+sink(HybridScored *heap, int64 count, int64 i)
+{
+	HybridScored row = heap[i];
+
+	for (;;)
+	{
+		int64 child = 2 * i + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count && compare_scored(&heap[child + 1], &heap[child]) > 0)
+			child++;
+		if (compare_scored(&heap[child], &row) <= 0)
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = row;
 }
 
 static int

@@ -102,7 +102,10 @@ hybrid_call_scored(HybridCall *call, HybridScored *rows, int64 count, int64 k, d
 /* hybrid_call_end: free the memory of the call, and return what the function returns. */
 extern Datum hybrid_call_end(HybridCall *call);
 
-/* hybrid_sort_scored: sort by descending score, then by id. */
-extern void hybrid_sort_scored(HybridScored *rows, int64 count);
+/*
+ * hybrid_sort_scored: move the first k of count rows, by descending score, then by id, to the start
+ * of the array, in this order. The rest of the array is in no particular order.
+ */
+extern void hybrid_sort_scored(HybridScored *rows, int64 count, int64 k);
 
 #endif

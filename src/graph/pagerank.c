@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "graph/arguments.h"
 #include "graph/call.h"
 #include "graph/spreading.h"
@@ -21,6 +23,9 @@
 #include "utils/float.h"
 
 PG_FUNCTION_INFO_V1(hybrid_pagerank);
+
+/* The steps that a call may need at most: with a million nodes, a step takes some hundredths of a second. */
+#define MOST_STEPS 1000000
 
 enum PagerankArgument
 {
@@ -99,6 +104,8 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 static void
 read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 {
+	double steps;
+
 	*params = (HySpreadParams){.fan = 1, .hops = -1, .combine = HY_COMBINE_SUM};
 	hybrid_require_argument(fcinfo, DAMPING_ARGUMENT, "damping");
 	params->decay = PG_GETARG_FLOAT8(DAMPING_ARGUMENT);
@@ -107,6 +114,14 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 		                errmsg("damping must be at least 0 and below 1, not %s",
 		                       float8out_internal(params->decay))));
 	params->tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT);
+	/* a step moves at most damping times what the step before it moved */
+	steps = params->decay > 0 ? ceil(log(params->tolerance) / log(params->decay)) : 0;
+	if (steps > MOST_STEPS)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("damping %s and tolerance %s may take more than %d steps",
+		                       float8out_internal(params->decay),
+		                       float8out_internal(params->tolerance), MOST_STEPS),
+		                errhint("Lower damping, or raise tolerance.")));
 }
 
 /*

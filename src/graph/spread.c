@@ -323,7 +323,7 @@ answer_set(Spreading *spreading, int first, int end, const double *activation, c
 			count++;
 	}
 	sum = hy_spread_fold(lane);
-	hybrid_sort_scored(spreading->row, count);
+	hybrid_sort_scored(spreading->row, count, spreading->k);
 	for (i = 0; i < count && i < spreading->k; i++)
 	{
 		const HybridScored *row = &spreading->row[i];
