@@ -1,5 +1,5 @@
 #!/bin/bash
-# Sourced by demo.sh, run.sh, index.sh and side_by_side.sh: a private server that contains WordNet, and
+# Sourced by demo.sh, run.sh, index.sh, graph.sh and side_by_side.sh: a private server that contains WordNet, and
 # progress lines.
 
 # step TEXT: what begins now; done_step: that it is over, and how long it took

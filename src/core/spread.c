@@ -46,6 +46,7 @@ static bool mark_reached(Walk *walk, int64_t reach);
 static HyStatus pull_all(Walk *walk);
 static HyStatus pull_reached(Walk *walk);
 static HyStatus pull_range(Walk *walk, int64_t from, int64_t to);
+static HyStatus pull_long_row(Walk *walk, int64_t row);
 static void arrive(Walk *walk, bool everywhere, int32_t hop);
 static double active_sum(const Walk *walk);
 
@@ -170,22 +171,24 @@ place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 	int64_t nodes = walk->graph->nodes;
 	int64_t i;
 
-	memset(walk->y, 0, (size_t) nodes * sizeof(double));
+	memset(walk->activation, 0, (size_t) nodes * sizeof(double));
+	memset(walk->hop, -1, (size_t) nodes * sizeof(int32_t));
 	memset(walk->charge, 0, (size_t) nodes * sizeof(double));
 	memset(walk->active, 0, (size_t) words_of(nodes) * sizeof(uint64_t));
 	memset(walk->next, 0, (size_t) words_of(nodes) * sizeof(uint64_t));
 	if (walk->fired != NULL)
 		memset(walk->fired, 0, (size_t) nodes * sizeof(int32_t));
 	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
-		walk->y[seeds->node[i]] += seeds->value[i];
-	for (i = 0; i < nodes; i++)
+		walk->activation[seeds->node[i]] += seeds->value[i];
+	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
 	{
-		bool some = walk->y[i] > 0;
+		uint32_t node = seeds->node[i];
 
-		walk->activation[i] = walk->y[i];
-		walk->hop[i] = some ? 0 : -1;
-		if (some)
-			walk->active[i / 64] |= (uint64_t) 1 << (i % 64);
+		if (!(walk->activation[node] > 0))
+			continue;
+		walk->y[node] = walk->activation[node];
+		walk->hop[node] = 0;
+		walk->active[node / 64] |= (uint64_t) 1 << (node % 64);
 	}
 }
 
@@ -337,15 +340,22 @@ static HyStatus
 pull_range(Walk *walk, int64_t from, int64_t to)
 {
 	const HyCsr *graph = walk->graph;
-	double lane[HY_SPREAD_LANES] = {0};
-	int64_t begin = graph->row_start[from];
-	int64_t end = graph->row_start[to];
 
-	if (to - from > 1 || end - begin <= BLOCK)
-	{
-		walk->pull.rows(graph, walk->charge, from, to, walk->y);
-		return HY_OK;
-	}
+	if (to - from == 1 && graph->row_start[to] - graph->row_start[from] > BLOCK)
+		return pull_long_row(walk, from);
+	walk->pull.rows(graph, walk->charge, from, to, walk->y);
+	return HY_OK;
+}
+
+/* pull_long_row: compute y of one row, a block at a time. */
+static HyStatus
+pull_long_row(Walk *walk, int64_t row)
+{
+	const HyCsr *graph = walk->graph;
+	double lane[HY_SPREAD_LANES] = {0};
+	int64_t begin = graph->row_start[row];
+	int64_t end = graph->row_start[row + 1];
+
 	for (; begin < end; begin += BLOCK)
 	{
 		int64_t count = end - begin < BLOCK ? end - begin : BLOCK;
@@ -355,7 +365,7 @@ pull_range(Walk *walk, int64_t from, int64_t to)
 			return HY_CANCELLED;
 	}
 	/* A maximum uses only lane 0.  Adding the other lanes, which are 0, changes nothing. */
-	walk->y[from] = hy_spread_fold(lane);
+	walk->y[row] = hy_spread_fold(lane);
 	return HY_OK;
 }
 

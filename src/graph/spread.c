@@ -305,6 +305,13 @@ answer_set(Spreading *spreading, int first, int end, const double *activation, c
 		HybridScored *row = &spreading->row[count];
 
 		CHECK_FOR_INTERRUPTS();
+		/* most nodes have no activation, and add nothing to the sum */
+		if (node < csr->nodes && activation[node] == 0 &&
+		    (first == end || seeds[first].id > csr->ids[node]))
+		{
+			node++;
+			continue;
+		}
 		if (first < end && (node == csr->nodes || seeds[first].id < csr->ids[node]))
 		{
 			*row = (HybridScored){seeds[first].id, seeds[first].activation, 0};
