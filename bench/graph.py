@@ -143,7 +143,8 @@ class Bench:
             if hops == 6 and self.options.quick:
                 continue
             case = f"spread WordNet {hops} hops {seeds[0].count(',') + 1} seeds"
-            self.verify(case + " as the recursive CTE", *(self.main.ask(text(seeds[0], hops)) for text in (ours, recursive)))
+            self.verify(case + " as the recursive CTE",
+                        *(self.main.ask(text(seeds[0], hops)) for text in (ours, recursive)))
             self.beside(case, "recursive CTE", *self.over(seeds, hops, ours, recursive), (">=", asked))
         case = "spread WordNet 4 hops 10 seeds"
         self.verify(case + " as unrolled GROUP BY", *(self.main.ask(text(sets[0], 4)) for text in (ours, unrolled)))
@@ -167,7 +168,8 @@ class Bench:
         self.main.ask(f"""DROP TABLE IF EXISTS seed_set;
             CREATE TABLE seed_set AS SELECT row_number() OVER () AS n, q FROM ({self.seed_sets(64, SEEDS)}) AS s""")
         for name, graph in (("registered", "relations"), ("edges query", "SELECT source, target FROM relation")):
-            batch = f"""SELECT s.* FROM (SELECT array_agg(n) AS sets, array_agg(id) AS ids FROM seed_set, unnest(q) AS id) AS a,
+            batch = f"""SELECT s.* FROM (SELECT array_agg(n) AS sets, array_agg(id) AS ids
+                    FROM seed_set, unnest(q) AS id) AS a,
                 hybrid_spread_batch('{graph}', sets, ids, hops => 4, k => 20) AS s"""
             lateral = f"""SELECT n, s.* FROM seed_set, LATERAL hybrid_spread('{graph}', q, hops => 4, k => 20) AS s"""
             same = self.main.value(f"""SELECT count(*) FROM (({batch}) EXCEPT ALL ({lateral})) AS d""") == "0"
@@ -180,7 +182,8 @@ class Bench:
         def contender(graph):
             def turn():
                 session = self.session()
-                seconds = session.seconds(f"SELECT * FROM hybrid_spread('{graph}', ARRAY[100001740], hops => 4, k => 20)")
+                seconds = session.seconds(
+                    f"SELECT * FROM hybrid_spread('{graph}', ARRAY[100001740], hops => 4, k => 20)")
                 session.psql.stdin.close()
                 session.psql.wait()
                 return seconds
@@ -193,13 +196,14 @@ class Bench:
         rows = 1000 if self.options.quick else 100_000
         for name, key in (("bare", ""), ("primary key", "ALTER TABLE {} ADD id bigserial PRIMARY KEY")):
             def contender(table, key=key):
-                insert = f"INSERT INTO {table} (source, target, weight) SELECT i % 1000, i % 777, 1 FROM generate_series(1, {rows}) AS i"
+                insert = f"""INSERT INTO {table} (source, target, weight)
+                    SELECT i % 1000, i % 777, 1 FROM generate_series(1, {rows}) AS i"""
 
                 def turn():
                     self.main.ask(f"TRUNCATE {table}")
                     return self.main.seconds(insert)
-                self.main.ask(f"DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (source bigint, target bigint, weight real);"
-                              + key.format(table))
+                self.main.ask(f"""DROP TABLE IF EXISTS {table};
+                    CREATE TABLE {table} (source bigint, target bigint, weight real);""" + key.format(table))
                 return turn
             with_graph, without = contender("with_graph"), contender("without_graph")
             self.main.ask("CREATE INDEX ON with_graph USING hybrid_graph (source, target, weight)")
@@ -211,8 +215,10 @@ class Bench:
     def associate(self):
         """Latency of the function on WordNet."""
         self.prepare_synsets()
-        calls = f"""SELECT latencies('SELECT * FROM hybrid_associate(''synset'', ''id'', ''v'', $1::vector, ''relations'')',
-            'SELECT v::text AS q FROM synset WHERE v IS NOT NULL ORDER BY hashint8extended(id, 5), id LIMIT {self.options.queries}')"""
+        calls = f"""SELECT latencies(
+            'SELECT * FROM hybrid_associate(''synset'', ''id'', ''v'', $1::vector, ''relations'')',
+            'SELECT v::text AS q FROM synset WHERE v IS NOT NULL
+                ORDER BY hashint8extended(id, 5), id LIMIT {self.options.queries}')"""
         self.main.ask(calls)
         self.latency("associate WordNet 10 seeds 3 hops top 10", [self.main.value(calls)], None, None)
 
@@ -221,7 +227,9 @@ class Bench:
         self.main.ask("CREATE INDEX IF NOT EXISTS synset_v ON synset USING hybrid (v vector_cosine_ops)")
 
     def quality(self):
-        """Synsets lose all of their relations; the query is the vector of one, which is no row of the view."""
+        """1,000 synsets that have a hypernym lose all of their relations, all at once. The query is the vector of one
+        of them, which is then no row of the view. It has no relations to start from, so that "graph alone" starts at
+        the nearest other synsets, too, and orders by activation only."""
         count = self.options.queries
         self.prepare_synsets()
         self.main.ask(f"""DROP TABLE IF EXISTS lost, kept; DROP VIEW IF EXISTS others;
@@ -232,20 +240,20 @@ class Bench:
                 WHERE source NOT IN (SELECT id FROM lost) AND target NOT IN (SELECT id FROM lost);
             CREATE INDEX kept_graph ON kept USING hybrid_graph (source, target);
             CREATE VIEW others AS SELECT id, v FROM synset WHERE id <> current_setting('bench.lost')::bigint;
-            CREATE OR REPLACE FUNCTION found(lost bigint, q vector, weight float8, hops int) RETURNS bigint[] LANGUAGE plpgsql AS $$
-            BEGIN
+            CREATE OR REPLACE FUNCTION found(lost bigint, q vector, weight float8, hops int) RETURNS bigint[]
+            LANGUAGE plpgsql AS $$ BEGIN
                 PERFORM set_config('bench.lost', lost::text, false);
                 RETURN (SELECT array_agg(id) FROM hybrid_associate('others', 'id', 'v', q, 'kept_graph',
                     vector_weight => weight, hops => hops));
             END $$;
             VACUUM ANALYZE kept""")
-        for name, weight, hops in (("vectors alone", 1, 3), ("graph alone", 0, 3), ("both, weight .5", 0.5, 3),
-                                   ("both, weight .25", 0.25, 3), ("both, weight .75", 0.75, 3), ("graph alone, 1 hop", 0, 1),
-                                   ("both, weight .5, 1 hop", 0.5, 1)):
+        for name, weight, hops in (("vectors alone", 1, 3), ("graph alone", 0, 3), ("both; weight .5", 0.5, 3),
+                                   ("both; weight .25", 0.25, 3), ("both; weight .75", 0.75, 3),
+                                   ("graph alone; 1 hop", 0, 1), ("both; weight .5; 1 hop", 0.5, 1)):
             hits, asked = (int(each) for each in self.main.ask(
                 f"SELECT count(*) FILTER (WHERE found(id, v, {weight}, {hops}) && hypernyms), count(*) FROM lost")[0])
             low, high = wilson(hits, asked)
-            case = f"hypernym in the top 10 of {asked} {name}".replace(",", ";")
+            case = f"hypernym in the top 10 of {asked} {name}"
             self.row(case, "share", hits / asked, "share")
             self.row(case, "95% from", low, "share")
             self.row(case, "95% to", high, "share")
@@ -260,7 +268,8 @@ class Bench:
         if self.main.value("SELECT coalesce(obj_description(to_regclass('edge')), 'none')") != name:
             say(f"loading {edges:,} edges")
             self.load("edge", source, target, weight)
-            self.main.ask(f"COMMENT ON TABLE edge IS '{name}'; CREATE INDEX edges_graph ON edge USING hybrid_graph (source, target, weight)")
+            self.main.ask(f"""COMMENT ON TABLE edge IS '{name}';
+                CREATE INDEX edges_graph ON edge USING hybrid_graph (source, target, weight)""")
         return source, target, weight
 
     def load(self, table, source, target, weight):
@@ -285,7 +294,8 @@ class Bench:
     def pagerank(self):
         """Two numbers of hops of the same spreading from all nodes: the difference is that of iterations."""
         source, target, weight = self.rmat()
-        self.main.ask("DROP TABLE IF EXISTS node; CREATE TABLE node AS SELECT array_agg(id) AS ids FROM (SELECT source AS id FROM edge UNION SELECT target FROM edge) AS s")
+        self.main.ask("""DROP TABLE IF EXISTS node; CREATE TABLE node AS SELECT array_agg(id) AS ids
+            FROM (SELECT source AS id FROM edge UNION SELECT target FROM edge) AS s""")
         distinct = len(numpy.unique(source * self.options.nodes + target))
         call = "SELECT s.* FROM node, hybrid_spread('edges_graph', ids, hops => {}, k => 1) AS s"
         times = self.turns(lambda: self.main.seconds(call.format(3)), lambda: self.main.seconds(call.format(13)))
