@@ -178,7 +178,7 @@ class Bench:
             self.beside(f"spread_batch WordNet 64 sets 4 hops {name}", "64 LATERAL rows", *times, (">=", 1 / 1.1))
 
     def first(self):
-        """A new session each time; the library is loaded before the clock starts."""
+        """A new session each time, which also loads the library."""
         def contender(graph):
             def turn():
                 session = self.session()

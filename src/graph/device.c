@@ -26,8 +26,7 @@ static void forget(void *arg);
 void
 hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room)
 {
-	if (graph->number == 0 || !hy_resident_possible(hybrid_executor()) ||
-	    !by_device(graph, task, room))
+	if (graph->number == 0 || !hybrid_graph_device_possible() || !by_device(graph, task, room))
 		(void) hybrid_run(task, what);
 }
 
@@ -41,6 +40,12 @@ hybrid_graph_unpack(HybridGraph *graph)
 	forget(graph);
 	hy_packed_graph_free(&graph->packed, &allocator);
 	graph->is_packed = false;
+}
+
+bool
+hybrid_graph_device_possible(void)
+{
+	return hy_resident_possible(hybrid_executor());
 }
 
 /*

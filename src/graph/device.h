@@ -24,4 +24,7 @@ extern void hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room);
 /* hybrid_graph_unpack: make a graph leave the device, because it has changed. */
 extern void hybrid_graph_unpack(HybridGraph *graph);
 
+/* hybrid_graph_device_possible: return whether a device might run tasks over graphs now. */
+extern bool hybrid_graph_device_possible(void);
+
 #endif

@@ -13,6 +13,7 @@
 
 #include "graph/arguments.h"
 #include "graph/call.h"
+#include "graph/device.h"
 #include "graph/spreading.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -50,6 +51,9 @@ enum SpreadArgument
  */
 #define TASK_BYTES (3 * sizeof(double) + sizeof(int32) + sizeof(HybridScored))
 #define SET_BYTES (sizeof(double) + sizeof(int32))
+
+/* Bytes of the answers of a slice, if no device can take it. */
+#define HOST_SLICE_BYTES (UINT64CONST(4) << 20)
 
 /* Spreading: a call of either function. */
 typedef struct Spreading
@@ -130,6 +134,10 @@ answer(FunctionCallInfo fcinfo, bool batch)
 	hybrid_call_reserve(call, TASK_BYTES + SET_BYTES, 0);
 	most = Min(1 + (int64) (call->room / (SET_BYTES * (uint64) Max(call->csr->nodes, 1))),
 	           Max(spreading.seed_count, 1));
+	/* on the CPU, sets gain nothing from each other, and new memory costs more than used memory */
+	if (!hybrid_graph_device_possible())
+		most = Min(
+			most, 1 + (int64) (HOST_SLICE_BYTES / (SET_BYTES * (uint64) Max(call->csr->nodes, 1))));
 	call->room -= (uint64) (most - 1) * SET_BYTES * (uint64) call->csr->nodes;
 	spreading.row =
 		hybrid_call_array(call, call->csr->nodes + spreading.seed_count, sizeof(HybridScored));
