@@ -110,7 +110,7 @@ for my $weight (0, 0.1, 0.5, 0.9)
 {
 	for my $query ('[1,0,0.1]', '[-50,80,3]')
 	{
-		my $sql = $plain =~ s/0\.5 \* similarity/$weight * similarity/gr =~ s/0\.5 \* activation/(1 - $weight) * activation/gr
+		my $sql = $plain =~ s/0\.5 \* similarity/$weight * similarity/gr =~ s/0\.5 \* activation/(1 - ${weight}::float8) * activation/gr
 			=~ s/\Q[1,0,0.1]\E/$query/gr;
 
 		# with 2 seeds and 4 rows, as in the document
