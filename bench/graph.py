@@ -154,6 +154,8 @@ class Bench:
         """Turns of statements, each round with other seeds."""
         def contender(text):
             state = iter(seeds)
+            if text == ours:
+                return lambda: self.main.seconds(ours(next(state), hops, "20"))
             return lambda: self.main.seconds(top(text(next(state), hops)))
         return self.turns(*(contender(text) for text in texts))
 
@@ -400,9 +402,9 @@ def top(text):
     return f"SELECT * FROM ({text}) AS s ORDER BY 2 DESC, 1 LIMIT 20"
 
 
-def ours(seeds, hops):
+def ours(seeds, hops, k="NULL"):
     """Spreading by the function."""
-    return f"SELECT id, activation FROM hybrid_spread('relations', '{seeds}', hops => {hops})"
+    return f"SELECT id, activation FROM hybrid_spread('relations', '{seeds}', hops => {hops}, k => {k})"
 
 
 def recursive(seeds, hops):
