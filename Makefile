@@ -30,7 +30,7 @@ HYBRID_CFLAGS = -ffp-contract=off -fno-math-errno
 # PGXS tracks no headers unless PostgreSQL was configured to, and Debian's was not.
 PG_CPPFLAGS = -I$(srcdir)/src $(if $(filter yes,$(autodepend)),,-MMD -MP)
 PG_CFLAGS = $(HYBRID_CFLAGS)
-SHLIB_LINK = -lm -ldl -Wl,-Bsymbolic -Wl,--version-script=build/exports.map
+SHLIB_LINK = -lm -ldl -lpthread -Wl,-Bsymbolic -Wl,--version-script=build/exports.map
 EXTRA_CLEAN = build *.so $(patsubst %.o,%.d,$(OBJS)) compat/*.o compat/*.d
 
 srcdir = .

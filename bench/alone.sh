@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds a benchmark written in C and runs it on one processor.
+# Builds a benchmark written in C and runs it on one processor, or on all if ALL_PROCESSORS is set.
 #
 #	bench/alone.sh NAME ROOMS [ARGUMENT ...]
 #
@@ -18,7 +18,7 @@ done
 # shellcheck disable=SC2086 # a list of patterns
 "${CC:-gcc}" -std=c11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc \
 	-o "build/bench/$name" "bench/$name.c" $sources -lm -ldl
-if command -v taskset >/dev/null; then
+if [ -z "${ALL_PROCESSORS-}" ] && command -v taskset >/dev/null; then
 	exec taskset -c 0 "build/bench/$name" "$@"
 fi
 exec "build/bench/$name" "$@"

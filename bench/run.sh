@@ -4,7 +4,7 @@
 #	bench/run.sh [SECONDS]		of each pgbench run (BENCH_SECONDS, 10)
 #
 # Columns: date, machine, commit, postgres, pgvector, case, metric, value, better (higher or lower).
-# The kernels, the tiles, the codes and the dispatcher are measured by their own programs. Searches and spreading are
+# The kernels, the tiles, the codes, the threads and the dispatcher are measured by their own programs. Searches and spreading are
 # measured by pgbench with one client, on WordNet with 1,000 glosses held out as queries. If pgvector is installed in
 # the same PostgreSQL (or in BENCH_PGVECTOR, see wordnet.sh), its indexes and its exact scan answer the same queries in
 # the same run. They use a separate database, because the types have the same name.
@@ -112,6 +112,7 @@ program kernels bench/kernels.sh
 program tiles bench/tiles.sh
 program codes bench/codes.sh
 program filter bench/filter.sh
+program threads bench/threads.sh
 program dispatch bench/dispatch.sh
 program audit bench/audit.sh
 program break_even bench/audit.sh -b

@@ -10,6 +10,8 @@
  * means a nearer centroid.  This expression is called the value of the centroid.  A tile's fp32
  * product gives the value with a known error bound.  For each row, the code keeps the best value
  * that some centroid is known to reach, and the few centroids that may reach the same value.
+ *
+ * Each thread assigns other rows, and has an Assignment of its own.
  */
 #include "core/assign.h"
 
@@ -19,6 +21,7 @@
 #include "core/assign_state.h"
 #include "core/distance.h"
 #include "core/prefilter.h"
+#include "core/threads.h"
 #include "core/topk.h"
 
 #define CHUNK_ROWS 8192
@@ -40,11 +43,27 @@
 /* Relative error bound of a canonical squared distance, for 16,000 elements in 16 sums. */
 #define SQUARE_SLACK 1e-4
 
+#define EXACT_ROWS 64    /* rows of a part that is assigned by canonical distances only */
+#define PRODUCT_WORK 0.3 /* work of an element of a tile's product, for hy_threads_for */
+#define LEAST_CHUNK 256  /* fewest rows for which another thread builds panels again */
+
+/* Team: the threads that assign rows together, and what each of them needs. */
+typedef struct Team
+{
+	Assignment workers[HY_THREADS_MOST];
+	int64_t rows; /* rows of a part */
+	int32_t *nearest;
+} Team;
+
+static HyStatus assign_some_exactly(void *arg, int64_t part, int worker, const HyCancel *cancel);
 static HyStatus
 assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *nearest);
 static HyStatus
-assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *nearest);
-static HyStatus begin(Assignment *assignment, const HyAllocator *allocator);
+assign_by_filter(const Assignment *assignment, const HyAllocator *allocator, int32_t *nearest);
+static HyStatus assign_by_tiles(Team *team, int threads, const HyAllocator *allocator);
+static HyStatus assign_chunk(void *arg, int64_t part, int worker, const HyCancel *cancel);
+static int64_t chunk_rows(const Assignment *assignment, int threads);
+static HyStatus begin(Assignment *assignment, int64_t chunk, const HyAllocator *allocator);
 static void end(Assignment *assignment, const HyAllocator *allocator);
 static void find_middle(Assignment *assignment);
 static void meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
@@ -62,7 +81,10 @@ hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *group
 {
 	Assignment assignment = {.rows = rows, .centroids = centroids, .cancel = cancel};
 	HyStatus status = hy_assign_check(rows, centroids, groups);
-	int64_t first;
+	double compared = (double) centroids->rows;
+	Team team;
+	int threads;
+	int i;
 
 	if (status != HY_OK || rows->rows == 0)
 		return status;
@@ -72,36 +94,122 @@ hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *group
 	{
 		assignment.groups = groups;
 		assignment.probes = groups->probes;
+		compared = compared * groups->probes / (double) groups->centers.rows;
+		compared += (double) groups->centers.rows;
 	}
-	if (!hy_prefilter_allowed() || rows->rows < FEW_ROWS ||
-	    (assignment.groups == NULL && centroids->rows < FEW_TARGETS))
-		return assign_exactly(&assignment, 0, rows->rows, nearest);
-	if (assignment.groups == NULL && centroids->rows >= MANY_TARGETS &&
+	if (hy_prefilter_allowed() && assignment.groups == NULL && rows->rows >= FEW_ROWS &&
+	    centroids->rows >= MANY_TARGETS &&
 	    hy_prefilter_pays(HY_METRIC_L2, rows->rows, centroids->rows, rows->dims, 1))
 		return assign_by_filter(&assignment, allocator, nearest);
-	status = begin(&assignment, allocator);
-	for (first = 0; status == HY_OK && first < rows->rows; first += assignment.chunk)
-	{
-		int64_t left = rows->rows - first;
-		int count = left < assignment.chunk ? (int) left : assignment.chunk;
-		int i;
 
-		for (i = 0; i < count; i++)
-			assignment.states[i] = (RowState){.best = -INFINITY, .threshold = -INFINITY};
-		if (assignment.groups != NULL)
-			status = hy_assign_meet_groups(&assignment, first, count);
-		else
-			status = hy_assign_meet(&assignment, first, assignment.all, count, 0, centroids->rows);
-		for (i = 0; i < count && status == HY_OK; i++)
-		{
-			if (hy_assign_is_bounded(&assignment.states[i]))
-				nearest[first + i] = decide(&assignment, first + i, &assignment.states[i]);
-			else
-				status = assign_exactly(&assignment, first + i, 1, nearest);
-		}
+	threads = hy_threads_for((double) rows->rows * compared * rows->dims * PRODUCT_WORK);
+	for (i = 0; i < threads; i++)
+		team.workers[i] = assignment;
+	team.nearest = nearest;
+	if (!hy_prefilter_allowed() || rows->rows < FEW_ROWS ||
+	    (assignment.groups == NULL && centroids->rows < FEW_TARGETS))
+	{
+		team.rows = EXACT_ROWS;
+		return hy_threads_run(threads, (rows->rows + EXACT_ROWS - 1) / EXACT_ROWS,
+		                      assign_some_exactly, &team, cancel);
 	}
-	end(&assignment, allocator);
+	return assign_by_tiles(&team, threads, allocator);
+}
+
+/* assign_some_exactly: assign the rows of a part by canonical distances only. */
+static HyStatus
+assign_some_exactly(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	Team *team = arg;
+	Assignment *assignment = &team->workers[worker];
+	int64_t first = part * team->rows;
+	int64_t left = assignment->rows->rows - first;
+
+	assignment->cancel = cancel;
+	return assign_exactly(assignment, first, left < team->rows ? left : team->rows, team->nearest);
+}
+
+/* assign_by_tiles: assign all rows by fp32 products, on the given number of threads. */
+static HyStatus
+assign_by_tiles(Team *team, int threads, const HyAllocator *allocator)
+{
+	Assignment *first = &team->workers[0];
+	int64_t rows = first->rows->rows;
+	HyStatus status;
+	int begun;
+	int i;
+
+	team->rows = chunk_rows(first, threads);
+	if ((rows + team->rows - 1) / team->rows < threads)
+		threads = (int) ((rows + team->rows - 1) / team->rows);
+	status = begin(first, team->rows, allocator);
+	if (status == HY_OK)
+		find_middle(first);
+	/* Without memory for a thread, the others assign all rows. */
+	for (begun = 1; status == HY_OK && begun < threads; begun++)
+	{
+		Assignment *other = &team->workers[begun];
+
+		if (begin(other, team->rows, allocator) != HY_OK)
+		{
+			end(other, allocator);
+			break;
+		}
+		memcpy(other->middle, first->middle, (size_t) first->rows->dims * sizeof(float));
+	}
+	if (status == HY_OK)
+		status = hy_threads_run(begun, (rows + team->rows - 1) / team->rows, assign_chunk, team,
+		                        first->cancel);
+	for (i = 0; i < begun; i++)
+		end(&team->workers[i], allocator);
 	return status;
+}
+
+/* assign_chunk: assign the rows of a part by fp32 products. */
+static HyStatus
+assign_chunk(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	Team *team = arg;
+	Assignment *assignment = &team->workers[worker];
+	int64_t first = part * team->rows;
+	int64_t left = assignment->rows->rows - first;
+	int count = left < team->rows ? (int) left : (int) team->rows;
+	HyStatus status;
+	int i;
+
+	assignment->cancel = cancel;
+	for (i = 0; i < count; i++)
+		assignment->states[i] = (RowState){.best = -INFINITY, .threshold = -INFINITY};
+	if (assignment->groups != NULL)
+		status = hy_assign_meet_groups(assignment, first, count);
+	else
+		status = hy_assign_meet(assignment, first, assignment->all, count, 0,
+		                        assignment->centroids->rows);
+	for (i = 0; i < count && status == HY_OK; i++)
+	{
+		if (hy_assign_is_bounded(&assignment->states[i]))
+			team->nearest[first + i] = decide(assignment, first + i, &assignment->states[i]);
+		else
+			status = assign_exactly(assignment, first + i, 1, team->nearest);
+	}
+	return status;
+}
+
+/*
+ * chunk_rows: return the number of rows of a part.  Panels are built for each part.  So the parts
+ * are as large as possible, and there are as many of them as threads, or a multiple of that.
+ */
+static int64_t
+chunk_rows(const Assignment *assignment, int threads)
+{
+	int64_t rows = assignment->rows->rows;
+	int64_t rounds = (rows + (int64_t) threads * CHUNK_ROWS - 1) / ((int64_t) threads * CHUNK_ROWS);
+	int64_t chunk = (rows + threads * rounds - 1) / (threads * rounds);
+
+	chunk = (chunk + ROWS - 1) / ROWS * ROWS;
+	if (chunk < LEAST_CHUNK)
+		chunk = LEAST_CHUNK;
+	return chunk < rows ? chunk : rows;
 }
 
 /* assign_exactly: assign `count` rows by canonical distances only. */
@@ -148,7 +256,7 @@ assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *ne
  * centroids for each row.
  */
 static HyStatus
-assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *nearest)
+assign_by_filter(const Assignment *assignment, const HyAllocator *allocator, int32_t *nearest)
 {
 	const HyMatrix *rows = assignment->rows;
 	int64_t most = rows->rows < CHUNK_ROWS ? rows->rows : CHUNK_ROWS;
@@ -179,11 +287,11 @@ assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *
 	return status;
 }
 
+/* begin: allocate the memory of a worker that assigns up to `chunk` rows at a time. */
 static HyStatus
-begin(Assignment *assignment, const HyAllocator *allocator)
+begin(Assignment *assignment, int64_t chunk, const HyAllocator *allocator)
 {
 	size_t dims = (size_t) assignment->rows->dims;
-	int64_t chunk = assignment->rows->rows;
 	int64_t block = BLOCK_BYTES / (int64_t) (dims * sizeof(float)) / TARGETS * TARGETS;
 	int64_t targets = assignment->centroids->rows;
 	size_t groups = 0;
@@ -198,7 +306,7 @@ begin(Assignment *assignment, const HyAllocator *allocator)
 	block = block > BLOCK_ROWS ? BLOCK_ROWS : block;
 	block = block > targets ? targets : block;
 	assignment->block = block > 0 ? (int) block : TARGETS;
-	assignment->chunk = chunk > CHUNK_ROWS ? CHUNK_ROWS : (int) chunk;
+	assignment->chunk = (int) chunk;
 	assignment->tiles = hy_assign_tiles();
 	assignment->error = HY_ASSIGN_ERROR((double) dims);
 	assignment->slack = SQUARE_SLACK;
@@ -233,7 +341,6 @@ begin(Assignment *assignment, const HyAllocator *allocator)
 	memset(assignment->moved, 0, ROWS * dims * sizeof(float));
 	for (i = 0; i < assignment->chunk; i++)
 		assignment->all[i] = i;
-	find_middle(assignment);
 	return HY_OK;
 }
 

@@ -49,7 +49,8 @@ hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups 
  * hy_assign: set nearest[i] to the nearest centroid of row i among the centroids of the row's
  * `probes` nearest groups.  Ties between centroids or between groups go to the lower number.
  * nearest[i] is 0 if all distances computed for row i are NaN.  groups may be NULL.  Needs up to
- * about 16 MB of memory.  At the largest dimensions, it needs as much memory as 1,024 rows.
+ * about 16 MB of memory for each thread.  At the largest dimensions, it needs as much memory as
+ * 1,024 rows.  Uses the threads that hy_threads_allow allows.
  * Returns HY_INVALID (also when rows are not on the host), HY_NOMEM, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups,

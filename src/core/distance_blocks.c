@@ -5,17 +5,36 @@
  * Targets are divided into blocks of about HY_BLOCK_BYTES, which stay in the second-level cache
  * while they are compared with all queries of a group.  Norms are computed once per query, and once
  * per target row while its block is in the cache, unless the matrix provides its own.
+ *
+ * A part for a thread is a group of queries and a run of blocks.
  */
 #include "core/distance_blocks.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "core/threads.h"
+
 #define HY_BLOCK_BYTES (128 * 1024)
 #define HY_QUERY_GROUP 256
 
 /* Elements between two polls: a millisecond in plain C, tens of microseconds with AVX. */
 #define HY_POLL_ELEMENTS (1 << 20)
+
+#define PARTS_PER_THREAD 4 /* so that no thread waits long for the others */
+
+typedef struct Pairs
+{
+	HyMetric metric;
+	const HyMatrix *queries;
+	const HyMatrix *targets;
+	HyBlockSink sink;
+	void *arg;
+	int block;    /* targets per block */
+	int64_t run;  /* targets per part */
+	int64_t runs; /* parts of one group */
+	int group;    /* queries per part */
+} Pairs;
 
 typedef struct Pass
 {
@@ -37,6 +56,7 @@ typedef struct MatrixSink
 
 static bool rows_readable(const HyMatrix *matrix);
 static int rows_a_block(const HyMatrix *targets);
+static HyStatus run_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
 static void block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, int n,
                                bool norms_known);
 static void store_row(void *arg, int64_t query, int64_t first, int n, const double *distances);
@@ -63,57 +83,102 @@ HyStatus
 hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                    HyBlockSink sink, void *arg, const HyCancel *cancel)
 {
-	Pass pass;
-	int64_t group;
-	int block;
+	Pairs pairs = {.metric = metric,
+	               .queries = queries,
+	               .targets = targets,
+	               .sink = sink,
+	               .arg = arg,
+	               .runs = 1,
+	               .group = HY_QUERY_GROUP};
+	int64_t groups;
+	int threads;
 
 	if (!hy_shapes_agree(metric, queries, targets))
 		return HY_INVALID;
+	if (queries->rows == 0 || targets->rows == 0)
+		return HY_OK;
 
+	pairs.block = rows_a_block(targets);
+	pairs.run = targets->rows;
+	groups = (queries->rows + HY_QUERY_GROUP - 1) / HY_QUERY_GROUP;
+	threads = hy_threads_for((double) queries->rows * (double) targets->rows *
+	                         (targets->dims + HY_LANES));
+	if (threads > 1)
+	{
+		int64_t blocks = (targets->rows + pairs.block - 1) / pairs.block;
+		int64_t parts = (int64_t) threads * PARTS_PER_THREAD;
+
+		/* divide the targets, and the queries too if there are few blocks */
+		pairs.runs = (parts + groups - 1) / groups;
+		if (pairs.runs > blocks)
+			pairs.runs = blocks;
+		pairs.run = (blocks + pairs.runs - 1) / pairs.runs * pairs.block;
+		pairs.runs = (targets->rows + pairs.run - 1) / pairs.run;
+		if (groups * pairs.runs < parts)
+		{
+			int64_t divided = (parts + pairs.runs - 1) / pairs.runs;
+			int64_t group = (queries->rows + divided - 1) / divided;
+
+			pairs.group = group < HY_QUERY_GROUP ? (int) group : HY_QUERY_GROUP;
+			groups = (queries->rows + pairs.group - 1) / pairs.group;
+		}
+	}
+	return hy_threads_run(threads, groups * pairs.runs, run_part, &pairs, cancel);
+}
+
+/* run_part: pass all pairs of a group of queries and a run of targets to the sink. */
+static HyStatus
+run_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	const Pairs *pairs = arg;
+	const HyMatrix *queries = pairs->queries;
+	const HyMatrix *targets = pairs->targets;
+	HyMetric metric = pairs->metric;
+	int64_t group = part / pairs->runs * pairs->group;
+	int64_t left = queries->rows - group;
+	int grouped = left < pairs->group ? (int) left : pairs->group;
+	int64_t first = part % pairs->runs * pairs->run;
+	int64_t last = targets->rows - first < pairs->run ? targets->rows : first + pairs->run;
+	Pass pass;
+	int i;
+
+	(void) worker;
 	pass.metric = metric;
 	pass.queries = queries;
 	pass.targets = targets;
 	pass.pair = &hy_kernels()->pair[targets->dtype];
 	pass.work = 0;
-	block = rows_a_block(targets);
+	if (hy_cancelled(cancel))
+		return HY_CANCELLED;
+	for (i = 0; i < grouped && metric == HY_METRIC_COSINE; i++)
+		pass.query_norms[i] =
+			queries->norms != NULL
+				? queries->norms[group + i]
+				: hy_norm_sq(HY_F32, hy_matrix_row(queries, group + i), queries->dims);
 
-	for (group = 0; group < queries->rows; group += HY_QUERY_GROUP)
+	for (; first < last; first += pairs->block)
 	{
-		int64_t left = queries->rows - group;
-		int grouped = left < HY_QUERY_GROUP ? (int) left : HY_QUERY_GROUP;
-		int64_t first;
-		int i;
+		int n = last - first < pairs->block ? (int) (last - first) : pairs->block;
+		bool norms_known = false;
 
-		for (i = 0; i < grouped && metric == HY_METRIC_COSINE; i++)
-			pass.query_norms[i] =
-				queries->norms != NULL
-					? queries->norms[group + i]
-					: hy_norm_sq(HY_F32, hy_matrix_row(queries, group + i), queries->dims);
-
-		for (first = 0; first < targets->rows; first += block)
+		if (targets->norms != NULL)
 		{
-			int n = targets->rows - first < block ? (int) (targets->rows - first) : block;
-			bool norms_known = false;
-
-			if (targets->norms != NULL)
+			memcpy(pass.target_norms, targets->norms + first, (size_t) n * sizeof(float));
+			norms_known = true;
+		}
+		for (i = 0; i < grouped; i++)
+		{
+			if (pass.work >= HY_POLL_ELEMENTS)
 			{
-				memcpy(pass.target_norms, targets->norms + first, (size_t) n * sizeof(float));
-				norms_known = true;
+				if (hy_cancelled(cancel))
+					return HY_CANCELLED;
+				pass.work = 0;
 			}
-			for (i = 0; i < grouped; i++)
-			{
-				if (pass.work >= HY_POLL_ELEMENTS)
-				{
-					if (hy_cancelled(cancel))
-						return HY_CANCELLED;
-					pass.work = 0;
-				}
-				block_of_one_query(&pass, group + i,
-				                   metric == HY_METRIC_COSINE ? pass.query_norms[i] : 0.0f, first,
-				                   n, norms_known);
-				norms_known = true;
-				sink(arg, group + i, first, n, pass.distances);
-			}
+			block_of_one_query(&pass, group + i,
+			                   metric == HY_METRIC_COSINE ? pass.query_norms[i] : 0.0f, first, n,
+			                   norms_known);
+			norms_known = true;
+			pairs->sink(pairs->arg, group + i, first, n, pass.distances);
 		}
 	}
 	return HY_OK;

@@ -6,6 +6,11 @@
  * all queries of a group, one panel at a time.  Rows whose bound reaches a query's threshold become
  * candidates.  Their canonical distances are computed before the next block.  The candidate with
  * the best bound is examined first, so that the threshold soon excludes the rest.
+ *
+ * Several threads share the rounded queries, the thresholds and the heaps of a group.  A part of
+ * the work is one block of targets, compared with all panels of the group or with a slice of them.
+ * A heap's lock is held only while one distance is offered to the heap.  A thread may read a
+ * threshold that another thread is about to raise.  It then examines a row in vain.
  */
 #include "core/prefilter.h"
 
@@ -16,6 +21,7 @@
 #include "core/distance_blocks.h"
 #include "core/min_heap.h"
 #include "core/prefilter_rows.h"
+#include "core/threads.h"
 #include "core/tile.h"
 #include "core/topk.h"
 
@@ -25,6 +31,9 @@
 #define MIDDLE_ROWS 256
 #define POLL_ELEMENTS (4 << 20)
 #define SETTLED_ELEMENTS 8 /* tile elements that take as long as one canonical element */
+#define PARTS_PER_THREAD 4 /* so that no thread waits long for the others */
+#define SLICE_QUERIES 64   /* fewest queries for which a block is rounded once more */
+#define LOADED_PANELS 16   /* panels of queries that are rounded as one part */
 
 /*
  * Costs in units of a canonical distance (bench/filter.sh).  QUERY_PRICE is the cost of rounding a
@@ -49,26 +58,13 @@ static const double target_price[HY_METRIC_COUNT] = {
 #define SQUARE_SLACK 4e-6
 #define ROUND_UP 1.00001
 
-typedef struct Search
+/* Worker: what each thread needs for itself. */
+typedef struct Worker
 {
-	HyNearest nearest;
-	const HyPairKernels *pair;
-	const HyTileKernels *tiles;
-	int group; /* queries rounded at a time, a multiple of the panel width */
-	int block; /* targets per block, a multiple of the panel width */
-
-	float *middle;
-	HyPrefilterRows *query;
-	float *weight;    /* w of prefilter.h, for each query of the group */
-	float *threshold; /* t of prefilter.h */
-	double longest;   /* largest |q| / s in the group */
-	double roughest;  /* largest |q - q~| / s in the group */
-
 	HyPrefilterRows *target;
 	float *factor; /* f, u and v of prefilter.h, for each target of the block */
 	float *reach;
 	float *shift;
-
 	float *dots; /* products of one tile */
 	/*
 	 * lists of `block` candidates per query of a panel; a candidate is a row of the block whose bound
@@ -76,23 +72,54 @@ typedef struct Search
 	 */
 	HyHeapItem *found;
 	int *found_count;
+	int64_t work; /* tile elements since the last poll */
+} Worker;
+
+typedef struct Search
+{
+	HyNearest nearest;
+	const HyPairKernels *pair;
+	const HyTileKernels *tiles;
+	int threads; /* workers that have their memory */
+	int group;   /* queries rounded at a time, a multiple of the panel width */
+	int block;   /* targets per block, a multiple of the panel width */
+	Worker workers[HY_THREADS_MOST];
+	HyTopKLocks locks; /* one for several panels; used if there are several threads */
+
+	float *middle;
+	HyPrefilterRows *query;
+	float *weight;    /* w of prefilter.h, for each query of the group */
+	float *threshold; /* t of prefilter.h; atomic */
+	double longest;   /* largest |q| / s in the group */
+	double roughest;  /* largest |q - q~| / s in the group */
+
+	int64_t first_query; /* the group: its first query and their number */
+	int queries;
+	int slices; /* slices of the group's queries */
+	int slice;  /* queries per slice, a multiple of the panel width */
 } Search;
 
 static bool filter_allowed = true;
 
 static HyStatus begin(Search *search, const HyAllocator *allocator);
+static bool begin_worker(Search *search, Worker *worker, const HyAllocator *allocator);
 static void end(Search *search, const HyAllocator *allocator);
+static void end_worker(Worker *worker, const HyAllocator *allocator);
 static int first_block(const Search *search);
+static int64_t find_block(const Search *search, int64_t number, int64_t *first, int *n);
 static void find_middle(Search *search);
-static void load_queries(Search *search, int64_t first, int count);
+static HyStatus search_group(Search *search, int64_t first, int count, const HyCancel *cancel);
+static HyStatus load_some_queries(void *arg, int64_t part, int number, const HyCancel *cancel);
 static void set_threshold(Search *search, int64_t query, int i);
-static void load_targets(Search *search, int64_t first, int n);
-static HyStatus search_block(Search *search, int64_t group, int queries, int64_t first, int n,
-                             int64_t *work, const HyCancel *cancel);
-static void propose(Search *search, int panel, int queries, int n);
-static void settle(Search *search, int64_t query, int i, int64_t first, HyHeapItem *found, int n);
+static float threshold_of(const Search *search, int i);
+static HyStatus search_part(void *arg, int64_t part, int number, const HyCancel *cancel);
+static void load_targets(Search *search, Worker *worker, int64_t first, int n);
+static HyStatus search_block(Search *search, Worker *worker, int slice, int64_t first, int n,
+                             const HyCancel *cancel);
+static void propose(Search *search, Worker *worker, int panel, int queries, int n);
+static void settle(Search *search, Worker *worker, int i, int64_t first, HyHeapItem *found, int n);
 static double
-canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row);
+canonical_distance(const Search *search, const Worker *worker, int i, int64_t first, int32_t row);
 
 void
 hy_prefilter_allow(bool allowed)
@@ -131,8 +158,8 @@ hy_prefilter_search(const HyNearest *nearest, const HyAllocator *allocator, cons
 	const HyMatrix *queries = nearest->queries;
 	const HyMatrix *targets = nearest->targets;
 	Search search = {.nearest = *nearest};
+	double work = (double) queries->rows * (double) targets->rows * PRODUCT_PRICE * queries->dims;
 	HyStatus status;
-	int64_t work = 0;
 	int64_t group;
 	int64_t q;
 
@@ -145,25 +172,14 @@ hy_prefilter_search(const HyNearest *nearest, const HyAllocator *allocator, cons
 	if (queries->rows == 0 || targets->rows == 0)
 		return HY_OK;
 
+	search.threads = hy_threads_for(work);
 	status = begin(&search, allocator);
 	for (group = 0; status == HY_OK && group < queries->rows; group += search.group)
 	{
 		int64_t left = queries->rows - group;
-		int count = left < search.group ? (int) left : search.group;
-		int block = first_block(&search);
-		int64_t first = 0;
 
-		load_queries(&search, group, count);
-		while (status == HY_OK && first < targets->rows)
-		{
-			int64_t rest = targets->rows - first;
-			int n = rest < block ? (int) rest : block;
-
-			load_targets(&search, first, n);
-			status = search_block(&search, group, count, first, n, &work, cancel);
-			first += n;
-			block = 2 * block < search.block ? 2 * block : search.block;
-		}
+		status =
+			search_group(&search, group, left < search.group ? (int) left : search.group, cancel);
 	}
 	end(&search, allocator);
 	if (status != HY_OK)
@@ -195,6 +211,7 @@ begin(Search *search, const HyAllocator *allocator)
 	int64_t block = BLOCK_BYTES / ((int64_t) dims * 2) / tiles->targets;
 	int64_t panels = (search->nearest.queries->rows + tiles->queries - 1) / tiles->queries;
 	int64_t rows = (search->nearest.targets->rows + tiles->targets - 1) / tiles->targets;
+	int i;
 
 	search->pair = &hy_kernels()->pair[search->nearest.targets->dtype];
 	search->tiles = tiles;
@@ -211,20 +228,8 @@ begin(Search *search, const HyAllocator *allocator)
 	                                         HY_PANEL_QUERIES, search->group);
 	search->weight = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
 	search->threshold = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
-	search->target = hy_prefilter_rows_create(allocator, search->nearest.metric, tiles, dims,
-	                                          HY_PANEL_TARGETS, search->block);
-	search->factor = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
-	search->reach = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
-	search->shift = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
-	search->dots =
-		hy_alloc_array(allocator, (size_t) tiles->queries, (size_t) tiles->targets * sizeof(float));
-	search->found = hy_alloc_array(allocator, (size_t) tiles->queries,
-	                               (size_t) search->block * sizeof(HyHeapItem));
-	search->found_count = hy_alloc_array(allocator, (size_t) tiles->queries, sizeof(int));
 	if (search->query == NULL || search->weight == NULL || search->threshold == NULL ||
-	    search->target == NULL || search->factor == NULL || search->reach == NULL ||
-	    search->shift == NULL || search->dots == NULL || search->found == NULL ||
-	    search->found_count == NULL)
+	    !begin_worker(search, &search->workers[0], allocator))
 		return HY_NOMEM;
 	if (search->nearest.metric == HY_METRIC_L2)
 	{
@@ -233,25 +238,67 @@ begin(Search *search, const HyAllocator *allocator)
 			return HY_NOMEM;
 		find_middle(search);
 		search->query->middle = search->middle;
-		search->target->middle = search->middle;
+		search->workers[0].target->middle = search->middle;
 	}
+	/* Without memory for a thread, the search goes on with the others. */
+	for (i = 1; i < search->threads && begin_worker(search, &search->workers[i], allocator); i++)
+		search->workers[i].target->middle = search->middle;
+	if (i < search->threads)
+	{
+		end_worker(&search->workers[i], allocator);
+		search->threads = i;
+	}
+	hy_topk_locks_init(&search->locks, search->threads);
 	return HY_OK;
+}
+
+/* begin_worker: allocate the memory of a worker.  Returns false when out of memory. */
+static bool
+begin_worker(Search *search, Worker *worker, const HyAllocator *allocator)
+{
+	const HyTileKernels *tiles = search->tiles;
+	size_t block = (size_t) search->block;
+
+	worker->target =
+		hy_prefilter_rows_create(allocator, search->nearest.metric, tiles,
+	                             search->nearest.queries->dims, HY_PANEL_TARGETS, search->block);
+	worker->factor = hy_alloc_array(allocator, block, sizeof(float));
+	worker->reach = hy_alloc_array(allocator, block, sizeof(float));
+	worker->shift = hy_alloc_array(allocator, block, sizeof(float));
+	worker->dots =
+		hy_alloc_array(allocator, (size_t) tiles->queries, (size_t) tiles->targets * sizeof(float));
+	worker->found = hy_alloc_array(allocator, (size_t) tiles->queries, block * sizeof(HyHeapItem));
+	worker->found_count = hy_alloc_array(allocator, (size_t) tiles->queries, sizeof(int));
+	return worker->target != NULL && worker->factor != NULL && worker->reach != NULL &&
+	       worker->shift != NULL && worker->dots != NULL && worker->found != NULL &&
+	       worker->found_count != NULL;
 }
 
 static void
 end(Search *search, const HyAllocator *allocator)
 {
+	int i;
+
 	hy_prefilter_rows_free(allocator, search->query);
-	hy_prefilter_rows_free(allocator, search->target);
 	hy_free(allocator, search->middle);
 	hy_free(allocator, search->weight);
 	hy_free(allocator, search->threshold);
-	hy_free(allocator, search->factor);
-	hy_free(allocator, search->reach);
-	hy_free(allocator, search->shift);
-	hy_free(allocator, search->dots);
-	hy_free(allocator, search->found);
-	hy_free(allocator, search->found_count);
+	for (i = 0; i < search->threads; i++)
+		end_worker(&search->workers[i], allocator);
+	hy_topk_locks_destroy(&search->locks);
+}
+
+static void
+end_worker(Worker *worker, const HyAllocator *allocator)
+{
+	hy_prefilter_rows_free(allocator, worker->target);
+	hy_free(allocator, worker->factor);
+	hy_free(allocator, worker->reach);
+	hy_free(allocator, worker->shift);
+	hy_free(allocator, worker->dots);
+	hy_free(allocator, worker->found);
+	hy_free(allocator, worker->found_count);
+	memset(worker, 0, sizeof(*worker));
 }
 
 /*
@@ -269,6 +316,36 @@ first_block(const Search *search)
 }
 
 /*
+ * find_block: find a block of targets by its number: its first row, and the number of its rows.
+ * Returns the number of blocks.
+ */
+static int64_t
+find_block(const Search *search, int64_t number, int64_t *first, int *n)
+{
+	int64_t rows = search->nearest.targets->rows;
+	int64_t size = first_block(search);
+	int64_t blocks = 0;
+	int64_t at = 0;
+
+	*first = 0;
+	*n = 0;
+	while (at < rows)
+	{
+		int64_t equal = size < search->block ? 1 : (rows - at + size - 1) / size;
+
+		if (number >= blocks && number < blocks + equal)
+		{
+			*first = at + (number - blocks) * size;
+			*n = rows - *first < size ? (int) (rows - *first) : (int) size;
+		}
+		blocks += equal;
+		at += equal * size;
+		size = 2 * size < search->block ? 2 * size : search->block;
+	}
+	return blocks;
+}
+
+/*
  * find_middle: compute the mean of an evenly spaced sample of the targets.  Bounds are valid
  * relative to any point.  They are tight if the vectors relative to the point are short.
  */
@@ -277,7 +354,7 @@ find_middle(Search *search)
 {
 	const HyMatrix *targets = search->nearest.targets;
 	int64_t step = (targets->rows + MIDDLE_ROWS - 1) / MIDDLE_ROWS;
-	float *row = search->target->row;
+	float *row = search->workers[0].target->row;
 	int dims = targets->dims;
 	int64_t t;
 	int taken = 0;
@@ -304,29 +381,76 @@ find_middle(Search *search)
 	}
 }
 
-static void
-load_queries(Search *search, int64_t first, int count)
+/* search_group: search for the `count` queries from query `first`. */
+static HyStatus
+search_group(Search *search, int64_t first, int count, const HyCancel *cancel)
 {
 	HyPrefilterRows *query = search->query;
+	int wide = search->tiles->queries;
+	int load = LOADED_PANELS * wide;
+	int64_t blocks;
+	int64_t none;
+	HyStatus status;
+	int slices = 1;
+	int n;
 	int i;
 
-	hy_prefilter_rows_load(query, search->nearest.queries, first, count);
+	search->first_query = first;
+	search->queries = count;
+	status = hy_threads_run(search->threads, (count + load - 1) / load, load_some_queries, search,
+	                        cancel);
+	if (status != HY_OK)
+		return status;
 	search->longest = 0;
 	search->roughest = 0;
 	for (i = 0; i < count; i++)
 	{
-		search->weight[i] = 0.0f;
 		if (query->kind[i] == HY_ROW_BOUNDED && query->length[i] > 0)
 		{
 			double scale = query->scale[i];
 
 			search->longest = fmax(search->longest, query->length[i] / scale);
 			search->roughest = fmax(search->roughest, query->rest[i] / scale);
-			if (search->nearest.metric == HY_METRIC_L2)
-				search->weight[i] = (float) (1 / scale);
 		}
-		set_threshold(search, first + i, i);
 	}
+	blocks = find_block(search, 0, &none, &n);
+	if (search->threads > 1 && blocks < (int64_t) search->threads * PARTS_PER_THREAD)
+	{
+		slices = (int) ((search->threads * PARTS_PER_THREAD + blocks - 1) / blocks);
+		if (slices > count / SLICE_QUERIES)
+			slices = count / SLICE_QUERIES > 0 ? count / SLICE_QUERIES : 1;
+	}
+	search->slice = ((count + slices - 1) / slices + wide - 1) / wide * wide;
+	search->slices = (count + search->slice - 1) / search->slice;
+	return hy_threads_run(search->threads, blocks * search->slices, search_part, search, cancel);
+}
+
+/* load_some_queries: round LOADED_PANELS panels of the group. */
+static HyStatus
+load_some_queries(void *arg, int64_t part, int number, const HyCancel *cancel)
+{
+	Search *search = arg;
+	int load = LOADED_PANELS * search->tiles->queries;
+	int from = (int) part * load;
+	int to = search->queries - from < load ? search->queries : from + load;
+	HyPrefilterRows some =
+		hy_prefilter_rows_from(search->query, from, search->workers[number].target);
+	int i;
+
+	if (hy_cancelled(cancel))
+		return HY_CANCELLED;
+	hy_prefilter_rows_load(&some, search->nearest.queries, search->first_query + from, to - from);
+	for (i = from; i < to; i++)
+	{
+		const HyPrefilterRows *query = search->query;
+
+		search->weight[i] = 0.0f;
+		if (query->kind[i] == HY_ROW_BOUNDED && query->length[i] > 0 &&
+		    search->nearest.metric == HY_METRIC_L2)
+			search->weight[i] = (float) (1 / (double) query->scale[i]);
+		set_threshold(search, search->first_query + i, i);
+	}
+	return HY_OK;
 }
 
 /*
@@ -340,6 +464,7 @@ set_threshold(Search *search, int64_t query, int i)
 	double length = rows->length[i];
 	double limit = search->nearest.limits != NULL ? search->nearest.limits[query] : INFINITY;
 	double t;
+	float rounded;
 
 	if (search->nearest.counts[query] == search->nearest.k &&
 	    search->nearest.out[query * search->nearest.k].distance < limit)
@@ -359,13 +484,37 @@ set_threshold(Search *search, int64_t query, int i)
 	 * Keep an infinity as it is.  If the k-th best distance is -infinity, rows at that distance
 	 * still count, and the first of these rows win.
 	 */
-	search->threshold[i] = isinf(t) ? (float) t : (float) (t - fabs(t) * 1e-6);
+	rounded = isinf(t) ? (float) t : (float) (t - fabs(t) * 1e-6);
+	__atomic_store(&search->threshold[i], &rounded, __ATOMIC_RELAXED);
+}
+
+static float
+threshold_of(const Search *search, int i)
+{
+	float threshold;
+
+	__atomic_load(&search->threshold[i], &threshold, __ATOMIC_RELAXED);
+	return threshold;
+}
+
+/* search_part: compare a block of targets with a slice of the group's queries. */
+static HyStatus
+search_part(void *arg, int64_t part, int number, const HyCancel *cancel)
+{
+	Search *search = arg;
+	Worker *worker = &search->workers[number];
+	int64_t first;
+	int n;
+
+	(void) find_block(search, part / search->slices, &first, &n);
+	load_targets(search, worker, first, n);
+	return search_block(search, worker, (int) (part % search->slices), first, n, cancel);
 }
 
 static void
-load_targets(Search *search, int64_t first, int n)
+load_targets(Search *search, Worker *worker, int64_t first, int n)
 {
-	HyPrefilterRows *target = search->target;
+	HyPrefilterRows *target = worker->target;
 	int width = search->tiles->targets;
 	double slack = SUM_SLACK + search->tiles->slack * search->nearest.targets->dims;
 	int i;
@@ -376,53 +525,62 @@ load_targets(Search *search, int64_t first, int n)
 		double length = target->length[i];
 		double rest = target->rest[i];
 
-		search->factor[i] = target->scale[i];
-		search->reach[i] = (float) ((search->longest * (rest + slack * length) +
+		worker->factor[i] = target->scale[i];
+		worker->reach[i] = (float) ((search->longest * (rest + slack * length) +
 		                             search->roughest * (length + rest)) *
 		                            ROUND_UP);
-		search->shift[i] = 0.0f;
+		worker->shift[i] = 0.0f;
 		if (search->nearest.metric == HY_METRIC_L2)
-			search->shift[i] = (float) (-length * length / 2 * (1 - SQUARE_SLACK));
+			worker->shift[i] = (float) (-length * length / 2 * (1 - SQUARE_SLACK));
 		if (target->kind[i] == HY_ROW_UNBOUNDED)
-			search->reach[i] = INFINITY;
+			worker->reach[i] = INFINITY;
 		else if (target->kind[i] == HY_ROW_NEVER)
-			search->reach[i] = -INFINITY;
+			worker->reach[i] = -INFINITY;
 	}
 	for (; i % width != 0; i++)
 	{
-		search->factor[i] = 0.0f;
-		search->shift[i] = 0.0f;
-		search->reach[i] = -INFINITY;
+		worker->factor[i] = 0.0f;
+		worker->shift[i] = 0.0f;
+		worker->reach[i] = -INFINITY;
 	}
 }
 
+/*
+ * search_block: compare the loaded block with the panels of a slice.  Each worker begins with
+ * another panel, so that workers seldom need the same heaps.
+ */
 static HyStatus
-search_block(Search *search, int64_t group, int queries, int64_t first, int n, int64_t *work,
+search_block(Search *search, Worker *worker, int slice, int64_t first, int n,
              const HyCancel *cancel)
 {
 	int wide = search->tiles->queries;
-	int panel;
+	int start = slice * search->slice;
+	int queries = search->queries - start < search->slice ? search->queries - start : search->slice;
+	int panels = (queries + wide - 1) / wide;
+	int shift = (int) ((int64_t) panels * (worker - search->workers) / search->threads);
+	int p;
 
-	for (panel = 0; panel < queries; panel += wide)
+	for (p = 0; p < panels; p++)
 	{
-		int count = queries - panel < wide ? queries - panel : wide;
+		int panel = start + (p + shift) % panels * wide;
+		int count = search->queries - panel < wide ? search->queries - panel : wide;
 		int i;
 
-		propose(search, panel, count, n);
+		propose(search, worker, panel, count, n);
 		for (i = 0; i < count; i++)
 		{
-			if (search->found_count[i] > 0)
-				settle(search, group + panel + i, panel + i, first,
-				       search->found + (size_t) i * (size_t) search->block, search->found_count[i]);
-			*work +=
-				(int64_t) search->found_count[i] * search->nearest.targets->dims * SETTLED_ELEMENTS;
+			if (worker->found_count[i] > 0)
+				settle(search, worker, panel + i, first,
+				       worker->found + (size_t) i * (size_t) search->block, worker->found_count[i]);
+			worker->work +=
+				(int64_t) worker->found_count[i] * search->nearest.targets->dims * SETTLED_ELEMENTS;
 		}
-		*work += (int64_t) n * search->nearest.targets->dims * wide;
-		if (*work >= POLL_ELEMENTS)
+		worker->work += (int64_t) n * search->nearest.targets->dims * wide;
+		if (worker->work >= POLL_ELEMENTS)
 		{
 			if (hy_cancelled(cancel))
 				return HY_CANCELLED;
-			*work = 0;
+			worker->work = 0;
 		}
 	}
 	return HY_OK;
@@ -433,7 +591,7 @@ search_block(Search *search, int64_t group, int queries, int64_t first, int n, i
  * whose bound reaches the query's threshold.  The block has n rows.
  */
 static void
-propose(Search *search, int panel, int queries, int n)
+propose(Search *search, Worker *worker, int panel, int queries, int n)
 {
 	const HyTileKernels *tiles = search->tiles;
 	const int16_t *left = hy_prefilter_rows_panel(search->query, panel);
@@ -443,27 +601,27 @@ propose(Search *search, int panel, int queries, int n)
 	int i;
 
 	for (i = 0; i < queries; i++)
-		search->found_count[i] = 0;
+		worker->found_count[i] = 0;
 	if (tiles->begin != NULL)
 		tiles->begin();
 	for (t = 0; t < n; t += width)
 	{
-		HyTileTargets rows = {search->factor + t, search->reach + t, search->shift + t};
+		HyTileTargets rows = {worker->factor + t, worker->reach + t, worker->shift + t};
 		uint32_t there = n - t < width ? (UINT32_C(1) << (n - t)) - 1 : UINT32_MAX;
 
-		tiles->dots(left, hy_prefilter_rows_panel(search->target, t), pairs, search->dots);
+		tiles->dots(left, hy_prefilter_rows_panel(worker->target, t), pairs, worker->dots);
 		for (i = 0; i < queries; i++)
 		{
-			const float *dots = search->dots + i * width;
+			const float *dots = worker->dots + i * width;
 			float weight = search->weight[panel + i];
 			uint32_t bits =
-				tiles->reaching(dots, &rows, weight, search->threshold[panel + i]) & there;
+				tiles->reaching(dots, &rows, weight, threshold_of(search, panel + i)) & there;
 
 			while (bits != 0)
 			{
 				int j = __builtin_ctz(bits);
 				HyHeapItem *candidate =
-					search->found + (size_t) i * (size_t) search->block + search->found_count[i]++;
+					worker->found + (size_t) i * (size_t) search->block + worker->found_count[i]++;
 
 				candidate->which = t + j;
 				candidate->key =
@@ -477,35 +635,41 @@ propose(Search *search, int panel, int queries, int n)
 }
 
 /*
- * settle: compute canonical distances for one query's candidates.  The block begins at row first.
+ * settle: compute canonical distances for the candidates of query i of the group.  The block begins
+ * at row first.
  */
 static void
-settle(Search *search, int64_t query, int i, int64_t first, HyHeapItem *found, int n)
+settle(Search *search, Worker *worker, int i, int64_t first, HyHeapItem *found, int n)
 {
-	HyTopK topk = {search->nearest.out + query * search->nearest.k, search->nearest.k,
-	               search->nearest.counts[query]};
+	int64_t query = search->first_query + i;
+	int64_t panel = i / search->tiles->queries;
 
 	/*
 	 * Use a heap, because few of many candidates are taken before the threshold excludes the rest.
 	 */
 	hy_heap_make(found, n);
-	while (n > 0 && -found[0].key >= search->threshold[i])
+	while (n > 0 && -found[0].key >= threshold_of(search, i))
 	{
 		int32_t row = hy_heap_take(found, &n).which;
-		double distance = canonical_distance(search, query, i, first, row);
+		double distance = canonical_distance(search, worker, i, first, row);
+		HyTopK topk;
 
+		hy_topk_lock(&search->locks, panel);
+		topk = (HyTopK){search->nearest.out + query * search->nearest.k, search->nearest.k,
+		                search->nearest.counts[query]};
 		if (hy_topk_push(&topk, distance, first + row))
 		{
 			search->nearest.counts[query] = topk.count;
 			set_threshold(search, query, i);
 		}
+		hy_topk_unlock(&search->locks, panel);
 	}
 }
 
 static double
-canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row)
+canonical_distance(const Search *search, const Worker *worker, int i, int64_t first, int32_t row)
 {
-	const float *a = hy_matrix_row(search->nearest.queries, query);
+	const float *a = hy_matrix_row(search->nearest.queries, search->first_query + i);
 	const void *b = hy_matrix_row(search->nearest.targets, first + row);
 	int dims = search->nearest.queries->dims;
 	float aa = 0.0f;
@@ -519,7 +683,7 @@ canonical_distance(const Search *search, int64_t query, int i, int64_t first, in
 	if (search->nearest.metric == HY_METRIC_COSINE)
 	{
 		aa = search->query->norm[i];
-		bb = search->target->norm[row];
+		bb = worker->target->norm[row];
 	}
 	return hy_distance_from_sums(search->nearest.metric, sum, aa, bb);
 }

@@ -64,7 +64,8 @@ typedef struct HyNearest
 
 /*
  * hy_prefilter_search: like hy_topk_search.  It accepts any shape, but not L1 (HY_UNSUPPORTED).
- * Needs up to about 16 MB, plus memory that grows with k.  Returns HY_INVALID, HY_NOMEM,
+ * Needs up to about 16 MB, plus memory that grows with k, and about 1 MB for each additional thread
+ * that hy_threads_allow allows.  Returns HY_INVALID, HY_NOMEM,
  * HY_CANCELLED, HY_UNSUPPORTED, or HY_OK.
  */
 extern HyStatus

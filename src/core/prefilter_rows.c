@@ -33,6 +33,7 @@ hy_prefilter_rows_create(const HyAllocator *allocator, HyMetric metric, const Hy
 {
 	HyPrefilterRows *rows = hy_alloc_zero(allocator, sizeof(HyPrefilterRows));
 	int width = side == HY_PANEL_QUERIES ? tiles->queries : tiles->targets;
+	int widest = tiles->queries > tiles->targets ? tiles->queries : tiles->targets;
 	size_t count = (size_t) room_in_panels(width, room);
 	size_t run = (size_t) tiles->run * sizeof(int16_t);
 	size_t padded = ((size_t) dims * (size_t) tiles->element + run - 1) / run * (size_t) tiles->run;
@@ -51,7 +52,7 @@ hy_prefilter_rows_create(const HyAllocator *allocator, HyMetric metric, const Hy
 	rows->length = hy_alloc_array(allocator, count, sizeof(float));
 	rows->rest = hy_alloc_array(allocator, count, sizeof(float));
 	rows->norm = hy_alloc_array(allocator, count, sizeof(float));
-	rows->whole = hy_alloc_array(allocator, (size_t) width, padded * sizeof(int16_t));
+	rows->whole = hy_alloc_array(allocator, (size_t) widest, padded * sizeof(int16_t));
 	rows->row = hy_alloc_array(allocator, (size_t) dims, sizeof(float));
 	if (rows->panels == NULL || rows->kind == NULL || rows->scale == NULL || rows->length == NULL ||
 	    rows->rest == NULL || rows->norm == NULL || rows->whole == NULL || rows->row == NULL)
@@ -111,6 +112,22 @@ hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t fi
 			hy_tile_pack(rows->whole, padded, count, rows->padded, rows->width,
 			             rows->panels + (size_t) i * padded);
 	}
+}
+
+HyPrefilterRows
+hy_prefilter_rows_from(const HyPrefilterRows *rows, int i, const HyPrefilterRows *scratch)
+{
+	HyPrefilterRows some = *rows;
+
+	some.panels += (size_t) i * (size_t) rows->padded;
+	some.kind += i;
+	some.scale += i;
+	some.length += i;
+	some.rest += i;
+	some.norm += i;
+	some.whole = scratch->whole;
+	some.row = scratch->row;
+	return some;
 }
 
 /* hy_add_scaled: work in steps of a fixed length, which the compiler can vectorize. */

@@ -44,7 +44,7 @@ typedef struct HyPrefilterRows
 	float *rest;   /* upper bound of |x - scale X| */
 	float *norm;   /* canonical sum of squares of the original row; only for cosine */
 
-	int16_t *whole; /* rows of one panel, contiguous */
+	int16_t *whole; /* rows of one panel of either side, contiguous */
 	float *row;     /* one row, widened and moved */
 } HyPrefilterRows;
 
@@ -65,6 +65,14 @@ extern void hy_prefilter_rows_free(const HyAllocator *allocator, HyPrefilterRows
  */
 extern void
 hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t first, int n);
+
+/*
+ * hy_prefilter_rows_from: return a view of the rows from row i, a multiple of the width.  To load
+ * rows through it, it uses memory of `scratch`, so that several threads can load rows at the same
+ * time.
+ */
+extern HyPrefilterRows
+hy_prefilter_rows_from(const HyPrefilterRows *rows, int i, const HyPrefilterRows *scratch);
 
 /* hy_add_scaled: out = a + scale * b, n elements.  out may be a or b. */
 extern void hy_add_scaled(float *out, const float *a, const float *b, float scale, int n);

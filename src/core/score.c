@@ -2,18 +2,33 @@
  * score.c
  *		Scores queries against codes, some blocks at a time.
  *
- * The blocks stay in the cache while every query is scored against them.
+ * The blocks stay in the cache while every query is scored against them.  Each thread scores other
+ * queries.
  */
 #include "core/score.h"
 
 #include <math.h>
 
+#include "core/threads.h"
 #include "core/topk.h"
 
 #define CHUNK_BYTES (256 * 1024) /* bytes of codes scored against all queries at a time */
 #define PIECE 16                 /* blocks of a list scored before the heap is updated */
 #define POLL_BYTES (1024 * 1024) /* bytes of codes between two polls of cancel */
+#define CODE_WORK 0.05           /* work of a dimension of a code, for hy_threads_for */
+#define PARTS_PER_THREAD 4       /* so that no thread waits long for the others */
 
+typedef struct Scoring
+{
+	const HyScoreRows *rows;
+	const HyScoreQueries *queries;
+	int32_t k;
+	HyNeighbor *out;
+	int32_t *counts;
+	int32_t slice; /* queries of a part */
+} Scoring;
+
+static HyStatus score_some(void *arg, int64_t part, int worker, const HyCancel *cancel);
 static int32_t list_of(const HyScoreRows *rows, int32_t block);
 static void meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query,
                  int32_t first, int32_t end, HyTopK *least);
@@ -24,17 +39,42 @@ HyStatus
 hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k, HyNeighbor *out,
          int32_t *counts, const HyCancel *cancel)
 {
+	Scoring scoring = {rows, queries, k, out, counts, queries->count};
 	HyStatus status = hy_score_check(rows, queries, k);
-	int32_t at_a_time;
+	int threads;
+
+	if (status != HY_OK || queries->count == 0)
+		return status;
+	threads =
+		hy_threads_for((double) hy_score_rows(rows) * queries->count * rows->padded * CODE_WORK);
+	if (threads > 1)
+	{
+		int32_t parts = threads * PARTS_PER_THREAD;
+
+		scoring.slice = (queries->count + parts - 1) / parts;
+	}
+	return hy_threads_run(threads, (queries->count + scoring.slice - 1) / scoring.slice, score_some,
+	                      &scoring, cancel);
+}
+
+/* score_some: score a slice of the queries against all blocks. */
+static HyStatus
+score_some(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	const Scoring *scoring = arg;
+	const HyScoreRows *rows = scoring->rows;
+	int32_t from = (int32_t) part * scoring->slice;
+	int32_t to = scoring->queries->count - from < scoring->slice ? scoring->queries->count
+	                                                             : from + scoring->slice;
+	size_t block_bytes = hy_code_block_size(rows->padded);
+	int32_t at_a_time = (int32_t) (CHUNK_BYTES / block_bytes);
 	int32_t left;
 	size_t work = 0;
 	int32_t q;
 
-	if (status != HY_OK)
-		return status;
-	for (q = 0; q < queries->count; q++)
-		counts[q] = 0;
-	at_a_time = (int32_t) (CHUNK_BYTES / hy_code_block_size(rows->padded));
+	(void) worker;
+	for (q = from; q < to; q++)
+		scoring->counts[q] = 0;
 	at_a_time = at_a_time > 1 ? at_a_time : 1;
 	/* out serves as the heaps until all rows have been scored. */
 	for (left = rows->blocks; left > 0; left -= at_a_time)
@@ -42,13 +82,14 @@ hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k, HyNe
 		int32_t first = rows->first + rows->blocks - left;
 		int32_t count = left < at_a_time ? left : at_a_time;
 
-		for (q = 0; q < queries->count; q++)
+		for (q = from; q < to; q++)
 		{
-			HyTopK least = {out + (int64_t) q * k, k, counts[q]};
+			HyTopK least = {scoring->out + (int64_t) q * scoring->k, scoring->k,
+			                scoring->counts[q]};
 
-			meet(rows, queries, q, first, first + count, &least);
-			counts[q] = least.count;
-			work += (size_t) count * hy_code_block_size(rows->padded);
+			meet(rows, scoring->queries, q, first, first + count, &least);
+			scoring->counts[q] = least.count;
+			work += (size_t) count * block_bytes;
 			if (work >= POLL_BYTES)
 			{
 				work = 0;
@@ -57,9 +98,9 @@ hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k, HyNe
 			}
 		}
 	}
-	for (q = 0; q < queries->count; q++)
+	for (q = from; q < to; q++)
 	{
-		HyTopK least = {out + (int64_t) q * k, k, counts[q]};
+		HyTopK least = {scoring->out + (int64_t) q * scoring->k, scoring->k, scoring->counts[q]};
 
 		if (hy_cancelled(cancel))
 			return HY_CANCELLED;

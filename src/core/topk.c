@@ -8,16 +8,30 @@
 #include <math.h>
 
 #include "core/distance_blocks.h"
+#include "core/threads.h"
+
+#define SORT_WORK 40.0  /* work of sorting one entry, for hy_threads_for */
+#define SORT_QUERIES 16 /* queries whose heaps are sorted as one part */
 
 typedef struct SearchSink
 {
 	HyNeighbor *out;
 	int32_t *counts;
 	int32_t k;
+	HyTopKLocks locks;
 } SearchSink;
+
+typedef struct Sorting
+{
+	HyNeighbor *out;
+	const int32_t *counts;
+	int32_t k;
+	int64_t queries;
+} Sorting;
 
 static void sift_down(HyNeighbor *items, int32_t count, int32_t hole, HyNeighbor item);
 static void sift_up(HyNeighbor *items, int32_t hole, HyNeighbor item);
+static HyStatus sort_some(void *arg, int64_t part, int worker, const HyCancel *cancel);
 static void offer_block(void *arg, int64_t query, int64_t first, int n, const double *distances);
 
 void
@@ -66,11 +80,25 @@ HyStatus
 hy_topk_sort_all(HyNeighbor *out, const int32_t *counts, int32_t k, int64_t queries,
                  const HyCancel *cancel)
 {
-	int64_t q;
+	Sorting sorting = {out, counts, k, queries};
+	int threads = hy_threads_for((double) queries * k * SORT_WORK);
 
-	for (q = 0; q < queries; q++)
+	return hy_threads_run(threads, (queries + SORT_QUERIES - 1) / SORT_QUERIES, sort_some, &sorting,
+	                      cancel);
+}
+
+/* sort_some: sort the heaps of SORT_QUERIES queries. */
+static HyStatus
+sort_some(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	const Sorting *sorting = arg;
+	int64_t q = part * SORT_QUERIES;
+	int64_t last = sorting->queries - q < SORT_QUERIES ? sorting->queries : q + SORT_QUERIES;
+
+	(void) worker;
+	for (; q < last; q++)
 	{
-		HyTopK topk = {out + q * k, k, counts[q]};
+		HyTopK topk = {sorting->out + q * sorting->k, sorting->k, sorting->counts[q]};
 
 		/* sorting many entries takes long */
 		if (hy_cancelled(cancel))
@@ -78,6 +106,26 @@ hy_topk_sort_all(HyNeighbor *out, const int32_t *counts, int32_t k, int64_t quer
 		hy_topk_sort(&topk);
 	}
 	return HY_OK;
+}
+
+void
+hy_topk_locks_init(HyTopKLocks *locks, int threads)
+{
+	int i;
+
+	locks->used = threads > 1;
+	for (i = 0; i < HY_TOPK_LOCKS && locks->used; i++)
+		pthread_mutex_init(&locks->mutex[i], NULL);
+}
+
+void
+hy_topk_locks_destroy(HyTopKLocks *locks)
+{
+	int i;
+
+	for (i = 0; i < HY_TOPK_LOCKS && locks->used; i++)
+		pthread_mutex_destroy(&locks->mutex[i]);
+	locks->used = false;
 }
 
 HyStatus
@@ -97,7 +145,9 @@ hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets
 	sink.out = out;
 	sink.counts = counts;
 	sink.k = k;
+	hy_topk_locks_init(&sink.locks, hy_threads_allowed());
 	status = hy_distance_blocks(metric, queries, targets, offer_block, &sink, cancel);
+	hy_topk_locks_destroy(&sink.locks);
 	if (status != HY_OK)
 		return status;
 	return hy_topk_sort_all(out, counts, k, queries->rows, cancel);
@@ -141,10 +191,13 @@ static void
 offer_block(void *arg, int64_t query, int64_t first, int n, const double *distances)
 {
 	SearchSink *sink = arg;
-	HyTopK topk = {sink->out + query * sink->k, sink->k, sink->counts[query]};
+	HyTopK topk = {sink->out + query * sink->k, sink->k, 0};
 	int i;
 
+	hy_topk_lock(&sink->locks, query);
+	topk.count = sink->counts[query];
 	for (i = 0; i < n; i++)
 		hy_topk_push(&topk, distances[i], first + i);
 	sink->counts[query] = topk.count;
+	hy_topk_unlock(&sink->locks, query);
 }

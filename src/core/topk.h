@@ -3,12 +3,13 @@
  *		The k nearest rows, kept in a bounded max-heap ordered by (distance, row).
  *
  * The order is total: equal distances are ordered by ascending row.  The result therefore does not
- * depend on the order in which candidates arrive, on the batch size, or on the backend.  NaN is
- * never kept.
+ * depend on the order in which candidates arrive, on the batch size, on the number of threads, or
+ * on the backend.  NaN is never kept.
  */
 #ifndef HY_TOPK_H
 #define HY_TOPK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "core/batch.h"
@@ -21,6 +22,18 @@ typedef struct HyTopK
 	int32_t k;
 	int32_t count;
 } HyTopK;
+
+/*
+ * HyTopKLocks: locks for heaps that several threads share.  Heap number i has the lock number
+ * i % HY_TOPK_LOCKS.
+ */
+#define HY_TOPK_LOCKS 64
+
+typedef struct HyTopKLocks
+{
+	bool used; /* false: one thread only, and locking does nothing */
+	pthread_mutex_t mutex[HY_TOPK_LOCKS];
+} HyTopKLocks;
 
 /* hy_neighbor_compare: <0, 0, >0 by (distance, row). */
 static inline int
@@ -48,6 +61,25 @@ extern void hy_topk_sort(HyTopK *topk);
  */
 extern HyStatus hy_topk_sort_all(HyNeighbor *out, const int32_t *counts, int32_t k, int64_t queries,
                                  const HyCancel *cancel);
+
+/* hy_topk_locks_init, hy_topk_locks_destroy: make and remove the locks for a number of threads. */
+extern void hy_topk_locks_init(HyTopKLocks *locks, int threads);
+extern void hy_topk_locks_destroy(HyTopKLocks *locks);
+
+/* hy_topk_lock, hy_topk_unlock: acquire or release the lock of heap number i. */
+static inline void
+hy_topk_lock(HyTopKLocks *locks, int64_t i)
+{
+	if (locks->used)
+		pthread_mutex_lock(&locks->mutex[i % HY_TOPK_LOCKS]);
+}
+
+static inline void
+hy_topk_unlock(HyTopKLocks *locks, int64_t i)
+{
+	if (locks->used)
+		pthread_mutex_unlock(&locks->mutex[i % HY_TOPK_LOCKS]);
+}
 
 /*
  * hy_topk_search: for each query, find the k nearest target rows, in ascending order.  out holds

@@ -28,6 +28,7 @@
 #include "server/report.h"
 #include "server/settings.h"
 #include "server/shared.h"
+#include "server/threads.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
@@ -120,7 +121,10 @@ hybrid_run(HyTask *task, const char *what)
 	task->cancel = &hybrid_cancel;
 	if (task->allocator == NULL)
 		task->allocator = &allocator;
+	/* pure code raises nothing, and no thread works any more when it returns */
+	hybrid_threads_take(task);
 	status = hy_dispatch(target, task, &decision);
+	hybrid_threads_give();
 	if (task->allocator == &allocator)
 		task->allocator = NULL;
 	flush_log();

@@ -14,7 +14,9 @@
 #include "dispatch/tools/plugin.h"
 #include "dispatch/share/queue.h"
 #include "dispatch/tools/words.h"
+#include "core/threads.h"
 #include "server/settings.h"
+#include "server/threads.h"
 #include "utils/guc.h"
 
 int hybrid_graph_memory_limit;
@@ -124,6 +126,11 @@ hybrid_define_settings(void)
 		"Results are identical. exact computes every distance with the canonical kernels.",
 		&precision, PRECISION_AUTO, precision_options, PGC_USERSET, 0, NULL, assign_precision,
 		NULL);
+	DefineCustomIntVariable(
+		"hybrid.threads", "Maximum number of threads that compute a batch on the CPU.",
+		"Results are identical. 0 means no limit other than the number of cores, "
+		"max_parallel_workers_per_gather and max_parallel_workers. 1 uses no additional thread.",
+		&hybrid_threads, 0, 0, HY_THREADS_MOST, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("hybrid.graph_memory_limit",
 	                        "Maximum memory that one graph function may use for its graph.", NULL,
 	                        &hybrid_graph_memory_limit, 256 * 1024, 64, MAX_KILOBYTES, PGC_USERSET,

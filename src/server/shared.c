@@ -1,6 +1,7 @@
 /*
  * shared.c
- *		The table that all backends share, and their queue for devices, when the library is preloaded.
+ *		The table that all backends share, their queue for devices and the count of their threads, when the
+ *		library is preloaded.
  *
  * The postmaster requests the segment once, with a fixed size.  If a backend ends without running its exit hooks,
  * the postmaster restarts all backends and creates the shared memory again.  So nothing outlives a backend that was
@@ -25,6 +26,7 @@ static HySharedTable *table;
 static LWLock *table_lock;
 static HyQueue *queue;
 static LWLock *queue_lock;
+static pg_atomic_uint32 *threads;
 static HyQueueSeat seat;
 static int32_t seat_numbers[HY_MAX_DEVICES];
 static uint64 session;
@@ -96,6 +98,12 @@ hybrid_leave_queue(void)
 		hy_queue_forget(&seat, seat.client);
 }
 
+pg_atomic_uint32 *
+hybrid_shared_threads(void)
+{
+	return threads;
+}
+
 uint64
 hybrid_shared_session(void)
 {
@@ -111,6 +119,7 @@ request_memory(void)
 		previous_request_hook();
 	limits.contexts = MaxBackends;
 	RequestAddinShmemSpace(add_size(hy_table_size(&limits), sizeof(HyQueue)));
+	RequestAddinShmemSpace(sizeof(pg_atomic_uint32));
 	RequestNamedLWLockTranche(NAME, 2);
 }
 
@@ -132,6 +141,9 @@ start_memory(void)
 	if (!found)
 		hy_queue_init(queue);
 	queue_lock = &GetNamedLWLockTranche(NAME)[1].lock;
+	threads = ShmemInitStruct(NAME " threads", sizeof(pg_atomic_uint32), &found);
+	if (!found)
+		pg_atomic_init_u32(threads, 0);
 	session = 0;
 	LWLockRelease(AddinShmemInitLock);
 }

@@ -9,6 +9,7 @@
 
 #include "dispatch/run/flush.h"
 #include "dispatch/share/queue.h"
+#include "port/atomics.h"
 
 /* hybrid_shared_init: request shared memory while the postmaster preloads.  _PG_init calls it. */
 extern void hybrid_shared_init(void);
@@ -26,6 +27,12 @@ extern const HyShareHost *hybrid_shared_host(void);
  */
 extern const HyQueueSeat *hybrid_shared_seat(const HyExecutor *executor, Oid role);
 extern void hybrid_leave_queue(void);
+
+/*
+ * hybrid_shared_threads: return the number of threads that all sessions use now, main threads not counted;
+ * NULL unless hybrid is in shared_preload_libraries.
+ */
+extern pg_atomic_uint32 *hybrid_shared_threads(void);
 
 /* hybrid_shared_session: return this backend's number in the table; 0 if there is no table. */
 extern uint64 hybrid_shared_session(void);

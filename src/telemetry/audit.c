@@ -10,6 +10,7 @@
 #include "server/executor.h"
 #include "server/memory.h"
 #include "server/report.h"
+#include "server/threads.h"
 #include "telemetry/rows.h"
 
 PG_FUNCTION_INFO_V1(hybrid_audit);
@@ -92,8 +93,12 @@ run_audit(HyAudit *audit)
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
 	HyAuditLimits limits = {.allocator = &allocator, .cancel = &hybrid_cancel};
 	HyAuditRow *rows = (HyAuditRow *) palloc(HY_AUDIT_SHAPES * sizeof(HyAuditRow));
+	HyStatus status;
 
-	hybrid_check(hy_audit(executor, &limits, rows, audit), "audit the dispatcher");
+	hybrid_threads_take(NULL);
+	status = hy_audit(executor, &limits, rows, audit);
+	hybrid_threads_give();
+	hybrid_check(status, "audit the dispatcher");
 	return rows;
 }
 

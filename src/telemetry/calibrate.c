@@ -12,6 +12,7 @@
 #include "server/memory.h"
 #include "server/priors.h"
 #include "server/report.h"
+#include "server/threads.h"
 #include "telemetry/rows.h"
 
 PG_FUNCTION_INFO_V1(hybrid_run_calibration);
@@ -26,12 +27,16 @@ hybrid_run_calibration(PG_FUNCTION_ARGS)
 	HyCalibrationLimits limits = {.allocator = &allocator, .cancel = &hybrid_cancel};
 	HyPrior *priors = (HyPrior *) palloc(HY_CALIBRATION_PRIORS * sizeof(HyPrior));
 	uint32_t unfinished;
+	HyStatus status;
 	int32_t count;
 	int32_t i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	hybrid_check(hy_calibrate(executor, &limits, priors, &count, &unfinished),
-	             "calibrate the dispatcher");
+	/* the CPU is measured as tasks will run there */
+	hybrid_threads_take(NULL);
+	status = hy_calibrate(executor, &limits, priors, &count, &unfinished);
+	hybrid_threads_give();
+	hybrid_check(status, "calibrate the dispatcher");
 	for (i = 0; i < hy_executor_devices(executor); i++)
 	{
 		HyDeviceState state;

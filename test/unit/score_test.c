@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/distance.h"
+#include "core/threads.h"
 #include "core/topk.h"
 #include "score_stage.h"
 
@@ -117,6 +118,24 @@ test_the_least_on_every_level(void)
 		}
 		hy_kernels_force(hy_simd_best());
 	}
+}
+
+static void
+test_threads(void)
+{
+	int threads;
+
+	hy_threads_set_least(1);
+	for (threads = 2; threads <= 7; threads++)
+	{
+		score_stage_init(&stage, &random_, threads % 2 == 1);
+		hy_threads_allow(threads);
+		CHECK_INT(differences(&stage, 13), 0);
+		CHECK_INT(differences(&stage, HY_SCORE_MOST), 0);
+	}
+	hy_threads_allow(1);
+	hy_threads_set_least(0);
+	hy_threads_stop();
 }
 
 /* Fewer rows than k, blocks that do not count, no live row at all, no list, no query. */
@@ -282,6 +301,7 @@ int
 main(void)
 {
 	UNIT_RUN(test_the_least_on_every_level);
+	UNIT_RUN(test_threads);
 	UNIT_RUN(test_few_rows);
 	UNIT_RUN(test_nothing_is_lost);
 	UNIT_RUN(test_what_makes_no_sense);

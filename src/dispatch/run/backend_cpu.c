@@ -1,9 +1,10 @@
 /*
  * backend_cpu.c
- *		The CPU as a backend: calls core on the calling thread, synchronously.
+ *		The CPU as a backend: calls core, synchronously.
  *
  * submit runs the task to its end, so every ticket stands for a task that has ended and was not
  * polled yet.  A failing task fails in submit and gets no ticket.  The process has one such device.
+ * Core may use several threads for a task, if hy_threads_allow allows it (core/threads.h).
  * It allocates no buffers, since host memory needs no HyBuffer.  Timings are 0, because the caller
  * already reads its clock around the call.  Two more readings of the clock would cost as much as
  * the rest of the dispatcher.

@@ -8,7 +8,7 @@
 #include "dispatch/backend.h"
 
 /*
- * hy_backend_cpu: a backend with one device; submit runs the task to its end on the calling thread.
+ * hy_backend_cpu: a backend with one device; submit runs the task to its end.
  */
 extern const HyBackend hy_backend_cpu;
 

@@ -1,0 +1,241 @@
+/*
+ * threads.c
+ *		How much faster several threads compute a batch, beside what the machine's cores allow.
+ *
+ *		threads [THREADS [ROUNDS]]
+ *
+ * Each case runs on one thread and on THREADS (2) threads in turn, ROUNDS (7) times.  The result is the
+ * median of the ratios of wall-clock times.  'limit' is the ratio of a bare loop that multiplies and adds
+ * in registers and the first-level cache: on cores that are one core's threads, nothing gets faster
+ * than that.
+ *
+ * CSV on stdout: case,metric,value,better, as run.sh takes it.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ascending.h"
+#include "limits.h"
+#include "core/assign.h"
+#include "core/prefilter.h"
+#include "core/threads.h"
+#include "core/topk.h"
+
+#define ROWS 16384
+#define QUERIES 1000
+#define CENTROIDS 512
+#define GROUPS 64
+#define PROBES 8
+#define MOST_ROUNDS 101
+#define LIMIT_PARTS 64
+#define LIMIT_ROWS 16 /* fit in the first-level cache */
+
+#define LENGTH(array) ((int) (sizeof(array) / sizeof((array)[0])))
+
+static float *rows;
+static float *queries;
+static HyNeighbor *out;
+static double *distances;
+static int32_t *numbers;
+static int32_t group_begin[GROUPS + 1];
+
+static HyMatrix
+matrix(const float *values, int64_t count)
+{
+	HyMatrix m = {.dtype = HY_F32,
+	              .dims = DIMS,
+	              .rows = count,
+	              .stride = DIMS * sizeof(float),
+	              .data = values};
+
+	return m;
+}
+
+static float
+uniform(void)
+{
+	static uint64_t state = 88172645463325252;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (float) (int32_t) (state >> 32) * 0x1p-31f;
+}
+
+static HyStatus
+limit_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	volatile float sink;
+	int i;
+
+	(void) arg;
+	(void) part;
+	(void) cancel;
+	for (i = 0; i < 2000; i++)
+	{
+		sink = bare_pairs(hy_kernels()->level, HY_F32, rows + worker * LIMIT_ROWS * DIMS,
+		                  (const char *) (rows + worker * LIMIT_ROWS * DIMS), LIMIT_ROWS);
+		(void) sink;
+	}
+	return HY_OK;
+}
+
+static void
+run_limit(void)
+{
+	(void) hy_threads_run(hy_threads_allowed(), LIMIT_PARTS, limit_part, NULL, NULL);
+}
+
+static void
+run_topk(int64_t count, HyMetric metric)
+{
+	HyMatrix q = matrix(queries, count);
+	HyMatrix t = matrix(rows, ROWS);
+	HyNearest nearest = {
+		.metric = metric, .k = 10, .queries = &q, .targets = &t, .out = out, .counts = numbers};
+
+	if (hy_nearest_search(&nearest, &hy_malloc_allocator, NULL) != HY_OK)
+		exit(1);
+}
+
+static void
+run_many(void)
+{
+	run_topk(QUERIES, HY_METRIC_COSINE);
+}
+
+static void
+run_few(void)
+{
+	run_topk(4, HY_METRIC_COSINE);
+}
+
+static void
+run_exact(void)
+{
+	run_topk(64, HY_METRIC_L1);
+}
+
+static void
+run_distances(void)
+{
+	HyMatrix q = matrix(queries, 16);
+	HyMatrix t = matrix(rows, ROWS);
+
+	if (hy_distance_matrix(HY_METRIC_L2, &q, &t, distances, NULL) != HY_OK)
+		exit(1);
+}
+
+static void
+assign(int64_t centroids, bool grouped)
+{
+	HyMatrix r = matrix(rows, ROWS);
+	HyMatrix c = matrix(queries, centroids);
+	HyGroups groups = {
+		.centers = matrix(queries + 500 * DIMS, GROUPS), .begin = group_begin, .probes = PROBES};
+	int i;
+
+	for (i = 0; i <= GROUPS; i++)
+		group_begin[i] = (int32_t) (centroids * i / GROUPS);
+	if (hy_assign(&r, &c, grouped ? &groups : NULL, &hy_malloc_allocator, numbers, NULL) != HY_OK)
+		exit(1);
+}
+
+static void
+run_assign_few(void)
+{
+	assign(100, false);
+}
+
+static void
+run_assign_many(void)
+{
+	assign(CENTROIDS, false);
+}
+
+static void
+run_assign_groups(void)
+{
+	assign(CENTROIDS, true);
+}
+
+static const struct
+{
+	const char *name;
+	void (*run)(void);
+} cases[] = {{"limit", run_limit},
+             {"topk of 1,000 queries", run_many},
+             {"topk of 4 queries", run_few},
+             {"topk of 64 queries, l1", run_exact},
+             {"distances of 16 queries", run_distances},
+             {"assign to 100 centroids", run_assign_few},
+             {"assign to 512 centroids", run_assign_many},
+             {"assign to 512 centroids in groups", run_assign_groups}};
+
+static double
+timed(void (*run)(void), int threads)
+{
+	struct timespec begin;
+	struct timespec end;
+
+	hy_threads_allow(threads);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	run();
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	return (double) (end.tv_sec - begin.tv_sec) + (double) (end.tv_nsec - begin.tv_nsec) * 1e-9;
+}
+
+int
+main(int argc, char **argv)
+{
+	int threads = argc > 1 ? atoi(argv[1]) : 2;
+	int rounds = argc > 2 ? atoi(argv[2]) : 7;
+	size_t i;
+	int c;
+
+	rounds = rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
+	rows = malloc(sizeof(float) * ROWS * DIMS);
+	queries = malloc(sizeof(float) * QUERIES * DIMS);
+	out = malloc(sizeof(HyNeighbor) * QUERIES * 10);
+	distances = malloc(sizeof(double) * 16 * ROWS);
+	numbers = malloc(sizeof(int32_t) * ROWS);
+	if (rows == NULL || queries == NULL || out == NULL || distances == NULL || numbers == NULL)
+	{
+		fprintf(stderr, "out of memory\n");
+		return 1;
+	}
+	for (i = 0; i < (size_t) ROWS * DIMS; i++)
+		rows[i] = uniform();
+	for (i = 0; i < (size_t) QUERIES * DIMS; i++)
+		queries[i] = uniform();
+
+	printf("case,metric,value,better\n");
+	for (c = 0; c < LENGTH(cases); c++)
+	{
+		double ratios[MOST_ROUNDS];
+		double single[MOST_ROUNDS];
+		int r;
+
+		(void) timed(cases[c].run, threads);
+		for (r = 0; r < rounds; r++)
+		{
+			double one = timed(cases[c].run, 1);
+
+			single[r] = one;
+			ratios[r] = one / timed(cases[c].run, threads);
+		}
+		qsort(ratios, (size_t) rounds, sizeof(double), ascending);
+		qsort(single, (size_t) rounds, sizeof(double), ascending);
+		printf("%s,speed-up of %d threads,%.3f,higher\n", cases[c].name, threads,
+		       ratios[rounds / 2]);
+		printf("%s,milliseconds on one thread,%.2f,lower\n", cases[c].name,
+		       single[rounds / 2] * 1e3);
+		fflush(stdout);
+	}
+	hy_threads_stop();
+	return 0;
+}

@@ -1,0 +1,52 @@
+-- The same bits from any number of threads.  A machine with fewer cores uses fewer threads.
+CREATE TABLE item (id int, v vector(64), h halfvec(64));
+INSERT INTO item SELECT i, v::vector, v::vector::halfvec FROM (
+	SELECT i, (SELECT array_agg(sin((i % 5900) * j)) FROM generate_series(1, 64) j) AS v FROM generate_series(1, 6000) i) s;
+CREATE TABLE query AS SELECT array_agg(v ORDER BY id) AS v FROM item WHERE id % 15 = 0;
+SET hybrid.force_cpu = on;
+-- batches that are worth several threads
+SET hybrid.batch_max = 6000;
+SET hybrid.batch_wait = 0;
+SET work_mem = '64MB';
+
+-- all_of_it: results of everything that may use threads, with all bits
+CREATE FUNCTION all_of_it() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text := '';
+	metric text;
+BEGIN
+	FOREACH metric IN ARRAY ARRAY['l2', 'ip', 'cosine', 'l1'] LOOP
+		answer := answer || (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+			FROM query, hybrid_knn('item', 'v', query.v, 20, metric) k);
+		answer := answer || (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+			FROM query, hybrid_knn('item', 'h', query.v[1:12], 300, metric) k);
+		answer := answer || (SELECT md5(hybrid_distances(query.v[1], s.v, metric)::text)
+			FROM query, (SELECT array_agg(v ORDER BY id) AS v FROM item, generate_series(1, 12)) s);
+	END LOOP;
+	RETURN answer || (SELECT md5(string_agg(j::text, ' ' ORDER BY j.left_id, j.distance, j.right_id))
+		FROM hybrid_knn_join('item', 'v', 'item', 'v', 3) j);
+END $$;
+
+SET hybrid.threads = 1;
+SELECT all_of_it() AS expected \gset
+SELECT count(*) AS threads FROM pg_ls_dir('/proc/self/task');
+SET hybrid.threads = 2;
+SELECT all_of_it() = :'expected' AS same;
+SET hybrid.threads = 7;
+SET max_parallel_workers_per_gather = 6;
+SELECT all_of_it() = :'expected' AS same;
+SET hybrid.precision = exact;
+SELECT all_of_it() = :'expected' AS same;
+RESET hybrid.precision;
+SET max_parallel_workers_per_gather = 0;
+SELECT all_of_it() = :'expected' AS same;
+RESET max_parallel_workers_per_gather;
+RESET hybrid.threads;
+SELECT all_of_it() = :'expected' AS same;
+
+-- out of range
+SET hybrid.threads = 1000;
+SET hybrid.threads = -1;
+SHOW hybrid.threads;
+DROP TABLE item, query;
+DROP FUNCTION all_of_it();

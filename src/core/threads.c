@@ -1,0 +1,371 @@
+/*
+ * threads.c
+ *		A pool of threads.
+ *
+ * A call of hy_threads_run describes its computation in a Team, on the stack of the caller.  It
+ * publishes the team in the pool, wakes the threads and starts to take parts.  A thread joins the
+ * team if there are parts left.  When the caller finds no part left, it withdraws the team, so a
+ * thread that wakes up late does not join and is not awaited.  Then the caller waits until the
+ * threads that have joined are done.  It wakes up from time to time to poll the cancel, which only
+ * the caller may do.
+ *
+ * The mutex protects the pool and the members `open`, `joined` and `running` of the team.  No part
+ * runs under it.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "core/threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_BYTES (512 * 1024)
+#define IDLE_NS INT64_C(5000000000) /* a thread that waits this long ends */
+#define POLL_NS INT64_C(1000000)    /* time between two polls of a waiting caller */
+#define LEAST_WORK 2e6              /* work of a thread: 100 to 200 microseconds */
+
+typedef struct Team
+{
+	HyPart run;
+	void *arg;
+	int64_t parts;
+	int64_t next;           /* atomic; the next part */
+	int stop;               /* atomic; not 0: start no part */
+	int status;             /* atomic; a HyStatus, of the first part that failed */
+	const HyCancel *cancel; /* the caller's */
+	int open;               /* workers that may still join */
+	int joined;             /* threads that have joined */
+	int running;            /* threads that have joined and are not done */
+} Team;
+
+typedef enum SeatState
+{
+	SEAT_FREE = 0,
+	SEAT_TAKEN, /* by a thread that works or waits for work */
+	SEAT_LEFT   /* by a thread that has ended, or is about to, and was not joined yet */
+} SeatState;
+
+typedef struct Seat
+{
+	SeatState state;
+	pthread_t thread;
+} Seat;
+
+typedef struct Pool
+{
+	pid_t process; /* the process that the threads belong to; 0: not initialized */
+	pthread_mutex_t mutex;
+	pthread_cond_t work; /* a team has been published, or the threads have to end */
+	pthread_cond_t done; /* no thread runs for the team any more */
+	bool closing;
+	Team *team;
+	Seat seats[HY_THREADS_MOST - 1];
+} Pool;
+
+static Pool pool;
+static int allowed = 1;
+static double least_work = LEAST_WORK;
+
+static HyStatus run_alone(int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
+static bool open_pool(void);
+static bool new_condition(pthread_cond_t *condition);
+static void start_threads(int count);
+static bool start_thread(Seat *seat);
+static void *thread_main(void *arg);
+static bool may_join(const Team *team);
+static void take_parts(Team *team, int worker, const HyCancel *cancel);
+static bool caller_must_stop(void *arg);
+static bool thread_must_stop(void *arg);
+static struct timespec from_now(int64_t ns);
+
+void
+hy_threads_allow(int threads)
+{
+	allowed = threads < 1 ? 1 : threads > HY_THREADS_MOST ? HY_THREADS_MOST : threads;
+}
+
+int
+hy_threads_allowed(void)
+{
+	return allowed;
+}
+
+int
+hy_threads_for(double work)
+{
+	double threads = work / least_work;
+
+	if (allowed == 1 || !(threads >= 2))
+		return 1;
+	return threads < allowed ? (int) threads : allowed;
+}
+
+void
+hy_threads_set_least(double work)
+{
+	least_work = work > 0 ? work : LEAST_WORK;
+}
+
+HyStatus
+hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel)
+{
+	Team team = {.run = run, .arg = arg, .parts = parts, .status = HY_OK, .cancel = cancel};
+	HyCancel polled = {caller_must_stop, &team};
+	HyStatus status;
+
+	if (threads > parts)
+		threads = (int) parts;
+	if (threads > HY_THREADS_MOST)
+		threads = HY_THREADS_MOST;
+	if (threads <= 1 || !open_pool())
+		return run_alone(parts, run, arg, cancel);
+
+	team.open = threads - 1;
+	pthread_mutex_lock(&pool.mutex);
+	start_threads(threads - 1);
+	pool.team = &team;
+	pthread_cond_broadcast(&pool.work);
+	pthread_mutex_unlock(&pool.mutex);
+
+	take_parts(&team, 0, &polled);
+
+	pthread_mutex_lock(&pool.mutex);
+	pool.team = NULL;
+	while (team.running > 0)
+	{
+		struct timespec until = from_now(POLL_NS);
+
+		(void) pthread_cond_timedwait(&pool.done, &pool.mutex, &until);
+		(void) caller_must_stop(&team);
+	}
+	pthread_mutex_unlock(&pool.mutex);
+
+	status = (HyStatus) __atomic_load_n(&team.status, __ATOMIC_RELAXED);
+	if (status == HY_OK && __atomic_load_n(&team.stop, __ATOMIC_RELAXED) != 0)
+		return HY_CANCELLED;
+	return status;
+}
+
+void
+hy_threads_stop(void)
+{
+	int i;
+
+	if (pool.process != getpid())
+		return;
+	pthread_mutex_lock(&pool.mutex);
+	pool.closing = true;
+	pthread_cond_broadcast(&pool.work);
+	pthread_mutex_unlock(&pool.mutex);
+	for (i = 0; i < HY_THREADS_MOST - 1; i++)
+	{
+		Seat *seat = &pool.seats[i];
+		bool there;
+
+		pthread_mutex_lock(&pool.mutex);
+		there = seat->state != SEAT_FREE;
+		pthread_mutex_unlock(&pool.mutex);
+		if (there)
+			pthread_join(seat->thread, NULL);
+		seat->state = SEAT_FREE;
+	}
+	pool.closing = false;
+}
+
+static HyStatus
+run_alone(int64_t parts, HyPart run, void *arg, const HyCancel *cancel)
+{
+	HyStatus status = HY_OK;
+	int64_t part;
+
+	for (part = 0; part < parts && status == HY_OK; part++)
+		status = run(arg, part, 0, cancel);
+	return status;
+}
+
+/*
+ * open_pool: initialize the pool of this process.  A process that was forked has a copy of the
+ * parent's pool, whose mutex may be locked, and none of its threads.
+ */
+static bool
+open_pool(void)
+{
+	pid_t process = getpid();
+
+	if (pool.process == process)
+		return true;
+	memset(&pool, 0, sizeof(pool));
+	if (pthread_mutex_init(&pool.mutex, NULL) != 0 || !new_condition(&pool.work) ||
+	    !new_condition(&pool.done))
+		return false;
+	pool.process = process;
+	return true;
+}
+
+/* new_condition: initialize a condition whose timeouts follow the monotonic clock. */
+static bool
+new_condition(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+	bool done;
+
+	if (pthread_condattr_init(&attributes) != 0)
+		return false;
+	done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+	       pthread_cond_init(condition, &attributes) == 0;
+	pthread_condattr_destroy(&attributes);
+	return done;
+}
+
+/* start_threads: try to have `count` threads.  The caller holds the mutex. */
+static void
+start_threads(int count)
+{
+	int there = 0;
+	int i;
+
+	for (i = 0; i < HY_THREADS_MOST - 1; i++)
+	{
+		Seat *seat = &pool.seats[i];
+
+		/* The thread released the mutex after its last access to the pool. */
+		if (seat->state == SEAT_LEFT)
+		{
+			pthread_join(seat->thread, NULL);
+			seat->state = SEAT_FREE;
+		}
+		if (seat->state == SEAT_TAKEN)
+			there++;
+	}
+	for (i = 0; there < count && i < HY_THREADS_MOST - 1; i++)
+	{
+		if (pool.seats[i].state != SEAT_FREE)
+			continue;
+		if (!start_thread(&pool.seats[i]))
+			return;
+		there++;
+	}
+}
+
+static bool
+start_thread(Seat *seat)
+{
+	pthread_attr_t attributes;
+	sigset_t all;
+	sigset_t before;
+	bool started = false;
+
+	if (pthread_attr_init(&attributes) != 0)
+		return false;
+	sigfillset(&all);
+	/* a thread inherits the mask of the thread that starts it */
+	if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
+	    pthread_sigmask(SIG_SETMASK, &all, &before) == 0)
+	{
+		seat->state = SEAT_TAKEN;
+		started = pthread_create(&seat->thread, &attributes, thread_main, seat) == 0;
+		if (!started)
+			seat->state = SEAT_FREE;
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	pthread_attr_destroy(&attributes);
+	return started;
+}
+
+static void *
+thread_main(void *arg)
+{
+	Seat *seat = arg;
+	int waited = 0;
+
+	pthread_mutex_lock(&pool.mutex);
+	while (!pool.closing)
+	{
+		Team *team = pool.team;
+		struct timespec until;
+
+		if (team != NULL && may_join(team))
+		{
+			HyCancel polled = {thread_must_stop, team};
+			int worker = ++team->joined;
+
+			team->open--;
+			team->running++;
+			pthread_mutex_unlock(&pool.mutex);
+			take_parts(team, worker, &polled);
+			pthread_mutex_lock(&pool.mutex);
+			/* The team is gone as soon as the mutex is released. */
+			if (--team->running == 0)
+				pthread_cond_signal(&pool.done);
+			waited = 0;
+			continue;
+		}
+		if (waited == ETIMEDOUT)
+			break;
+		until = from_now(IDLE_NS);
+		waited = pthread_cond_timedwait(&pool.work, &pool.mutex, &until);
+	}
+	seat->state = SEAT_LEFT;
+	pthread_mutex_unlock(&pool.mutex);
+	return NULL;
+}
+
+static bool
+may_join(const Team *team)
+{
+	return team->open > 0 && __atomic_load_n(&team->stop, __ATOMIC_RELAXED) == 0 &&
+	       __atomic_load_n(&team->next, __ATOMIC_RELAXED) < team->parts;
+}
+
+static void
+take_parts(Team *team, int worker, const HyCancel *cancel)
+{
+	while (__atomic_load_n(&team->stop, __ATOMIC_RELAXED) == 0)
+	{
+		int64_t part = __atomic_fetch_add(&team->next, 1, __ATOMIC_RELAXED);
+		int ok = HY_OK;
+		HyStatus status;
+
+		if (part >= team->parts)
+			return;
+		status = team->run(team->arg, part, worker, cancel);
+		if (status == HY_OK)
+			continue;
+		(void) __atomic_compare_exchange_n(&team->status, &ok, (int) status, false,
+		                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		__atomic_store_n(&team->stop, 1, __ATOMIC_RELAXED);
+	}
+}
+
+static bool
+caller_must_stop(void *arg)
+{
+	Team *team = arg;
+
+	if (hy_cancelled(team->cancel))
+		__atomic_store_n(&team->stop, 1, __ATOMIC_RELAXED);
+	return thread_must_stop(team);
+}
+
+static bool
+thread_must_stop(void *arg)
+{
+	return __atomic_load_n(&((Team *) arg)->stop, __ATOMIC_RELAXED) != 0;
+}
+
+static struct timespec
+from_now(int64_t ns)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	ns += time.tv_nsec;
+	time.tv_sec += (time_t) (ns / 1000000000);
+	time.tv_nsec = (long) (ns % 1000000000);
+	return time;
+}

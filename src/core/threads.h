@@ -1,0 +1,64 @@
+/*
+ * threads.h
+ *		Runs the parts of a computation on several threads of this process.
+ *
+ * The caller divides a computation into parts, and hy_threads_run runs each part once.  The calling
+ * thread is worker 0 and runs parts like the other threads, which are the workers 1, 2, ...  The
+ * results must not depend on which worker runs a part, since a free worker takes the next part.
+ *
+ * Threads see pure code only.  They are started with all signals blocked, so the signals of the
+ * process reach its main thread.  A part allocates no memory: whatever it needs, the caller
+ * allocates for each worker beforehand.  hy_threads_run returns when no thread works for it any
+ * more, also after a cancel or a failure.  So its caller may raise errors and free memory.
+ *
+ * Threads remain for a few seconds and wait for the next call.  If a thread cannot be started, the
+ * parts run on fewer threads.  After a fork, the child has no threads and starts its own.
+ */
+#ifndef HY_THREADS_H
+#define HY_THREADS_H
+
+#include <stdint.h>
+
+#include "core/cancel.h"
+#include "core/status.h"
+
+#define HY_THREADS_MOST 64 /* maximum number of workers */
+
+/*
+ * HyPart: run one part.  worker is 0 .. threads - 1, and no two parts run with the same worker at
+ * the same time.  The part polls the given cancel.  It must not call hy_threads_run.
+ */
+typedef HyStatus (*HyPart)(void *arg, int64_t part, int worker, const HyCancel *cancel);
+
+/*
+ * hy_threads_allow, hy_threads_allowed: set or get the maximum number of threads of a computation,
+ * the calling thread included.  It is 1 until it is set.
+ */
+extern void hy_threads_allow(int threads);
+extern int hy_threads_allowed(void);
+
+/*
+ * hy_threads_for: return the number of threads for a computation, from 1 to hy_threads_allowed.
+ * work is its size, in multiplications of a canonical kernel.  The work of each thread then takes
+ * several times as long as waking the thread.
+ */
+extern int hy_threads_for(double work);
+
+/*
+ * hy_threads_set_least: set the least work of a thread.  Tests use it so that small computations use
+ * threads, too.  0 restores the default.
+ */
+extern void hy_threads_set_least(double work);
+
+/*
+ * hy_threads_run: run parts 0 .. parts - 1 on at most `threads` threads.  Returns HY_OK when all
+ * parts have returned HY_OK.  After another status no new part starts, and that status is returned.
+ * Must always be called from the same thread of a process.
+ */
+extern HyStatus
+hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
+
+/* hy_threads_stop: end all threads, and wait for their end.  The next call starts new ones. */
+extern void hy_threads_stop(void);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * threads.h
+ *		How many threads a task may use, within limits over all sessions.
+ */
+#ifndef HYBRID_THREADS_H
+#define HYBRID_THREADS_H
+
+#include "postgres.h"
+
+#include "dispatch/backend.h"
+
+extern int hybrid_threads; /* hybrid.threads; 0: no limit of its own */
+
+/*
+ * hybrid_threads_take: allow threads for a task that the caller is about to run (hy_threads_allow).  Takes as
+ * many as the task is worth and as the limits leave.  NULL stands for any number of large tasks.  Raises
+ * nothing.  hybrid_threads_give must follow before anything may raise an error.
+ * hybrid_threads_give: give them back.  Afterwards computations use the calling thread only.
+ */
+extern void hybrid_threads_take(const HyTask *task);
+extern void hybrid_threads_give(void);
+
+#endif

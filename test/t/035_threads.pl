@@ -1,0 +1,154 @@
+# Threads of a backend: a cancel, a timeout and a termination end them first, the backend's end leaves none behind,
+# and all sessions together use no more than the settings allow, with and without the library preloaded.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+
+use HybridSession;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $cores = `nproc`;
+
+# a machine of one core has nothing to share
+plan skip_all => 'one core' if $cores < 2;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\nwork_mem = '256MB'\nmax_parallel_workers_per_gather = 1\n"
+		. "hybrid.force_cpu = on\nhybrid.batch_max = 30000\nhybrid.batch_wait = 0\n");
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION hybrid;
+	CREATE TABLE item (id int, v vector(128));
+	INSERT INTO item SELECT i, (SELECT array_agg(sin(i * j)) FROM generate_series(1, 128) j)::vector
+		FROM generate_series(1, 20000) i;
+	CREATE TABLE query AS SELECT array_agg(v ORDER BY id) AS v FROM item WHERE id <= 3000;
+	CREATE TABLE few AS SELECT array_agg(v ORDER BY id) AS v FROM item WHERE id <= 200;
+});
+
+# one task of 3,000 x 20,000 distances, which takes seconds with plain C kernels
+my $long = q{SET hybrid.precision = exact; SET hybrid.simd = scalar;
+	SELECT count(*) FROM query, hybrid_knn('item', 'v', query.v, 10)};
+my $short = q{SELECT count(*) FROM few, hybrid_knn('item', 'v', few.v, 10)};
+my $own_threads = q{SELECT count(*) FROM pg_ls_dir('/proc/self/task')};
+
+# threads_of PID: return how many threads a backend has, 0 if it has ended
+sub threads_of
+{
+	my ($pid) = @_;
+	my @tasks = glob "/proc/$pid/task/*";
+
+	return scalar @tasks;
+}
+
+# wait_for WHAT, TEST: wait until the test holds, for 60 s at most
+sub wait_for
+{
+	my ($what, $test) = @_;
+	my $end = time + 60;
+
+	sleep 0.01 until $test->() || time > $end;
+	ok($test->(), $what);
+	return;
+}
+
+# begin_long SESSION: start the long call, and wait until its threads work; return the backend's PID
+sub begin_long
+{
+	my ($session) = @_;
+	my $pid = ask($session, 'SELECT pg_backend_pid()');
+
+	$session->{out} = '';
+	$session->{in} .= "$long;\n\\echo done\n";
+	$session->{run}->pump_nb;
+	wait_for('a second thread works', sub { $session->{run}->pump_nb; threads_of($pid) == 2 });
+	return $pid;
+}
+
+for my $preloaded (0, 1)
+{
+	my $how = $preloaded ? 'preloaded' : 'not preloaded';
+
+	if ($preloaded)
+	{
+		$node->append_conf('postgresql.conf', "shared_preload_libraries = 'hybrid'\n");
+		$node->restart;
+	}
+	session_on($node);
+
+	# --- how many
+
+	my $one = session();
+	ask($one, 'SET hybrid.threads = 1');
+	is(ask($one, $short), 2000, "$how: the answer of one thread");
+	is(ask($one, $own_threads), 1, "$how: hybrid.threads = 1 starts none");
+	ask($one, 'RESET hybrid.threads; SET max_parallel_workers_per_gather = 0');
+	ask($one, $short);
+	is(ask($one, $own_threads), 1, "$how: without parallel workers none");
+	ask($one, 'RESET max_parallel_workers_per_gather; SET max_parallel_workers = 0');
+	ask($one, $short);
+	is(ask($one, $own_threads), 1, "$how: max_parallel_workers = 0 leaves none");
+	ask($one, 'RESET max_parallel_workers');
+	is(ask($one, $short), 2000, "$how: the answer of two threads");
+	is(ask($one, $own_threads), 2, "$how: two threads");
+	is(ask($one, q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'}), 0, "$how: no lock is kept");
+	sleep 7;
+	is(ask($one, $own_threads), 1, "$how: an idle thread ends");
+
+	# --- the limit over two sessions
+
+	my $other = session();
+	ask($one, 'SET max_parallel_workers = 1');
+	ask($other, 'SET max_parallel_workers = 1');
+	my $pid = begin_long($one);
+	is(ask($other, $short), 2000, "$how: the answer while another session has the only thread");
+	is(ask($other, $own_threads), 1, "$how: which is not exceeded");
+	ask($other, "SELECT pg_cancel_backend($pid)");
+	IPC::Run::pump($one->{run}) until $one->{out} =~ /^done\n/m;
+	is(ask($other, $short), 2000, "$how: the answer after a cancel");
+	is(ask($other, $own_threads), 2, "$how: the thread is free again");
+
+	# --- a cancel, in a session that goes on
+
+	like($one->{err}, qr/canceling statement due to user request/, "$how: canceled");
+	is(ask($one, $short), 2000, "$how: and the session goes on");
+	$one->{err} = '';
+	my $begin = time;
+	ask($one, "SET statement_timeout = '300ms'; $long");
+	cmp_ok(time - $begin, '<', 1.8, "$how: a timeout is prompt");
+	like($one->{err}, qr/canceling statement due to statement timeout/, "$how: and is told");
+	is(ask($one, "RESET statement_timeout; RESET hybrid.simd; $short"), 2000, "$how: the session still goes on");
+
+	# --- the end of a backend
+
+	$pid = begin_long($one);
+	ask($other, "SELECT pg_terminate_backend($pid)");
+	wait_for("$how: a terminated backend ends", sub { threads_of($pid) == 0 });
+	ask($other, 'SELECT pg_sleep(0.1)');
+	is(ask($other, $short), 2000, "$how: the others go on");
+	is(ask($other, $own_threads), 2, "$how: with threads");
+	eval { IPC::Run::finish($one->{run}) };
+
+	# threads that wait for work do not keep the backend
+	$pid = ask($other, 'SELECT pg_backend_pid()');
+	finish($other);
+	wait_for("$how: a backend ends beside its idle thread", sub { threads_of($pid) == 0 });
+
+	# a fast shutdown in the midst
+	$one = session();
+	$pid = begin_long($one);
+	$node->stop('fast');
+	is(threads_of($pid), 0, "$how: a shutdown ends the backend");
+	eval { IPC::Run::finish($one->{run}) };
+	my $log = slurp_file($node->logfile);
+	unlike($log, qr/was terminated by signal|PANIC|you don't own a lock/, "$how: without a crash");
+	$node->start;
+}
+
+$node->stop;
+done_testing();
