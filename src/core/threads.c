@@ -124,6 +124,9 @@ hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel
 		threads = HY_THREADS_MOST;
 	if (threads <= 1 || !open_pool())
 		return run_alone(parts, run, arg, cancel);
+	/* the other threads may take all parts before the caller polls in one */
+	if (hy_cancelled(cancel))
+		return HY_CANCELLED;
 
 	team.open = threads - 1;
 	pthread_mutex_lock(&pool.mutex);

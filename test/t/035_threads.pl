@@ -46,14 +46,31 @@ sub threads_of
 	return scalar @tasks;
 }
 
+# threads_at_work PID: return how many threads of a backend run, or wait for a processor
+sub threads_at_work
+{
+	my ($pid) = @_;
+	my $count = 0;
+
+	for my $file (glob "/proc/$pid/task/*/stat")
+	{
+		# a thread may have ended meanwhile
+		open(my $stat, '<', $file) or next;
+		$count++ if (<$stat> // '') =~ /\) R /;
+		close($stat);
+	}
+	return $count;
+}
+
 # wait_for WHAT, TEST: wait until the test holds, for 60 s at most
 sub wait_for
 {
 	my ($what, $test) = @_;
 	my $end = time + 60;
+	my $holds;
 
-	sleep 0.01 until $test->() || time > $end;
-	ok($test->(), $what);
+	sleep 0.01 until ($holds = $test->()) || time > $end;
+	ok($holds, $what);
 	return;
 }
 
@@ -66,7 +83,7 @@ sub begin_long
 	$session->{out} = '';
 	$session->{in} .= "$long;\n\\echo done\n";
 	$session->{run}->pump_nb;
-	wait_for('a second thread works', sub { $session->{run}->pump_nb; threads_of($pid) == 2 });
+	wait_for('a second thread works', sub { $session->{run}->pump_nb; threads_at_work($pid) == 2 });
 	return $pid;
 }
 

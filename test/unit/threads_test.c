@@ -560,7 +560,7 @@ test_cancel_computations(void)
 				status =
 					hy_assign(&rows, &centroids, NULL, &memory.allocator, nearest, &cancel.cancel);
 			hy_threads_allow(1);
-			/* the other threads may have run all parts before the caller's second poll */
+			/* the other threads may have taken all parts before the caller's second poll */
 			CHECK_INT(status, cancel.polls >= at ? HY_CANCELLED : HY_OK);
 			CHECK(at > 1 || cancel.polls >= 1);
 			CHECK_INT(memory.outstanding, 0);
