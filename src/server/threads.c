@@ -33,7 +33,7 @@
 #include "storage/lock.h"
 
 #define LOCK_KEY 0x68796272 /* second field of our locks */
-#define LOCK_CLASS 0x6879   /* fourth field; those of SQL functions have 1 or 2 */
+#define LOCK_CLASS 26745    /* fourth field; those of SQL functions have 1 or 2 */
 
 int hybrid_threads;
 
