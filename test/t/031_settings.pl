@@ -24,7 +24,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION calls(n int, m int) RETURNS bigint LANGUAGE sql AS $$
 		SELECT count(hybrid_distances('[1,2]', array_fill('[1,3]'::vector, ARRAY[m]))) FROM generate_series(1, n) $$;
 	CREATE TABLE point AS SELECT i, ('[' || i || ',1]')::vector AS v FROM generate_series(1, 1000) i;
-	CREATE TABLE place_of_threads AS SELECT (SELECT array_agg(sin(i * k)) FROM generate_series(1, 64) k)::vector(64) AS v
+	CREATE TABLE for_threads AS SELECT (SELECT array_agg(sin(i * k)) FROM generate_series(1, 64) k)::vector(64) AS v
 		FROM generate_series(1, 5000) i;
 	CREATE VIEW slow AS SELECT ctid, v FROM point WHERE i <= 11 AND pg_sleep(0.1) IS NOT NULL;
 });
@@ -371,9 +371,19 @@ set('graph_memory_limit', '64kB');
 ask($s, $graph);
 like($s->{err}, qr/graph does not fit into "hybrid.graph_memory_limit" \(64 kB\)/, 'graph_memory_limit');
 
+my $for_threads = q{SELECT count(*) FROM hybrid_knn('for_threads', 'v', (SELECT array_agg(v) FROM (SELECT v FROM for_threads LIMIT 400) s), 3)};
 set('threads', 1);
-is(ask($s, q{SELECT count(*) FROM hybrid_knn('place_of_threads', 'v', (SELECT array_agg(v) FROM (SELECT v FROM place_of_threads LIMIT 200) s), 3)}), 600, 'a batch for threads');
-is(ask($s, q{SELECT count(*) FROM pg_ls_dir('/proc/self/task')}), 1, 'threads');
+set('batch_max', 5000);
+is(ask($s, $for_threads), 1200, 'a batch for threads');
+is(ask($s, q{SELECT count(*) FROM pg_ls_dir('/proc/self/task')}), 1, 'threads = 1');
+set('threads');
+SKIP:
+{
+	skip 'one core', 1 if `nproc` < 2;
+	ask($s, $for_threads);
+	cmp_ok(ask($s, q{SELECT count(*) FROM pg_ls_dir('/proc/self/task')}), '>', 1, 'threads');
+}
+set('batch_max');
 
 # ---- how far an index scan goes ----
 # (of so many dimensions that one list is not all it takes)
