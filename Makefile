@@ -2,6 +2,7 @@
 #
 #	make demo		from nothing to a look at it (installs what is missing from Debian's packages)
 #	make check		every test, from a clean clone; `make check-unit` and so on for one step of it
+#	make check PG=17	a part of the tests with another version of PostgreSQL, in a chroot (test/versions.sh)
 #	make soak		the long versions of the fuzzing, storm, crash and load steps, and of some TAP tests;
 #					TAP and isolation tests on the emulated device
 #	make bench		measurements; `make bench-compare BASE=file` against a kept result
@@ -50,7 +51,7 @@ override with_llvm = no
 include $(PGXS)
 # At once, not when some of it has been built, or a missing compiler has been met.
 else ifneq ($(filter all install install-vector installdirs installcheck uninstall uninstall-vector clean distclean,$(PGXS_GOALS)),)
-$(info PostgreSQL's development files are missing (Debian: apt-get install postgresql-server-dev-15).)
+$(info PostgreSQL's development files are missing (Debian 12: apt-get install postgresql-server-dev-15).)
 $(info 'make demo' and 'make check' install what they need.)
 $(error $(PG_CONFIG) names no PGXS)
 endif
@@ -131,8 +132,12 @@ bench-compare:
 
 ifneq ($(if $(PGXS_GOALS),$(filter check,$(MAKECMDGOALS)),ours),)
 check:
+ifeq ($(PG),)
 	@test/packages.sh check
 	@test/check.sh
+else
+	@test/versions.sh $(PG)
+endif
 endif
 
 check-%:

@@ -143,10 +143,16 @@ static bytea *
 hnsw_options(Datum reloptions, bool validate)
 {
 	static const relopt_parse_elt elements[] = {
-		{"storage", RELOPT_TYPE_ENUM, offsetof(NamedOptions, hybrid.storage)},
-		{"list_size", RELOPT_TYPE_INT, offsetof(NamedOptions, hybrid.list_size)},
-		{"m", RELOPT_TYPE_INT, offsetof(NamedOptions, m)},
-		{"ef_construction", RELOPT_TYPE_INT, offsetof(NamedOptions, ef_construction)},
+		{.optname = "storage",
+	     .opttype = RELOPT_TYPE_ENUM,
+	     .offset = offsetof(NamedOptions, hybrid.storage)},
+		{.optname = "list_size",
+	     .opttype = RELOPT_TYPE_INT,
+	     .offset = offsetof(NamedOptions, hybrid.list_size)},
+		{.optname = "m", .opttype = RELOPT_TYPE_INT, .offset = offsetof(NamedOptions, m)},
+		{.optname = "ef_construction",
+	     .opttype = RELOPT_TYPE_INT,
+	     .offset = offsetof(NamedOptions, ef_construction)},
 	};
 
 	return finish_options((bytea *) build_reloptions(reloptions, validate, hnsw_kind,
@@ -159,9 +165,13 @@ static bytea *
 ivfflat_options(Datum reloptions, bool validate)
 {
 	static const relopt_parse_elt elements[] = {
-		{"storage", RELOPT_TYPE_ENUM, offsetof(NamedOptions, hybrid.storage)},
-		{"list_size", RELOPT_TYPE_INT, offsetof(NamedOptions, hybrid.list_size)},
-		{"lists", RELOPT_TYPE_INT, offsetof(NamedOptions, lists)},
+		{.optname = "storage",
+	     .opttype = RELOPT_TYPE_ENUM,
+	     .offset = offsetof(NamedOptions, hybrid.storage)},
+		{.optname = "list_size",
+	     .opttype = RELOPT_TYPE_INT,
+	     .offset = offsetof(NamedOptions, hybrid.list_size)},
+		{.optname = "lists", .opttype = RELOPT_TYPE_INT, .offset = offsetof(NamedOptions, lists)},
 	};
 
 	return finish_options((bytea *) build_reloptions(reloptions, validate, ivfflat_kind,

@@ -1,14 +1,14 @@
 #!/bin/bash
 # Finds the Debian 12 packages that a make target needs and installs the missing ones.
 #
-#	test/packages.sh demo|check|bench
+#	test/packages.sh demo|check|bench|versions
 #
 # As root, or if sudo asks for no password, it installs them. Otherwise it prints the missing packages and the command
 # that installs them, and fails. On its first installation, PostgreSQL's package would create and start a cluster. The
 # script prevents this and leaves no trace of that setting. Installed packages are not changed.
 set -euo pipefail
 
-purpose=${1:?usage: test/packages.sh demo|check|bench}
+purpose=${1:?usage: test/packages.sh demo|check|bench|versions}
 major=15
 
 build=(gcc g++ make libc6-dev "postgresql-$major" "postgresql-server-dev-$major")
@@ -24,6 +24,7 @@ case $purpose in
 demo) wanted=("${build[@]}" "${data[@]}") ;;
 bench) wanted=("${build[@]}" "${data[@]}" "${peers[@]}") ;;
 check) wanted=("${build[@]}" "${tests[@]}") ;;
+versions) wanted=(mmdebstrap git) ;;
 *)
 	echo "test/packages.sh: unknown purpose '$purpose'" >&2
 	exit 2

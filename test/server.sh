@@ -1,5 +1,5 @@
 #!/bin/bash
-# A private, temporary PostgreSQL 15 with this checkout's build of hybrid in it.
+# A private, temporary PostgreSQL with this checkout's build of hybrid in it.
 #
 #	test/server.sh tree DIR						copy a server tree into DIR and install hybrid there
 #	test/server.sh up DIR [setting=value ...]	the same, then initdb and start
@@ -22,7 +22,7 @@ verb=${1:?$usage}
 dir=$(realpath -m "${2:?$usage}")
 shift 2
 checkout=$(cd "$(dirname "$0")/.." && pwd)
-major=15
+major=${HYBRID_PG:-15}
 lib=usr/lib/postgresql/$major
 share=usr/share/postgresql/$major
 bindir=$dir/tree/$lib/bin

@@ -17,6 +17,7 @@
 #include "graph/edge.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
+#include "server/compat.h"
 #include "server/settings.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -33,7 +34,7 @@ typedef struct HybridCopy
 	dlist_node node;
 	MemoryContext context; /* all memory of the copy */
 	Oid index;
-	RelFileNode storage; /* of the table */
+	RelFileLocator storage; /* of the table */
 	int columns;
 	Oid type[HYBRID_EDGE_COLUMNS];
 	Oid base_type[HYBRID_EDGE_COLUMNS];
@@ -171,7 +172,7 @@ find_copy(const HybridRegistered *registered, const HybridEdgesQuery *query)
 	dlist_foreach_modify(at, &copies)
 	{
 		HybridCopy *copy = dlist_container(HybridCopy, node, at.cur);
-		bool same = RelFileNodeEquals(copy->storage, registered->table->rd_node);
+		bool same = RelFileLocatorEquals(copy->storage, registered->table->rd_locator);
 
 		if (copy->index != RelationGetRelid(registered->index))
 			continue;
@@ -229,7 +230,7 @@ make_copy(const HybridRegistered *registered, const HybridEdgesQuery *query)
 		memcpy(copy->types, query->types, VARSIZE(query->types));
 	}
 	copy->index = RelationGetRelid(registered->index);
-	copy->storage = registered->table->rd_node;
+	copy->storage = registered->table->rd_locator;
 	copy->columns = columns->natts;
 	for (i = 0; i < columns->natts; i++)
 	{

@@ -9,14 +9,15 @@
 
 #include "catalog/pg_type.h"
 #include "graph/arguments.h"
+#include "server/compat.h"
 #include "graph/edge.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
-static void report_weight(const HyEdge *edge, const HybridEdgeRow *row, const char *what,
-                          const char *weight) pg_attribute_noreturn();
+pg_noreturn static void
+report_weight(const HyEdge *edge, const HybridEdgeRow *row, const char *what, const char *weight);
 static int compare_texts(const void *a, const void *b);
 
 Oid

@@ -16,6 +16,7 @@
 #include "graph/edge.h"
 #include "graph/edges.h"
 #include "nodes/parsenodes.h"
+#include "server/compat.h"
 #include "server/query.h"
 #include "server/settings.h"
 #include "utils/builtins.h"
@@ -41,8 +42,7 @@ typedef struct Receiver
 static void check_plain_read(void *arg, SPIPlanPtr plan);
 static void check_columns(void *arg, TupleDesc columns);
 static bool take_edge(void *arg, TupleTableSlot *slot);
-static void
-report_null(const TupleTableSlot *slot, const Receiver *receiver) pg_attribute_noreturn();
+pg_noreturn static void report_null(const TupleTableSlot *slot, const Receiver *receiver);
 static void append_edge(Receiver *receiver, const HyEdge *edge);
 
 void

@@ -13,6 +13,7 @@
 #include "utils/array.h"
 
 #include "core/csr.h"
+#include "server/compat.h"
 
 typedef struct HybridEdgesQuery
 {
@@ -57,10 +58,10 @@ extern bool hybrid_is_edges_query(const char *query);
 extern int64 hybrid_most_edges(HyDirection direction);
 
 /* hybrid_report_most_edges: raise because a graph has more edges than that. */
-extern void hybrid_report_most_edges(int64 most) pg_attribute_noreturn();
+pg_noreturn extern void hybrid_report_most_edges(int64 most);
 
 /* hybrid_report_no_type: raise because types are wanted, and edges have none. */
-extern void hybrid_report_no_type(bool registered) pg_attribute_noreturn();
+pg_noreturn extern void hybrid_report_no_type(bool registered);
 
 /* hybrid_check_graph_memory: raise if bytes exceed hybrid.graph_memory_limit. */
 extern void hybrid_check_graph_memory(uint64 bytes, int64 nodes, int64 edges);

@@ -22,6 +22,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "server/compat.h"
 #include "graph/key.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
@@ -52,6 +53,7 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 	uint32 types = query->types == NULL ? 0 : VARSIZE(query->types);
 	uint32 params = query->params == NULL ? 0 : VARSIZE(query->params);
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	LocalTransactionId transaction = hybrid_local_transaction();
 	Oid user;
 	int context;
 
@@ -70,7 +72,7 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 	APPEND(key, query->names_rows);
 	APPEND(key, user);
 	APPEND(key, context);
-	APPEND(key, MyProc->lxid);
+	APPEND(key, transaction);
 	APPEND(key, statement);
 	write_changes(key);
 	write_snapshot(GetActiveSnapshot(), key);
@@ -134,9 +136,8 @@ write_snapshot(Snapshot snapshot, StringInfo key)
 static bool
 write_settings(StringInfo key)
 {
-	struct config_generic **all = get_guc_variables();
-	int count = GetNumConfigOptions();
-	int i;
+	int count, i;
+	struct config_generic **all = get_guc_variables(&count);
 
 	APPEND(key, count);
 	for (i = 0; i < count; i++)

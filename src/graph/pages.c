@@ -33,6 +33,7 @@
 #include "access/transam.h"
 #include "access/visibilitymap.h"
 #include "graph/pages.h"
+#include "server/compat.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -326,7 +327,7 @@ is_unchanged(HybridPageReader *reader, BlockNumber block)
 	if (TransactionIdIsNormal(page->newest) &&
 	    !TransactionIdPrecedes(page->newest, reader->snapshot->xmin))
 		return false;
-	if (!BufferIsValid(buffer) || !ReadRecentBuffer(table->rd_node, MAIN_FORKNUM, block, buffer))
+	if (!BufferIsValid(buffer) || !ReadRecentBuffer(table->rd_locator, MAIN_FORKNUM, block, buffer))
 		buffer = ReadBufferExtended(table, MAIN_FORKNUM, block, RBM_NORMAL, reader->strategy);
 	lsn = BufferGetLSNAtomic(buffer);
 	ReleaseBuffer(buffer);

@@ -28,6 +28,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "server/compat.h"
 #include "graph/edge.h"
 #include "graph/registered.h"
 #include "graph/registered_am.h"
@@ -50,7 +51,7 @@
 
 static Oid find_index(const char *name);
 static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);
-static void report_unknown(const char *name) pg_attribute_noreturn();
+pg_noreturn static void report_unknown(const char *name);
 static void check_privileges(const HybridRegistered *graph);
 static bool is_new(Relation table);
 static bool depends_on_more(Relation index);
@@ -239,8 +240,8 @@ static bool
 is_new(Relation table)
 {
 	return table->rd_createSubid != InvalidSubTransactionId ||
-	       table->rd_newRelfilenodeSubid != InvalidSubTransactionId ||
-	       table->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
+	       table->rd_newRelfilelocatorSubid != InvalidSubTransactionId ||
+	       table->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
 }
 
 /*

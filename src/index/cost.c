@@ -24,6 +24,8 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
+#include "server/compat.h"
+
 #include "index/scan/scan_quals.h"
 #include "index/scan/lookup.h"
 #include "index/check/index_measure.h"
@@ -70,13 +72,16 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	HybridScanSettings settings;
 	Relation relation;
 	ScanCost cost;
-
 	/*
 	 * This index cannot serve a path with neither an order nor a condition. While
 	 * hybrid_index_measure() measures another index, queries must use that one.
 	 */
-	if ((path->indexorderbys == NIL && path->indexclauses == NIL) ||
-	    (OidIsValid(hybrid_index_being_measured) && index->indexoid != hybrid_index_being_measured))
+	bool possible = (path->indexorderbys != NIL || path->indexclauses != NIL) &&
+	                (!OidIsValid(hybrid_index_being_measured) ||
+	                 index->indexoid == hybrid_index_being_measured);
+
+	hybrid_offer_path(path, possible);
+	if (!possible)
 	{
 		*startup = IMPOSSIBLE;
 		*total = IMPOSSIBLE;
@@ -109,7 +114,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	{
 		cost_by_codes(&cost, root, path, &open, &tree, distance.per_tuple, settings.target_recall);
 		if (!returns_all(root, path, &settings))
-			cost.all += disable_cost;
+			cost.all += hybrid_disable_path(path);
 	}
 	else
 		cost_exact(&cost, path, &open.layout, distance.per_tuple, sequential_page,
@@ -153,7 +158,7 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 	                                                    Min(wanted * layout->span, vector_pages));
 	cost->first = all_codes * share + leaves * distance * CODE_COST +
 	              Min(RESCORED, wanted) * distance + pages_cost;
-	/* the executor recomputes rounded distances from the values of the table */
+	/* the scan recomputes rounded distances from the values of the table */
 	if (!open->lossless)
 		cost_qual_eval(&again, path->indexorderbys, root);
 	cost->all = cost->first + all_codes * (1 - share) + wanted * (distance + again.per_tuple) +

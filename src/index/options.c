@@ -53,8 +53,12 @@ bytea *
 hybridoptions(Datum reloptions, bool validate)
 {
 	static const relopt_parse_elt elements[] = {
-		{"storage", RELOPT_TYPE_ENUM, offsetof(HybridOptions, storage)},
-		{"list_size", RELOPT_TYPE_INT, offsetof(HybridOptions, list_size)},
+		{.optname = "storage",
+	     .opttype = RELOPT_TYPE_ENUM,
+	     .offset = offsetof(HybridOptions, storage)},
+		{.optname = "list_size",
+	     .opttype = RELOPT_TYPE_INT,
+	     .offset = offsetof(HybridOptions, list_size)},
 	};
 
 	return (bytea *) build_reloptions(reloptions, validate, own_kind, sizeof(HybridOptions),

@@ -18,6 +18,7 @@
 #include "knn/fetched.h"
 #include "knn/relation.h"
 #include "knn/rows.h"
+#include "server/compat.h"
 #include "server/position.h"
 #include "miscadmin.h"
 #include "server/query.h"
@@ -84,8 +85,8 @@ static bool take_row(void *arg, TupleTableSlot *slot);
 static void check_id_columns(void *arg, TupleDesc columns);
 static bool take_id(void *arg, TupleTableSlot *slot);
 static void get_ctid(const HybridRows *rows, TupleTableSlot *slot, ItemPointer tid);
-static void report_no_ctid(Relation relation) pg_attribute_noreturn();
-static void report_several(Relation relation, const ItemPointerData *tid) pg_attribute_noreturn();
+pg_noreturn static void report_no_ctid(Relation relation);
+pg_noreturn static void report_several(Relation relation, const ItemPointerData *tid);
 static void check_found(const Ids *wanted);
 
 HybridRows *
@@ -233,8 +234,8 @@ may_scan(Relation relation)
 	if (!RelationIsPermanent(relation) && RecoveryInProgress())
 		return false; /* the query that is used instead raises the usual error */
 	/* the user can pass the OID of a table in a schema that the user may not access */
-	if (pg_namespace_aclcheck(RelationGetNamespace(relation), GetUserId(), ACL_USAGE) !=
-	    ACLCHECK_OK)
+	if (object_aclcheck(NamespaceRelationId, RelationGetNamespace(relation), GetUserId(),
+	                    ACL_USAGE) != ACLCHECK_OK)
 		return false;
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		return false;

@@ -2,13 +2,123 @@
  * compat.h
  *		Differences between PostgreSQL versions, and nothing else.
  *
- * Built and tested on 15.
+ * The source is written for PostgreSQL 18. Here older versions get the names and parameters of newer
+ * ones, and newer versions get what they have removed. A file that uses one of these names includes this
+ * header. Built and tested on 15, 17 and 18.
  */
 #ifndef HYBRID_COMPAT_H
 #define HYBRID_COMPAT_H
 
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
+#include "commands/vacuum.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/cost.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/guc_tables.h"
+#include "utils/rel.h"
+#include "utils/tuplesort.h"
+
 #if PG_VERSION_NUM < 150000
 #error "hybrid needs PostgreSQL 15 or later"
 #endif
+
+#if PG_VERSION_NUM >= 160000
+#include "utils/guc.h"
+#include "varatt.h"
+#else
+#define RelFileLocator RelFileNode
+#define RelFileLocatorEquals RelFileNodeEquals
+#define rd_locator rd_node
+#define rd_newRelfilelocatorSubid rd_newRelfilenodeSubid
+#define rd_firstRelfilelocatorSubid rd_firstRelfilenodeSubid
+#define spcOid spcNode
+#define relNumber relNode
+#define PGIOAlignedBlock PGAlignedBlock
+#define tuplesort_getdatum(state, forward, copy, value, isnull, abbrev)                            \
+	tuplesort_getdatum(state, forward, value, isnull, abbrev)
+#define get_guc_variables(count) (*(count) = GetNumConfigOptions(), get_guc_variables())
+/* what a check hook leaves in *extra is released by the function that pairs with this one */
+#define guc_malloc(elevel, size) malloc(size)
+#define guc_free(pointer) free(pointer)
+
+static inline bool
+object_ownercheck(Oid class, Oid object, Oid role)
+{
+	Assert(class == RelationRelationId);
+	(void) class;
+	return pg_class_ownercheck(object, role);
+}
+
+static inline AclResult
+object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
+{
+	Assert(class == NamespaceRelationId);
+	(void) class;
+	return pg_namespace_aclcheck(object, role, mode);
+}
+#endif
+
+#if PG_VERSION_NUM >= 170000
+/* old_snapshot_threshold is gone, and with it snapshots whose rows VACUUM has removed */
+#define old_snapshot_threshold (-1)
+#define TestForOldSnapshot(snapshot, relation, page) ((void) (snapshot))
+#else
+#include "postmaster/autovacuum.h"
+#include "utils/snapmgr.h"
+#define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()
+#endif
+
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#define vacuum_delay_point(is_analyze) vacuum_delay_point()
+#define ConditionalLockTuple(relation, tid, mode, log) ConditionalLockTuple(relation, tid, mode)
+#endif
+
+/* hybrid_local_transaction: return this backend's number of its current transaction. */
+static inline LocalTransactionId
+hybrid_local_transaction(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return MyProc->vxid.lxid;
+#else
+	return MyProc->lxid;
+#endif
+}
+
+/*
+ * hybrid_offer_path: make the planner avoid an impossible path, whose cost must be prohibitive, too. Called
+ * for each path before its cost is returned. From 18 on, the planner compares the numbers of disabled nodes
+ * before it compares costs. It does not count nodes below a bitmap scan, so the index must not be offered
+ * for one. The planner reads that flag right after it has asked for the cost of a path.
+ */
+static inline void
+hybrid_offer_path(IndexPath *path, bool possible)
+{
+#if PG_VERSION_NUM >= 180000
+	path->indexinfo->amhasgetbitmap = possible;
+	path->path.disabled_nodes += possible ? 0 : 1;
+#else
+	(void) path;
+	(void) possible;
+#endif
+}
+
+/* hybrid_disable_path: treat a path like one that a setting has disabled. Returns the cost to add to it. */
+static inline Cost
+hybrid_disable_path(IndexPath *path)
+{
+#if PG_VERSION_NUM >= 180000
+	path->path.disabled_nodes++;
+	return 0;
+#else
+	(void) path;
+	return disable_cost;
+#endif
+}
 
 #endif

@@ -8,12 +8,13 @@
 #include "postgres.h"
 
 #include "dispatch/run/dispatcher.h"
+#include "server/compat.h"
 
 /*
  * hybrid_report_forced: raise an error with the value of "hybrid.execution", the reason why no device that the
  * setting allows has run the task, and a hint.  `what` completes "could not ...".
  */
-extern void hybrid_report_forced(const HyExecutor *executor, const HyDecision *decision,
-                                 const char *what) pg_attribute_noreturn();
+pg_noreturn extern void
+hybrid_report_forced(const HyExecutor *executor, const HyDecision *decision, const char *what);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
+#include "server/compat.h"
 #include "server/memory.h"
 #include "utils/memutils.h"
 
@@ -29,7 +30,7 @@ hybrid_allocator(MemoryContext context)
 int
 hybrid_maintenance_memory(void)
 {
-	return IsAutoVacuumWorkerProcess() && autovacuum_work_mem >= 0 ? autovacuum_work_mem
+	return AmAutoVacuumWorkerProcess() && autovacuum_work_mem >= 0 ? autovacuum_work_mem
 	                                                               : maintenance_work_mem;
 }
 

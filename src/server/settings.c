@@ -15,6 +15,7 @@
 #include "dispatch/share/queue.h"
 #include "dispatch/tools/words.h"
 #include "core/threads.h"
+#include "server/compat.h"
 #include "server/settings.h"
 #include "server/threads.h"
 #include "utils/guc.h"
@@ -381,7 +382,7 @@ check_execution(char **newval, void **extra, GucSource source)
 static bool
 check_devices(char **newval, void **extra, GucSource source)
 {
-	uint64 *devices = (uint64 *) malloc(sizeof(uint64));
+	uint64 *devices = guc_malloc(LOG, sizeof(uint64));
 	const char *at = *newval;
 
 	(void) source;
@@ -407,7 +408,7 @@ check_devices(char **newval, void **extra, GucSource source)
 		*extra = devices;
 		return true;
 	}
-	free(devices);
+	guc_free(devices);
 	GUC_check_errdetail("The value must be auto, or a list of device numbers below %d.",
 	                    HY_BACKEND_DEVICES);
 	return false;
@@ -425,7 +426,7 @@ assign_devices(const char *newval, void *extra)
 static bool
 check_overrides(char **newval, void **extra, GucSource source)
 {
-	MinBatchOverrides *parsed = (MinBatchOverrides *) malloc(sizeof(MinBatchOverrides));
+	MinBatchOverrides *parsed = guc_malloc(LOG, sizeof(MinBatchOverrides));
 	const char *at = *newval;
 	char list[HY_WORDS_LENGTH];
 	int op;
@@ -449,7 +450,7 @@ check_overrides(char **newval, void **extra, GucSource source)
 			GUC_check_errdetail("There is no operation \"%.*s\".", (int) length, at);
 			GUC_check_errhint("Operations are %s.",
 			                  hy_words_list(HY_WORDS_OPERATION, "", " and ", list));
-			free(parsed);
+			guc_free(parsed);
 			return false;
 		}
 		at += length;
@@ -459,7 +460,7 @@ check_overrides(char **newval, void **extra, GucSource source)
 		if (*at != ':' || end == at + 1 || errno != 0 || items < 0)
 		{
 			GUC_check_errdetail("Expected \"%s:items\" with items >= 0.", hy_op_name((HyOp) op));
-			free(parsed);
+			guc_free(parsed);
 			return false;
 		}
 		parsed->items[op] = items;
@@ -475,7 +476,7 @@ check_overrides(char **newval, void **extra, GucSource source)
 		if (*at != '\0')
 		{
 			GUC_check_errdetail("Unexpected \"%s\".", at);
-			free(parsed);
+			guc_free(parsed);
 			return false;
 		}
 	}

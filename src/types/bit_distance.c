@@ -10,6 +10,7 @@
 #include "utils/varbit.h"
 
 #include "core/bits.h"
+#include "server/compat.h"
 
 typedef double (*BitDistance)(const uint8_t *a, const uint8_t *b, size_t bytes);
 

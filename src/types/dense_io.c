@@ -13,6 +13,7 @@
 
 #include "core/network.h"
 #include "core/vector_text.h"
+#include "server/compat.h"
 #include "types/dense.h"
 #include "types/input.h"
 
@@ -20,8 +21,8 @@ static Datum read_text(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum write_text(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum read_binary(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum write_binary(FunctionCallInfo fcinfo, const HybridDenseType *type);
-static void report_text_error(const HybridDenseType *type, HyTextError error, const char *text,
-                              const char *where) pg_attribute_noreturn();
+pg_noreturn static void report_text_error(const HybridDenseType *type, HyTextError error,
+                                          const char *text, const char *where);
 
 PG_FUNCTION_INFO_V1(hybrid_vector_in);
 PG_FUNCTION_INFO_V1(hybrid_halfvec_in);

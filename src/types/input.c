@@ -8,10 +8,11 @@
 
 #include <stdlib.h>
 
+#include "server/compat.h"
 #include "types/input.h"
 
-static void report_syntax(const HybridTextForm *form, const char *text, const char *detail)
-	pg_attribute_noreturn();
+pg_noreturn static void
+report_syntax(const HybridTextForm *form, const char *text, const char *detail);
 
 /*
  * hybrid_read_modifier: read a type modifier. No output function for modifiers is needed, because

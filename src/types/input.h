@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "core/number_text.h"
+#include "server/compat.h"
 #include "utils/array.h"
 
 /* HybridTextForm: a type's SQL name, and the details of its error messages about punctuation. */
@@ -28,13 +29,13 @@ extern int32 hybrid_read_modifier(ArrayType *modifiers, const char *type, int32 
  * hybrid_report_text_error: raise the error that the parser found at position `where` of text. Does
  * not handle errors about the number of elements, because their messages depend on the type.
  */
-extern void hybrid_report_text_error(const HybridTextForm *form, HyTextError error,
-                                     const char *text, const char *where) pg_attribute_noreturn();
+pg_noreturn extern void hybrid_report_text_error(const HybridTextForm *form, HyTextError error,
+                                                 const char *text, const char *where);
 
 /*
  * hybrid_refuse_not_finite: raise the error for a NaN element if nan is true, else the error for an
  * infinite element.
  */
-extern void hybrid_refuse_not_finite(const char *type, bool nan) pg_attribute_noreturn();
+pg_noreturn extern void hybrid_refuse_not_finite(const char *type, bool nan);
 
 #endif

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "nodes/primnodes.h"
+#include "server/compat.h"
 #include "types/recurring.h"
 
 static int constant_argument(const FmgrInfo *function);

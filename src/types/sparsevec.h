@@ -9,6 +9,7 @@
 #include "fmgr.h"
 
 #include "core/sparse.h"
+#include "server/compat.h"
 
 typedef struct HybridSparsevec
 {
@@ -24,7 +25,7 @@ StaticAssertDecl(offsetof(HybridSparsevec, indices) == 16,
                  "sparsevec on disk has a 16-byte header");
 
 /* hybrid_sparsevec_refuse: raise the error of hybrid_sparsevec_checked. */
-extern void hybrid_sparsevec_refuse(const HybridSparsevec *value) pg_attribute_noreturn();
+pg_noreturn extern void hybrid_sparsevec_refuse(const HybridSparsevec *value);
 
 /* hybrid_sparsevec_fits: return whether the header agrees with the length of the value. */
 static inline bool

@@ -12,6 +12,7 @@
 #include "fmgr.h"
 
 #include "core/batch.h"
+#include "server/compat.h"
 
 #define HYBRID_MAX_DIM HY_MAX_DIMS
 
@@ -39,7 +40,7 @@ StaticAssertDecl(offsetof(HybridDense, x) == offsetof(HybridVector, x) &&
                  "a vector is a dense value");
 
 /* hybrid_dense_refuse: raise the error of hybrid_dense_checked. */
-extern void hybrid_dense_refuse(const HybridDense *value, HyDtype dtype) pg_attribute_noreturn();
+pg_noreturn extern void hybrid_dense_refuse(const HybridDense *value, HyDtype dtype);
 
 /*
  * hybrid_dense_checked: return a detoasted value of this element type. Raises ERRCODE_DATA_CORRUPTED

@@ -21,6 +21,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 #include "index/build/build.h"
 #include "index/tree/read.h"
 
@@ -321,7 +323,7 @@ void
 hybridbuildempty(Relation index)
 {
 	HybridIndex definition;
-	PGAlignedBlock meta, root;
+	PGIOAlignedBlock meta, root;
 	HybridLink link = {HYBRID_META_BLOCK + 1, 1};
 
 	hybrid_index_define(index, &definition);
@@ -337,11 +339,9 @@ hybridbuildempty(Relation index)
 	 */
 	PageSetChecksumInplace((Page) meta.data, HYBRID_META_BLOCK);
 	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, HYBRID_META_BLOCK, meta.data, true);
-	log_newpage(&RelationGetSmgr(index)->smgr_rnode.node, INIT_FORKNUM, HYBRID_META_BLOCK,
-	            (Page) meta.data, true);
+	log_newpage(&index->rd_locator, INIT_FORKNUM, HYBRID_META_BLOCK, (Page) meta.data, true);
 	PageSetChecksumInplace((Page) root.data, link.head);
 	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, link.head, root.data, true);
-	log_newpage(&RelationGetSmgr(index)->smgr_rnode.node, INIT_FORKNUM, link.head, (Page) root.data,
-	            true);
+	log_newpage(&index->rd_locator, INIT_FORKNUM, link.head, (Page) root.data, true);
 	smgrimmedsync(RelationGetSmgr(index), INIT_FORKNUM);
 }

@@ -12,6 +12,8 @@
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 #include "index/build/build.h"
 #include "index/write/extent.h"
 
@@ -128,7 +130,7 @@ static void
 make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block)
 {
 	Relation index = appender->index;
-	PGAlignedBlock zeroes;
+	PGIOAlignedBlock zeroes;
 	BlockNumber end = Min(blocks, (block / AT_A_TIME + 1) * AT_A_TIME);
 
 	LockRelationForExtension(index, ExclusiveLock);

@@ -37,6 +37,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "server/compat.h"
 #include "server/position.h"
 
 #include "index/check/check.h"
@@ -51,7 +52,7 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 static bool same_value(const HybridLayout *layout, const void *a, const void *b);
 static bool read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *stored);
 static void check_pointers(HybridCheck *check);
-static void corrupted(HybridCheck *check, int64 position, const char *what) pg_attribute_noreturn();
+pg_noreturn static void corrupted(HybridCheck *check, int64 position, const char *what);
 
 PG_FUNCTION_INFO_V1(hybrid_index_check);
 Datum
@@ -70,7 +71,7 @@ hybrid_index_check(PG_FUNCTION_ARGS)
 	/* open the table before the index, as PostgreSQL does everywhere */
 	if (OidIsValid(heap_oid))
 	{
-		if (!pg_class_ownercheck(heap_oid, GetUserId()))
+		if (!object_ownercheck(RelationRelationId, heap_oid, GetUserId()))
 			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(heap_oid));
 		check.heap = table_open(heap_oid, lock);
 	}

@@ -15,6 +15,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 #include "index/check/check.h"
 #include "index/tree/free_pages.h"
 #include "index/tree/tree.h"
@@ -33,7 +35,7 @@ static uint64 *list_keys(HybridCheck *check, int64 *count);
 static bool names_page(HybridCheck *check, const HybridLink *list, BlockNumber block);
 static uint64 link_key(const HybridLink *link);
 static int compare_keys(const void *a, const void *b);
-static void damaged(HybridCheck *check, const char *what) pg_attribute_noreturn();
+pg_noreturn static void damaged(HybridCheck *check, const char *what);
 
 void
 hybrid_check_file(HybridCheck *check)

@@ -17,6 +17,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 #include "index/check/check.h"
 #include "index/page/packed.h"
 #include "index/tree/tree.h"
@@ -39,8 +41,8 @@ check_values(HybridCheck *check, const HybridCheckedList *list, BlockNumber bloc
 static void check_bounds(HybridCheck *check, Page page, BlockNumber block, Size lower, Size upper);
 static void check_counts(HybridCheck *check, const HybridCheckedList *list);
 static void own(HybridCheck *check, BlockNumber block, const HybridLink *list);
-static void corrupted(HybridCheck *check, const HybridLink *list, const char *what,
-                      BlockNumber block) pg_attribute_noreturn();
+pg_noreturn static void
+corrupted(HybridCheck *check, const HybridLink *list, const char *what, BlockNumber block);
 
 void
 hybrid_check_tree(HybridCheck *check)

@@ -57,6 +57,7 @@
 #include "utils/syscache.h"
 
 #include "core/distance.h"
+#include "server/compat.h"
 
 #include "index/build/build.h"
 #include "index/scan/last_scan.h"
@@ -189,7 +190,8 @@ check_keeper(Oid oid)
 	PreventCommandDuringRecovery("hybrid_index_measure(keep => true)");
 	PreventCommandIfReadOnly("hybrid_index_measure(keep => true)");
 	/* an OID that is not an index is refused later, when it is opened */
-	if (OidIsValid(IndexGetRelation(oid, true)) && !pg_class_ownercheck(oid, GetUserId()))
+	if (OidIsValid(IndexGetRelation(oid, true)) &&
+	    !object_ownercheck(RelationRelationId, oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
 }
 

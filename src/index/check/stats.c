@@ -23,6 +23,8 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 #include "index/tree/tree.h"
 #include "index/tree/walk.h"
 
@@ -123,7 +125,7 @@ open_readable(Oid oid)
 {
 	Relation index = hybrid_open_index(oid, AccessShareLock);
 
-	if (!pg_class_ownercheck(oid, GetUserId()) &&
+	if (!object_ownercheck(RelationRelationId, oid, GetUserId()) &&
 	    !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	return index;

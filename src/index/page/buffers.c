@@ -10,6 +10,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 #include "index/page/buffers.h"
 
 #define REMEMBERED 65536 /* number of pages remembered, a power of two */
@@ -45,8 +47,9 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 	if (remembered == NULL)
 		remembered = MemoryContextAllocZero(TopMemoryContext, REMEMBERED * sizeof(Remembered));
 	at = place_of(index, block);
-	if (at->block == block && at->file == index->rd_node.relNode && BufferIsValid(at->buffer) &&
-	    ReadRecentBuffer(index->rd_node, MAIN_FORKNUM, block, at->buffer))
+	if (at->block == block && at->file == index->rd_locator.relNumber &&
+	    BufferIsValid(at->buffer) &&
+	    ReadRecentBuffer(index->rd_locator, MAIN_FORKNUM, block, at->buffer))
 	{
 		/* ReadRecentBuffer counts the hit for EXPLAIN, but it is not given the relation to count it for */
 		pgstat_count_buffer_read(index);
@@ -54,7 +57,7 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 		return at->buffer;
 	}
 	buffer = ReadBuffer(index, block);
-	at->file = index->rd_node.relNode;
+	at->file = index->rd_locator.relNumber;
 	at->block = block;
 	at->buffer = buffer;
 	return buffer;
@@ -117,7 +120,7 @@ guess(Relation index, BlockNumber block)
 		return NULL;
 	at = place_of(index, block);
 	/* the page of a local buffer may not even be allocated */
-	if (at->block != block || at->file != index->rd_node.relNode || at->buffer <= 0)
+	if (at->block != block || at->file != index->rd_locator.relNumber || at->buffer <= 0)
 		return NULL;
 	return at;
 }
@@ -125,5 +128,5 @@ guess(Relation index, BlockNumber block)
 static Remembered *
 place_of(Relation index, BlockNumber block)
 {
-	return &remembered[(block ^ (index->rd_node.relNode * 0x9E3779B1U)) & (REMEMBERED - 1)];
+	return &remembered[(block ^ (index->rd_locator.relNumber * 0x9E3779B1U)) & (REMEMBERED - 1)];
 }

@@ -9,12 +9,13 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 #include "index/page/buffers.h"
 #include "index/page/list_read.h"
 #include "index/page/packed.h"
 
-static void
-not_of_list(Relation index, const HybridLink *list, BlockNumber block) pg_attribute_noreturn();
+pg_noreturn static void not_of_list(Relation index, const HybridLink *list, BlockNumber block);
 
 Buffer
 hybrid_list_read(Relation index, const HybridLayout *layout, const HybridLink *list, int level,

@@ -18,6 +18,8 @@
 #include "storage/lock.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 /* hybrid_lock, hybrid_unlock: take and release the lock of a block in this mode. */
 static inline void
 hybrid_lock(Relation index, BlockNumber block, LOCKMODE mode)
@@ -44,7 +46,7 @@ hybrid_lock_now(Relation index, BlockNumber block, LOCKMODE mode)
 	ItemPointerData name;
 
 	ItemPointerSet(&name, block, FirstOffsetNumber);
-	return ConditionalLockTuple(index, &name, mode);
+	return ConditionalLockTuple(index, &name, mode, false);
 }
 
 /* hybrid_lock_awaited: test whether any process waits for a lock that this process holds in this mode. */

@@ -11,6 +11,8 @@
 
 #include "storage/bufmgr.h"
 
+#include "server/compat.h"
+
 #include "index/page/page.h"
 
 #define USABLE HYBRID_STREAM_PAGE
@@ -20,7 +22,7 @@ static void packed_layout_init(HybridListLayout *list);
 static void list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius);
 static bool try_blocks(HybridListLayout *list, const HybridLayout *layout, int blocks);
 static LocationIndex list_lower(const HybridListLayout *list, int used);
-static void damaged(Relation index, BlockNumber block, const char *what) pg_attribute_noreturn();
+pg_noreturn static void damaged(Relation index, BlockNumber block, const char *what);
 
 void
 hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool with_codes)

@@ -8,6 +8,7 @@
 
 #include "core/bits.h"
 #include "core/distance.h"
+#include "server/compat.h"
 #include "types/sparsevec.h"
 #include "types/vector.h"
 

@@ -29,6 +29,7 @@
 #include "index/page/buffers.h"
 #include "index/scan/frontier.h"
 #include "core/lazy_heap.h"
+#include "server/compat.h"
 #include "index/scan/lookup.h"
 #include "index/scan/stopping.h"
 #include "index/tree/tree.h"

@@ -17,10 +17,9 @@
  * vector is read once, in the order of the store. The result of a condition is therefore complete for any
  * target recall.
  *
- * Reported distances equal the operator's result bit for bit when vectors are stored as given. Otherwise
- * they are lower bounds, and the executor orders by the true distance (xs_recheckorderby). Further ORDER
- * BY expressions use the same mechanism. They are reported as minus infinity, and the executor sorts rows
- * that tie on the first expression.
+ * Distances equal the operator's result bit for bit when vectors are stored as given. Otherwise they are
+ * lower bounds, and rows are ordered by the true distances, computed from the table (true_order.c). The
+ * values of further ORDER BY expressions are computed there, too.
  *
  * No lock is held between calls, nor while distances are computed. src/index/README.md explains why that
  * is enough under an MVCC snapshot.
@@ -59,7 +58,9 @@
  */
 #define ROW_IS_NAN (INT64CONST(1) << 62)
 
+static bool next_in_true_order(IndexScanDesc scan);
 static const HyNeighbor *next_candidate(IndexScanDesc scan);
+static void begin_scan(IndexScanDesc scan);
 static void begin_query(IndexScanDesc scan);
 static void take_query(HybridScan *state, const HybridType *type, const void *value);
 static void take_conditions(IndexScanDesc scan);
@@ -68,7 +69,8 @@ static void run_stream(IndexScanDesc scan);
 static void measure_batch(HybridScan *state, HybridScanBatch *batch);
 static void run_pass(IndexScanDesc scan);
 static void score_batch(IndexScanDesc scan);
-static void report(IndexScanDesc scan, const HyNeighbor *candidate);
+static IndexOrderByDistance bound_of(const HybridScan *state, const HyNeighbor *candidate);
+static void report(IndexScanDesc scan, int64 position);
 static bool in_place(HybridScan *state, const HyNeighbor *candidate);
 static HybridScanBatch allocate_batch(const HybridStore *store);
 
@@ -117,6 +119,10 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 	(void) norderbys;
 	hybrid_last_scan_end(&state->done);
 	MemoryContextReset(state->context);
+	if (state->order != NULL)
+		hybrid_true_order_clear(state->order);
+	state->reorders = false;
+	state->waiting = NULL;
 	state->batch.rows = 0;
 	memset(&state->candidates, 0, sizeof(state->candidates));
 	state->first = true;
@@ -125,14 +131,20 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 bool
 hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 {
+	HybridScan *state = (HybridScan *) scan->opaque;
 	const HyNeighbor *candidate;
 
 	(void) direction;
 	Assert(ScanDirectionIsForward(direction));
+	begin_scan(scan);
+	if (state->reorders)
+		return next_in_true_order(scan);
 	candidate = next_candidate(scan);
 	if (candidate == NULL)
 		return false;
-	report(scan, candidate);
+	if (state->ordered)
+		state->distances[0] = bound_of(state, candidate);
+	report(scan, candidate->row & ~ROW_IS_NAN);
 	return true;
 }
 
@@ -143,6 +155,7 @@ hybridgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	const HyNeighbor *candidate;
 	int64 count = 0;
 
+	begin_scan(scan);
 	while ((candidate = next_candidate(scan)) != NULL)
 	{
 		ItemPointerData tid = hybrid_position_tid(candidate->row);
@@ -160,6 +173,8 @@ hybridendscan(IndexScanDesc scan)
 
 	if (state->filter != NULL)
 		hybrid_scan_quals_end(state->filter);
+	if (state->order != NULL)
+		hybrid_true_order_end(state->order);
 	if (state->search != NULL)
 		hybrid_lookup_end(state->search);
 	MemoryContextDelete(state->scan_context);
@@ -167,18 +182,53 @@ hybridendscan(IndexScanDesc scan)
 	scan->opaque = NULL;
 }
 
-/* next_candidate: return the next row, or NULL. */
+/*
+ * next_in_true_order: report the next row by the true distances. A row that the bounds prove to be in its
+ * place is reported with its bound, and not read.
+ */
+static bool
+next_in_true_order(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	int64 position;
+
+	for (;;)
+	{
+		IndexOrderByDistance bound;
+
+		CHECK_FOR_INTERRUPTS();
+		if (state->waiting == NULL && (state->waiting = next_candidate(scan)) != NULL)
+			state->waiting_in_place = !state->index.lossless && in_place(state, state->waiting);
+		if (state->waiting != NULL)
+			bound = bound_of(state, state->waiting);
+		if (hybrid_true_order_ready(state->order, state->waiting != NULL ? &bound : NULL))
+		{
+			position = hybrid_true_order_remove(state->order, state->distances);
+			break;
+		}
+		if (state->waiting == NULL)
+			return false;
+		position = state->waiting->row & ~ROW_IS_NAN;
+		state->waiting = NULL;
+		if (state->waiting_in_place && scan->numberOfOrderBys == 1)
+		{
+			state->distances[0] = bound;
+			break;
+		}
+		hybrid_true_order_add(state->order, position, &bound);
+	}
+	hybrid_true_order_rest(state->order);
+	report(scan, position);
+	return true;
+}
+
+/* next_candidate: return the next row in the order of the bounds, or NULL. */
 static const HyNeighbor *
 next_candidate(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
-	if (state->first)
-	{
-		begin_query(scan);
-		state->first = false;
-	}
 	while (state->next >= state->candidates.count && !state->exhausted)
 		run_pass(scan);
 	MemoryContextSwitchTo(old);
@@ -200,6 +250,21 @@ next_candidate(IndexScanDesc scan)
 	state->bounded = state->ordered;
 	state->done.returned++;
 	return &state->last;
+}
+
+/* begin_scan: begin the query, unless it has begun. */
+static void
+begin_scan(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	MemoryContext old;
+
+	if (!state->first)
+		return;
+	old = MemoryContextSwitchTo(state->context);
+	begin_query(scan);
+	state->first = false;
+	MemoryContextSwitchTo(old);
 }
 
 /* begin_query: read the query and its conditions, and prepare the first pass. */
@@ -234,6 +299,8 @@ begin_query(IndexScanDesc scan)
 	if (state->ordered && !state->null_query)
 		take_query(state, index->opclass->type, PG_DETOAST_DATUM(scan->orderByData[0].sk_argument));
 	take_conditions(scan);
+	state->reorders =
+		state->ordered && ((!index->lossless && !state->null_query) || scan->numberOfOrderBys > 1);
 	state->settings = hybrid_scan_settings(scan->indexRelation);
 	state->exact =
 		!state->ordered || state->null_query || !index->coded || state->settings.target_recall >= 1;
@@ -244,6 +311,7 @@ begin_query(IndexScanDesc scan)
 	if (state->nothing)
 	{
 		state->exhausted = true;
+		state->reorders = false;
 		return;
 	}
 	state->asked = hybrid_plan_limit_of(scan);
@@ -260,6 +328,8 @@ begin_query(IndexScanDesc scan)
 		state->filter = hybrid_scan_quals_new(
 			scan,
 			state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
+	if (state->reorders && state->order == NULL)
+		state->order = hybrid_true_order_new(scan, state->context);
 	state->first_candidates = hybrid_scan_first_batch(state);
 	MemoryContextSwitchTo(state->context);
 	if (!state->exact)
@@ -473,35 +543,33 @@ measure_batch(HybridScan *state, HybridScanBatch *batch)
 	MemoryContextReset(state->scratch);
 }
 
-/* report: fill in the fields of the scan descriptor that the executor reads. */
+/* bound_of: return the distance of a candidate, or a lower bound of it. */
+static IndexOrderByDistance
+bound_of(const HybridScan *state, const HyNeighbor *candidate)
+{
+	IndexOrderByDistance bound;
+
+	bound.value = (candidate->row & ROW_IS_NAN) != 0 ? get_float8_nan() : candidate->distance;
+	bound.isnull = state->null_query;
+	return bound;
+}
+
+/* report: fill in the fields of the scan descriptor that the executor reads, from state->distances. */
 static void
-report(IndexScanDesc scan, const HyNeighbor *candidate)
+report(IndexScanDesc scan, int64 position)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	bool recheck = !state->index.lossless && !in_place(state, candidate);
-	int64 position = candidate->row & ~ROW_IS_NAN;
-	int i;
 
 	scan->xs_heaptid = hybrid_position_tid(position);
 	scan->xs_recheck = state->within && state->recheck;
-	if (!state->ordered)
-		return;
-
-	state->distances[0].value =
-		(candidate->row & ROW_IS_NAN) != 0 ? get_float8_nan() : candidate->distance;
-	state->distances[0].isnull = state->null_query;
-	for (i = 1; i < scan->numberOfOrderBys; i++)
-	{
-		state->distances[i].value = -get_float8_infinity();
-		state->distances[i].isnull = false;
-	}
-	index_store_float8_orderby_distances(scan, state->orderby_types, state->distances,
-	                                     recheck || scan->numberOfOrderBys > 1);
+	if (state->ordered)
+		index_store_float8_orderby_distances(scan, state->orderby_types, state->distances, false);
 }
 
 /*
  * in_place: test whether the bounds of the distances prove that a row comes after all rows before it and
- * before all rows after it. If so, the executor need not compute the row's distance.
+ * before all rows after it. If so, the row's distance need not be computed. Called for each candidate right
+ * after next_candidate.
  */
 static bool
 in_place(HybridScan *state, const HyNeighbor *candidate)

@@ -19,6 +19,7 @@
 #include "index/scan/plan_limit.h"
 #include "index/scan/lookup.h"
 #include "index/scan/settings.h"
+#include "index/scan/true_order.h"
 #include "index/tree/read.h"
 
 /* HybridScanBatch: live rows copied from the index. */
@@ -67,6 +68,10 @@ typedef struct HybridScan
 	HyNeighbor last;             /* last candidate that was returned */
 	const HybridFoundRow *finds; /* candidates of this pass, in a scan by codes */
 	double farthest;             /* upper bound of the distances of all rows returned */
+	bool reorders;               /* rows are ordered by values from the table */
+	HybridTrueOrder *order;      /* rows found and not returned yet; NULL until they are needed */
+	const HyNeighbor *waiting;   /* next row for `order`; NULL until it is known */
+	bool waiting_in_place;       /* the bounds prove that it comes before all later ones */
 	Oid *orderby_types;
 	IndexOrderByDistance *distances;
 } HybridScan;

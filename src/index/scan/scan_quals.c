@@ -20,6 +20,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "server/compat.h"
 #include "server/position.h"
 
 #include "index/page/buffers.h"
@@ -89,6 +90,16 @@ hybrid_scan_quals_passes(HybridScanQuals *filter, const int64 *positions, int co
 
 		passes[i] = fetch(filter, &tid) && meets_conditions(filter);
 	}
+}
+
+TupleTableSlot *
+hybrid_scan_quals_fetch(HybridScanQuals *filter, int64 position)
+{
+	ItemPointerData tid = hybrid_position_tid(position);
+
+	if (filter->slot == NULL)
+		begin(filter);
+	return fetch(filter, &tid) ? filter->slot : NULL;
 }
 
 void

@@ -40,6 +40,12 @@ extern void
 hybrid_scan_quals_passes(HybridScanQuals *filter, const int64 *positions, int count, bool *passes);
 
 /*
+ * hybrid_scan_quals_fetch: fetch the version of a row that the scan's snapshot sees, whatever the
+ * conditions. Returns NULL if there is none. The slot is valid until the next call.
+ */
+extern TupleTableSlot *hybrid_scan_quals_fetch(HybridScanQuals *filter, int64 position);
+
+/*
  * hybrid_scan_quals_rest: release the page pins that the filter keeps between rows. Its next use takes
  * new pins.
  */

@@ -19,6 +19,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "server/compat.h"
+
 #include "index/tree/read.h"
 #include "index/tree/tree.h"
 
@@ -33,7 +35,7 @@ static uint64 mix(uint64 z);
 bool
 hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit)
 {
-	const RelFileNode *file = &store->index->rd_node;
+	const RelFileLocator *file = &store->index->rd_locator;
 	int64 most = bytes / store->stride;
 	int i;
 
@@ -41,7 +43,7 @@ hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit)
 		return false;
 	memset(unit, 0, sizeof(*unit));
 	unit->first = store->list;
-	unit->key.place[0] = (uint64) file->spcNode << 32 | file->relNode;
+	unit->key.place[0] = (uint64) file->spcOid << 32 | file->relNumber;
 	unit->key.place[1] = (uint64) RelationGetRelid(store->index) << 32 | builds;
 	unit->key.place[2] =
 		(uint64) store->lists[store->list].head << 16 | store->lists[store->list].generation;

@@ -24,6 +24,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "server/compat.h"
+
 #include "index/page/lock.h"
 #include "index/tree/free_pages.h"
 #include "index/tree/tree.h"
@@ -258,7 +260,7 @@ hybrid_moved_reuse(Relation index, const HybridLayout *layout)
 {
 	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_moved_reclaim(index, layout);
-	vacuum_delay_point();
+	vacuum_delay_point(false);
 	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 }
 

@@ -14,6 +14,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "server/compat.h"
+
 #include "index/tree/inner.h"
 #include "index/tree/tree.h"
 
@@ -170,7 +172,7 @@ find_list(const HybridScorer *scorer, const HybridLink *list, int level)
 
 	memset(&key, 0, sizeof(key));
 	key.index = RelationGetRelid(index);
-	key.file = index->rd_node.relNode;
+	key.file = index->rd_locator.relNumber;
 	key.head = list->head;
 	key.generation = list->generation;
 	if (table == NULL)

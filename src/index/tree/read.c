@@ -19,6 +19,7 @@
 #include "utils/snapmgr.h"
 
 #include "core/distance.h"
+#include "server/compat.h"
 #include "server/position.h"
 
 #include "index/tree/read.h"

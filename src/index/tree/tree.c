@@ -13,6 +13,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "server/compat.h"
+
 #include "index/page/buffers.h"
 #include "index/tree/tree.h"
 

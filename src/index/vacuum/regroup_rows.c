@@ -19,6 +19,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "server/compat.h"
 #include "server/memory.h"
 #include "server/position.h"
 
@@ -189,7 +190,7 @@ walk(Generation *generation)
 		HybridLink list = due->links[i];
 
 		if (gate == NULL)
-			vacuum_delay_point();
+			vacuum_delay_point(false);
 		else if (!generation->assigning && hybrid_gate_waited_too_long(gate))
 			return false;
 		while (hybrid_walk_more_ahead(&ahead, i, count))
@@ -434,7 +435,7 @@ write_leaves(Generation *generation)
 			HybridContents rows;
 
 			if (generation->gate == NULL)
-				vacuum_delay_point();
+				vacuum_delay_point(false);
 			load_rows(generation, &rows, count);
 			write_rows(regroup, &rows);
 			left -= count;

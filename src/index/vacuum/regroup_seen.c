@@ -13,6 +13,8 @@
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
+#include "server/compat.h"
+
 #include "index/vacuum/regroup.h"
 #include "index/tree/tree.h"
 
@@ -92,7 +94,7 @@ hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *positions)
 
 	MemoryContextSwitchTo(old);
 	tuplesort_performsort(positions);
-	while (tuplesort_getdatum(positions, true, &value, &isnull, NULL))
+	while (tuplesort_getdatum(positions, true, false, &value, &isnull, NULL))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (DatumGetInt64(value) > last)

@@ -28,6 +28,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 #include "index/write/link.h"
 #include "index/page/lock.h"
 #include "index/vacuum/merge.h"
@@ -133,7 +135,7 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		for (; block < end; block++)
 			sweep_page(&sweep, block);
 		hybrid_unlock(sweep.index, HYBRID_META_BLOCK, ExclusiveLock);
-		vacuum_delay_point();
+		vacuum_delay_point(false);
 	}
 	if (sweep.heads.count > 0)
 		give_up_lists(&sweep);
@@ -355,7 +357,7 @@ free_strays(Sweep *sweep)
 		                       strays[last].list.generation == list->generation;
 		     last++)
 			;
-		vacuum_delay_point();
+		vacuum_delay_point(false);
 		/* an insert holds this lock in share mode; a change of an inner list holds it exclusively */
 		hybrid_lock(sweep->index, list->head, ExclusiveLock);
 		free_strays_of(sweep, strays + first, last - first);

@@ -21,6 +21,8 @@
 #include "storage/indexfsm.h"
 #include "utils/rel.h"
 
+#include "server/compat.h"
+
 #include "index/build/recalibrate.h"
 #include "index/page/lock.h"
 #include "index/vacuum/merge.h"
@@ -134,7 +136,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 	{
 		HybridLink list = visits.links[--visits.count];
 
-		vacuum_delay_point();
+		vacuum_delay_point(false);
 		/* more lists than pages can appear only if a list was moved back to where it came from */
 		hybrid_chain_step(info->index, &list, &visited);
 		hybrid_lock(info->index, list.head, ShareLock);
@@ -176,7 +178,7 @@ visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
 		const HybridListPage *content = hybrid_list_page(BufferGetPage(head));
 		int i;
 
-		vacuum_delay_point();
+		vacuum_delay_point(false);
 		LockBuffer(head, BUFFER_LOCK_EXCLUSIVE);
 		if (!hybrid_page_belongs(BufferGetPage(head), HYBRID_PAGE_LIST, &list))
 			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),

@@ -1,0 +1,178 @@
+/*
+ * true_order.c
+ *		Order rows by the distances of the values in the table.
+ *
+ * A scan adds rows in the order of lower bounds of their distances. The first row of the order is the next
+ * one to return if its distance is at most the bound of the next row that the scan would add.
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "catalog/index.h"
+#include "executor/executor.h"
+#include "lib/pairingheap.h"
+#include "utils/float.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "index/scan/scan_quals.h"
+#include "index/scan/true_order.h"
+
+/* Row: an element of the queue, with as many values as there are ORDER BY expressions. */
+typedef struct Row
+{
+	pairingheap_node link;
+	int64 position;
+	IndexOrderByDistance values[FLEXIBLE_ARRAY_MEMBER];
+} Row;
+
+struct HybridTrueOrder
+{
+	IndexScanDesc scan;
+	HybridScanQuals *rows; /* has no conditions: it only fetches rows */
+	IndexInfo *columns;
+	EState *state;         /* for the expressions of the index */
+	MemoryContext context; /* of the rows in the queue */
+	pairingheap *queue;
+};
+
+static void
+take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDistance *values);
+static int compare_rows(const pairingheap_node *a, const pairingheap_node *b, void *arg);
+static int compare_values(const IndexOrderByDistance *a, const IndexOrderByDistance *b, int count);
+
+HybridTrueOrder *
+hybrid_true_order_new(IndexScanDesc scan, MemoryContext context)
+{
+	HybridTrueOrder *order = palloc0(sizeof(HybridTrueOrder));
+
+	order->scan = scan;
+	order->rows = hybrid_scan_quals_new(scan, NULL);
+	order->columns = BuildIndexInfo(scan->indexRelation);
+	order->state = CreateExecutorState();
+	order->context = context;
+	order->queue = pairingheap_allocate(compare_rows, order);
+	return order;
+}
+
+void
+hybrid_true_order_add(HybridTrueOrder *order, int64 position, const IndexOrderByDistance *bound)
+{
+	IndexScanDesc scan = order->scan;
+	TupleTableSlot *slot = hybrid_scan_quals_fetch(order->rows, position);
+	Row *row;
+
+	if (slot == NULL)
+		return;
+	row = MemoryContextAlloc(order->context,
+	                         offsetof(Row, values) +
+	                             scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
+	row->position = position;
+	take_values(order, slot, row->values);
+	if (compare_values(row->values, bound, 1) < 0)
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" has a row that is nearer than the index says",
+		                       RelationGetRelationName(scan->indexRelation)),
+		                errhint("REINDEX it.")));
+	pairingheap_add(order->queue, &row->link);
+}
+
+bool
+hybrid_true_order_ready(const HybridTrueOrder *order, const IndexOrderByDistance *bound)
+{
+	const Row *row;
+
+	if (pairingheap_is_empty(order->queue))
+		return false;
+	row = pairingheap_container(Row, link, pairingheap_first(order->queue));
+	if (bound == NULL)
+		return true;
+	/* a row that ties on the first value may precede this row by its other values */
+	return compare_values(row->values, bound, 1) < (order->scan->numberOfOrderBys > 1 ? 0 : 1);
+}
+
+int64
+hybrid_true_order_remove(HybridTrueOrder *order, IndexOrderByDistance *values)
+{
+	Row *row = pairingheap_container(Row, link, pairingheap_remove_first(order->queue));
+	int64 position = row->position;
+
+	memcpy(values, row->values, order->scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
+	pfree(row);
+	return position;
+}
+
+void
+hybrid_true_order_rest(HybridTrueOrder *order)
+{
+	hybrid_scan_quals_rest(order->rows);
+}
+
+void
+hybrid_true_order_clear(HybridTrueOrder *order)
+{
+	pairingheap_reset(order->queue);
+}
+
+void
+hybrid_true_order_end(HybridTrueOrder *order)
+{
+	hybrid_scan_quals_end(order->rows);
+	FreeExecutorState(order->state);
+}
+
+/* take_values: compute the value of each ORDER BY expression for the row in the slot. */
+static void
+take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDistance *values)
+{
+	ExprContext *context = GetPerTupleExprContext(order->state);
+	MemoryContext old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+	Datum columns[INDEX_MAX_KEYS];
+	bool nulls[INDEX_MAX_KEYS];
+	int i;
+
+	context->ecxt_scantuple = slot;
+	FormIndexDatum(order->columns, slot, order->state, columns, nulls);
+	for (i = 0; i < order->scan->numberOfOrderBys; i++)
+	{
+		ScanKey key = &order->scan->orderByData[i];
+
+		values[i].isnull = nulls[key->sk_attno - 1] || (key->sk_flags & SK_ISNULL) != 0;
+		values[i].value = 0;
+		if (!values[i].isnull)
+			values[i].value = DatumGetFloat8(FunctionCall2Coll(
+				&key->sk_func, key->sk_collation, columns[key->sk_attno - 1], key->sk_argument));
+	}
+	MemoryContextSwitchTo(old);
+	ResetExprContext(context);
+}
+
+/* compare_rows: compare rows for the queue, whose first element is the greatest. */
+static int
+compare_rows(const pairingheap_node *a, const pairingheap_node *b, void *arg)
+{
+	const HybridTrueOrder *order = arg;
+	const Row *one = pairingheap_const_container(Row, link, a);
+	const Row *other = pairingheap_const_container(Row, link, b);
+	int result = compare_values(one->values, other->values, order->scan->numberOfOrderBys);
+
+	if (result == 0)
+		result = one->position < other->position ? -1 : one->position > other->position;
+	return -result;
+}
+
+/* compare_values: compare the first values of two rows as ORDER BY does: NaN after numbers, NULL last. */
+static int
+compare_values(const IndexOrderByDistance *a, const IndexOrderByDistance *b, int count)
+{
+	int result = 0, i;
+
+	for (i = 0; i < count && result == 0; i++)
+	{
+		if (a[i].isnull || b[i].isnull)
+			result = (int) a[i].isnull - (int) b[i].isnull;
+		else
+			result = float8_cmp_internal(a[i].value, b[i].value);
+	}
+	return result;
+}

@@ -1,0 +1,49 @@
+/*
+ * true_order.h
+ *		Order rows by the distances of the values in the table.
+ *
+ * PostgreSQL's executor can do this, too (xs_recheckorderby). But it loses the ctid of the rows that it
+ * reorders, except in recent minor releases.
+ */
+#ifndef HYBRID_INDEX_TRUE_ORDER_H
+#define HYBRID_INDEX_TRUE_ORDER_H
+
+#include "postgres.h"
+
+#include "access/genam.h"
+
+typedef struct HybridTrueOrder HybridTrueOrder;
+
+/*
+ * hybrid_true_order_new: make an empty order for the rows of a scan, in the current memory context. Rows
+ * are allocated in the other context.
+ */
+extern HybridTrueOrder *hybrid_true_order_new(IndexScanDesc scan, MemoryContext context);
+
+/*
+ * hybrid_true_order_add: compute the values of a row from the table, and add the row. Does nothing if the
+ * scan's snapshot sees no version of the row. bound is a lower bound of the first value.
+ */
+extern void
+hybrid_true_order_add(HybridTrueOrder *order, int64 position, const IndexOrderByDistance *bound);
+
+/*
+ * hybrid_true_order_ready: test whether the first row comes before, or ties with, each row that may still
+ * be added. bound is a lower bound of their first values, and NULL if there are none.
+ */
+extern bool
+hybrid_true_order_ready(const HybridTrueOrder *order, const IndexOrderByDistance *bound);
+
+/* hybrid_true_order_remove: remove the first row. Returns its position, and its values in values. */
+extern int64 hybrid_true_order_remove(HybridTrueOrder *order, IndexOrderByDistance *values);
+
+/* hybrid_true_order_rest: release the page pin that is kept between rows. */
+extern void hybrid_true_order_rest(HybridTrueOrder *order);
+
+/* hybrid_true_order_clear: remove all rows, whose memory the caller has freed. */
+extern void hybrid_true_order_clear(HybridTrueOrder *order);
+
+/* hybrid_true_order_end: release the resources that memory contexts do not release. */
+extern void hybrid_true_order_end(HybridTrueOrder *order);
+
+#endif
