@@ -72,8 +72,11 @@ SET hybrid.gpu_speedup_threshold = 0.5;
 SET hybrid.gpu_success_threshold = 2;
 SET hybrid.tracker_window = 0;
 SET hybrid.tracker_window = 100000;
+-- from 17 on, the texts of these errors have units in the range
+\set VERBOSITY sqlstate
 SET hybrid.gpu_timeout = 0;
 SET hybrid.gpu_idle_timeout = -1;
+\set VERBOSITY terse
 SHOW hybrid.gpu_idle_timeout;
 SET hybrid.simd = sse2;
 SET hybrid.no_such_setting = 1;

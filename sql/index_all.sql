@@ -5,16 +5,27 @@ INSERT INTO every SELECT i, (SELECT array_agg(sin(i * (j + 0.7) * 1.13) + cos(i 
 CREATE INDEX every_v ON every USING hybrid (v vector_l2_ops);
 VACUUM ANALYZE every;
 CREATE TABLE asked AS SELECT v AS q FROM every WHERE id = 7;
+-- the nodes of a plan
+CREATE FUNCTION plan(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP
+		IF line ~ '^ *(->  )?(Limit|Sort|Seq Scan|Index Scan)\M' AND line !~ ' Key:' THEN
+			RETURN NEXT line;
+		END IF;
+	END LOOP;
+END $$;
 
 -- cheap as the index may be, rows that are found late would be left out
 SET random_page_cost = 0.1;
-EXPLAIN (costs off) SELECT id, v FROM every ORDER BY v <-> (SELECT q FROM asked);
+SELECT plan('SELECT id, v FROM every ORDER BY v <-> (SELECT q FROM asked)');
 CREATE TABLE copied AS SELECT id, v FROM every ORDER BY v <-> (SELECT q FROM asked);
 SELECT count(*) FROM copied;
 SELECT count(*), max(rank) FROM (SELECT id, rank() OVER (ORDER BY v <-> (SELECT q FROM asked)) FROM every) s;
 -- those who want some
-EXPLAIN (costs off) SELECT id FROM every ORDER BY v <-> (SELECT q FROM asked) LIMIT 10;
-EXPLAIN (costs off) DECLARE c CURSOR FOR SELECT id FROM every ORDER BY v <-> (SELECT q FROM asked);
+SELECT plan('SELECT id FROM every ORDER BY v <-> (SELECT q FROM asked) LIMIT 10');
+SELECT plan('DECLARE c CURSOR FOR SELECT id FROM every ORDER BY v <-> (SELECT q FROM asked)');
 
 -- max_scan_tuples is for who has a LIMIT
 SET enable_seqscan = off;
@@ -35,3 +46,4 @@ SET hybrid.max_scan_tuples = 1000;
 SELECT count(*) BETWEEN 1000 AND 11000 AS all_that_were_looked_at
 FROM (SELECT every.id FROM every, one ORDER BY v <-> (SELECT q FROM asked) LIMIT 100000) s;
 DROP TABLE every, copied, asked, one;
+DROP FUNCTION plan;

@@ -75,7 +75,11 @@ CREATE TABLE signs (id int, v vector(100));
 INSERT INTO signs SELECT i, (SELECT array_agg(sin(i * j * j)) FROM generate_series(1, 100) j)::vector FROM generate_series(1, 300) i;
 CREATE INDEX signs_b ON signs USING hybrid ((binary_quantize(v)::bit(100)) bit_hamming_ops);
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM signs ORDER BY binary_quantize(v)::bit(100) <~> binary_quantize((SELECT v FROM signs WHERE id = 17)) LIMIT 20;
+PREPARE near(vector) AS SELECT id FROM signs ORDER BY binary_quantize(v)::bit(100) <~> binary_quantize($1) LIMIT 20;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE near(NULL);
+RESET plan_cache_mode;
+DEALLOCATE near;
 SELECT id FROM (SELECT * FROM signs ORDER BY binary_quantize(v)::bit(100) <~> binary_quantize((SELECT v FROM signs WHERE id = 17)) LIMIT 20) s
 	ORDER BY v <-> (SELECT v FROM signs WHERE id = 17) LIMIT 1;
 

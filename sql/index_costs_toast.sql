@@ -78,7 +78,11 @@ INSERT INTO parted SELECT id, v, '[1,2,3]' FROM pool;
 SELECT price('v <-> v', 'parted') AS parted, price('small <-> small', 'parted') AS small;
 ANALYZE parted;
 SELECT price('v <-> v', 'parted') AS parted, price('small <-> small', 'parted') AS small;
-EXPLAIN (COSTS OFF) SELECT id FROM parted ORDER BY v <-> (SELECT v FROM pool WHERE id = 1) LIMIT 10;
+PREPARE near(vector) AS SELECT id FROM parted ORDER BY v <-> $1 LIMIT 10;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE near(NULL);
+RESET plan_cache_mode;
+DEALLOCATE near;
 
 -- the index has vectors of its own
 CREATE TABLE plain (id int, v vector(1000));

@@ -30,7 +30,7 @@ DECLARE
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || statement LOOP
 		IF line ~ pattern THEN
-			RETURN NEXT regexp_replace(ltrim(line), '\d{3,}', 'many');
+			RETURN NEXT regexp_replace(regexp_replace(ltrim(line), '(rows=\d+)\.00', '\1'), '\d{3,}', 'many');
 		END IF;
 	END LOOP;
 END $$;

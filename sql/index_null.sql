@@ -21,7 +21,11 @@ SELECT id, v <=> '[0,0]' AS distance FROM item ORDER BY v <=> '[0,0]';
 SELECT id, v <=> '[0,0]' AS distance FROM item ORDER BY v <=> '[0,0]' LIMIT 2;
 
 -- no query: every row of the index
-EXPLAIN (COSTS OFF) SELECT id FROM item ORDER BY v <-> (SELECT NULL::vector);
+PREPARE near(vector) AS SELECT id FROM item ORDER BY v <-> $1;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE near(NULL);
+RESET plan_cache_mode;
+DEALLOCATE near;
 SELECT count(*), count(v <-> (SELECT NULL::vector)) FROM (SELECT * FROM item ORDER BY v <-> (SELECT NULL::vector)) s;
 SELECT count(*) FROM (SELECT * FROM item ORDER BY v <-> (SELECT NULL::vector) LIMIT 3) s;
 SELECT q.id, n.id FROM item q LEFT JOIN LATERAL (SELECT id FROM item ORDER BY item.v <-> q.v LIMIT 1) n ON true

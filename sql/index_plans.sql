@@ -33,7 +33,11 @@ SELECT plan('id BETWEEN 5 AND 9', 3);
 CREATE TABLE small AS SELECT * FROM item WHERE id <= 10;
 CREATE INDEX small_v ON small USING hybrid (v vector_l2_ops);
 ANALYZE small;
-EXPLAIN (COSTS OFF) SELECT id FROM small ORDER BY v <-> (SELECT v FROM item WHERE id = 1) LIMIT 3;
+PREPARE near(vector) AS SELECT id FROM small ORDER BY v <-> $1 LIMIT 3;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE near(NULL);
+RESET plan_cache_mode;
+DEALLOCATE near;
 
 -- the startup cost grows with what a search looks at
 CREATE FUNCTION startup(OUT cost numeric) LANGUAGE plpgsql AS $$

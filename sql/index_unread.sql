@@ -28,7 +28,18 @@ EXPLAIN (VERBOSE, COSTS off) SELECT FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
 EXPLAIN (VERBOSE, COSTS off)
 	SELECT a.id, b.id FROM unread a, LATERAL (SELECT id FROM unread ORDER BY v <-> a.v LIMIT 2) b WHERE a.id < 3;
 SELECT a.id, b.id FROM unread a, LATERAL (SELECT id FROM unread ORDER BY v <-> a.v LIMIT 2) b WHERE a.id < 3 ORDER BY 1, 2;
-EXPLAIN (VERBOSE, COSTS off) SELECT (SELECT id FROM unread ORDER BY v <-> '[9,0]' LIMIT 1), ARRAY(SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3);
+CREATE FUNCTION outputs(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || statement LOOP
+		IF line ~ 'Limit|Index Scan|Output: unread|Order By' THEN
+			RETURN NEXT ltrim(line);
+		END IF;
+	END LOOP;
+END $$;
+SELECT outputs($$SELECT (SELECT id FROM unread ORDER BY v <-> '[9,0]' LIMIT 1), ARRAY(SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3)$$);
+DROP FUNCTION outputs;
 SELECT (SELECT id FROM unread ORDER BY v <-> '[9,0]' LIMIT 1), ARRAY(SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3);
 SELECT count(*) FROM unread WHERE id IN (SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3);
 (SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 2) UNION ALL (SELECT id FROM unread ORDER BY v <-> '[20,1]' LIMIT 2);
