@@ -39,7 +39,7 @@ static bool add_relations(Node *node, void *context);
 static void refuse_children(Relation relation);
 static List *leaf_tables(Oid relid, LOCKMODE lock);
 static const char *name_tables(const List *tables);
-static void refuse_several_tables(Relation view);
+static void check_view(Relation view);
 static void trace_column(const Query *query, AttrNumber column, Trace *trace);
 static void
 trace_operation(const Query *query, const Node *operation, AttrNumber column, Trace *trace);
@@ -54,7 +54,7 @@ hybrid_check_relation(Relation relation, const char *column)
 	refuse_citus(relation, column);
 	refuse_children(relation);
 	if (relation->rd_rel->relkind == RELKIND_VIEW)
-		refuse_several_tables(relation);
+		check_view(relation);
 }
 
 static void
@@ -183,15 +183,18 @@ name_tables(const List *tables)
 	return names.data;
 }
 
-/* refuse_several_tables: raise if the column ctid of the view comes from several tables. */
+/* check_view: raise if the view has no column ctid, or if that column comes from several tables. */
 static void
-refuse_several_tables(Relation view)
+check_view(Relation view)
 {
 	AttrNumber column = get_attnum(RelationGetRelid(view), "ctid");
 	Trace trace = {NIL, NIL};
 
-	if (column <= 0)
-		return; /* the query on the view raises the usual error */
+	if (column == InvalidAttrNumber)
+		ereport(ERROR,
+		        (errcode(ERRCODE_UNDEFINED_COLUMN),
+		         errmsg("view \"%s\" has no column \"ctid\"", RelationGetRelationName(view)),
+		         errhint("Add the ctid of its table, as in CREATE VIEW ... AS SELECT ctid, ...")));
 	trace.views = list_make1_oid(RelationGetRelid(view));
 	trace_column(get_view_query(view), column, &trace);
 	if (list_length(trace.tables) > 1)
