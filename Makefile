@@ -103,18 +103,27 @@ uninstall-vector:
 	rm -f '$(DESTDIR)$(pkglibdir)/hybrid_vector.so'
 	cd '$(vector_data)' 2>/dev/null && rm -f $(notdir $(wildcard compat/vector--*.sql) compat/vector.control) || true
 
-# The emulated device: a plug-in for tests and demonstrations, pure C.
-EMULATED_OBJS = $(patsubst %.c,build/emulated/%.o,$(wildcard src/core/*.c src/emulated/*.c) src/dispatch/backend.c)
+# The pure folders without PostgreSQL's flags, compiled once for the plug-ins, their tests and the unit tests.
+pure = $(patsubst %.c,build/pure/%.o,$(1))
+PURE_OBJS = $(call pure,$(sort $(wildcard $(addsuffix /*.c,$(PURE_DIRS) src/emulated))))
 PURE_CFLAGS = -std=c11 -O2 -g -fPIC -Wall -Wextra -fvisibility=hidden $(HYBRID_CFLAGS) -Isrc $(COPT)
 
-build/emulated/%.o: %.c build/flags
+build/pure/%.o: %.c build/flags
 	@mkdir -p $(@D)
 	$(CC) $(PURE_CFLAGS) -MMD -MP -c -o $@ $<
 
+# A library, so that a program needs only what it uses.
+build/pure/pure.a: $(PURE_OBJS)
+	rm -f $@
+	ar rcs $@ $^
+
+-include $(PURE_OBJS:.o=.d)
+
+# The emulated device: a plug-in for tests and demonstrations.
+EMULATED_OBJS = $(call pure,$(wildcard src/core/*.c src/emulated/*.c) src/dispatch/backend.c)
+
 hybrid_emulated.so: $(EMULATED_OBJS)
 	$(CC) -shared -Wl,-Bsymbolic -o $@ $^ -lm
-
--include $(EMULATED_OBJS:.o=.d)
 
 # The CUDA plug-in, where nvcc is found.
 -include cuda/cuda.mk

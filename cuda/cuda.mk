@@ -42,7 +42,7 @@ CUDA_KERNELS = $(patsubst %.cu,build/cuda/%.cu.o,$(wildcard cuda/*.cu))
 # files of the pure folders that the plug-in calls
 CUDA_PURE_C = src/core/allocator.c src/core/assign_check.c src/core/batch.c src/core/packed_graph.c \
 	src/core/score_check.c src/core/spread_check.c src/core/status.c src/dispatch/backend.c
-CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C) $(CUDA_PURE_C)) $(CUDA_KERNELS)
+CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C)) $(call pure,$(CUDA_PURE_C)) $(CUDA_KERNELS)
 
 ifneq ($(NVCC),)
 all: hybrid_cuda.so
@@ -98,9 +98,10 @@ cuda-nvcc:
 
 # The fake device: the same sources with our own implementation of the runtime, for machines without CUDA.
 CXX_FOUND := $(or $(shell command -v g++),$(shell command -v clang++))
-FAKE_FLAGS = -O2 -g -fPIC -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \
+FAKE_FLAGS = -O2 -g1 -fPIC -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \
 	-isystem test/cuda/fake $(COPT)
-FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C) $(wildcard src/core/*.c) src/dispatch/backend.c) \
+FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C)) \
+	$(call pure,$(wildcard src/core/*.c) src/dispatch/backend.c) \
 	$(patsubst %.cpp,build/cuda/fake/%.o,$(wildcard test/cuda/*.cpp))
 FAKE_TESTS = $(patsubst test/cuda/%.c,build/cuda/fake/%,$(wildcard test/cuda/*_test.c))
 
@@ -122,17 +123,17 @@ build/cuda/fake/hybrid_cuda.so: $(FAKE_OBJS)
 # Sources for a program that loads a plug-in.
 PLUGIN_LOADER = src/dispatch/backend.c src/dispatch/tools/plugin.c src/dispatch/tools/words.c
 
-build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
-		$(patsubst %.c,build/cuda/fake/%.o,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
+build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o $(call pure,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
 	$(CC) -o $@ $^ -lm -ldl
 
 # It calls kernels and the runtime itself.
 build/cuda/fake/gpucheck_filter: build/cuda/fake/test/cuda/gpucheck_filter.o \
-		$(patsubst %.c,build/cuda/fake/%.o,$(PLUGIN_LOADER)) $(FAKE_OBJS)
-	$(CXX_FOUND) -o $@ $^ -lm -ldl
+		$(call pure,$(PLUGIN_LOADER)) $(FAKE_OBJS)
+	$(CXX_FOUND) -o $@ $(sort $^) -lm -ldl
 
 # The plug-in and the bench in one program, and the libraries that the bench looks for at run time.
-build/cuda/fake/gpubench: $(patsubst %.c,build/cuda/fake/%.o,$(wildcard bench/gpu*.c src/dispatch/*.c src/dispatch/*/*.c)) \
+build/cuda/fake/gpubench: $(patsubst %.c,build/cuda/fake/%.o,$(wildcard bench/gpu*.c)) \
+		$(call pure,$(wildcard src/dispatch/*.c src/dispatch/*/*.c)) \
 		build/cuda/fake/test/cuda/fake/bench.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $(sort $^) -lm -ldl -lpthread
 
@@ -147,8 +148,10 @@ build/cuda/fake/lib/%: test/cuda/fake/libraries.c
 build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm
 
-# The test of the two threads, with the thread sanitizer.
-THREAD_OBJS = $(patsubst build/cuda/fake/%,build/cuda/thread/%,$(FAKE_OBJS))
+# The test of the two threads, with the thread sanitizer.  It instruments the plug-in, the fake device, and the pure
+# files that the plug-in calls.  The rest of src/core computes what the test expects.
+THREAD_OBJS = $(patsubst %,build/cuda/thread/%.o,$(basename $(CUDA_C) $(CUDA_PURE_C) $(wildcard test/cuda/*.cpp))) \
+	$(call pure,$(filter-out $(CUDA_PURE_C),$(wildcard src/core/*.c)))
 
 build/cuda/thread/%.o: %.c build/flags
 	@mkdir -p $(@D)
@@ -166,7 +169,7 @@ cuda-thread-tests: build/cuda/thread/plugin_idle_test
 # Programs for a machine with a driver.  They load hybrid_cuda.so at run time, so building gpucheck
 # needs nothing of CUDA.  The bench and gpucheck_filter also call the runtime and some kernels directly,
 # and include these.  All of these programs must be copied to such a machine.
-GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
+GPU_PURE_OBJS = $(call pure,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
 
 build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 	$(CC) -s -o $@ $^ -lm -ldl
@@ -174,9 +177,8 @@ build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 build/cuda/gpucheck_filter: build/cuda/test/cuda/gpucheck_filter.o build/cuda/cuda/filter.cu.o $(GPU_PURE_OBJS)
 	$(CC) -s -o $@ $^ $(CUDA_LIBS)
 
-GPUBENCH_C = $(wildcard bench/gpu*.c src/dispatch/*.c src/dispatch/*/*.c)
-
-build/cuda/gpubench: $(patsubst %.c,build/cuda/%.o,$(GPUBENCH_C)) build/cuda/bench/gpu_loops.cu.o \
+build/cuda/gpubench: $(patsubst %.c,build/cuda/%.o,$(wildcard bench/gpu*.c)) \
+		$(call pure,$(wildcard src/dispatch/*.c src/dispatch/*/*.c)) build/cuda/bench/gpu_loops.cu.o \
 		$(patsubst %,build/cuda/cuda/%.cu.o,assign distance filter topk) $(GPU_PURE_OBJS)
 	$(CC) -s -o $@ $(sort $^) $(CUDA_LIBS)
 

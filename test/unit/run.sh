@@ -4,8 +4,9 @@
 #	test/unit/run.sh [plain] [sanitize] [clang] [thread] [valgrind] [-k NAME]
 #
 # Without a variant: plain.  -k runs only the tests whose file name contains NAME.  Objects are kept
-# in build/unit/VARIANT and rebuilt when a file they were made from is newer.  As many tests run at
-# once as there are processors, while others still compile.  Ends with a line
+# in build/unit/VARIANT and rebuilt when a file they were made from is newer.  plain and valgrind test
+# the objects of the plug-ins (build/pure).  thread instruments all but src/core, whose functions share
+# no data.  As many tests run at once as there are processors, while others still compile.  Ends with a line
 # 'N passed, M failed' over all variants; a program that crashes, prints no plan, or runs another
 # number of tests than it planned counts as one failure.  Under valgrind, which is slow, those that
 # sweep over thousands of combinations take one of UNIT_SHARE; a leak is a failure.
@@ -32,7 +33,8 @@ done
 variants=${variants:-plain}
 
 jobs=$(nproc 2>/dev/null || echo 1)
-common="-std=c11 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc -Itest/unit"
+# lines for what a sanitizer reports
+common="-std=c11 -g1 -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc -Itest/unit"
 passed=0
 failed=0
 
@@ -51,7 +53,22 @@ run() {
 	esac
 	mkdir -p "$dir"
 	sources=
-	for folder in src/core src/dispatch src/dispatch/* src/emulated; do
+	library=$dir/pure.a
+	plain=
+	folders="src/core src/dispatch src/dispatch/* src/emulated"
+	case $variant in
+		plain | valgrind)
+			folders=
+			library=build/pure/pure.a
+			;;
+		thread)
+			folders="src/dispatch src/dispatch/* src/emulated"
+			# linked after the library, so that it is used only for what the library does not have
+			plain=build/pure/pure.a
+			;;
+	esac
+	[ "$library$plain" = "$dir/pure.a" ] || make -s -j"$jobs" build/pure/pure.a || return 1
+	for folder in $folders; do
 		for file in "$folder"/*.c; do
 			[ -e "$file" ] && sources="$sources $file"
 		done
@@ -67,12 +84,12 @@ run() {
 			printf '%s: %s\n\t$(CC) -MMD -c -o $@ $<\n' "$object" "$file"
 		done
 		# A library, so that a test may bring a symbol of its own and needs only what it uses.
-		printf '%s/pure.a:%s\n\trm -f $@; ar rcs $@ $^\n' "$dir" "$objects"
+		[ -z "$objects" ] || printf '%s:%s\n\trm -f $@; ar rcs $@ $^\n' "$library" "$objects"
 		for file in test/unit/*_test.c; do
 			name=$(basename "$file" .c)
 			# shellcheck disable=SC2016
-			printf '%s: %s %s/pure.a\n\t$(CC) -rdynamic -MMD -MF %s.d -o $@ $< %s/pure.a $(LIBS)\n' \
-				"$dir/$name" "$file" "$dir" "$dir/$name" "$dir"
+			printf '%s: %s %s\n\t$(CC) -rdynamic -MMD -MF %s.d -o $@ $< %s $(LIBS)\n' \
+				"$dir/$name" "$file" "$library $plain" "$dir/$name" "$library $plain"
 			# shellcheck disable=SC2016
 			printf '%s.log: %s always\n\t@start=$$(date +%%s); $(UNDER) $< >$@ 2>&1; %s\n' \
 				"$dir/$name" "$dir/$name" 'echo $$? $$(($$(date +%s) - start)) >$(@:.log=.status)'
