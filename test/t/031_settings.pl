@@ -194,13 +194,13 @@ decided(100);
 is(last_event('device'), 1, 'gpu_device, another');
 my $ratio = 0;
 # what a busy machine adds to one observation is forgotten after some others
-for (1 .. 10)
+for (1 .. 100)
 {
 	ask($s, q{SET hybrid.execution = prefer_gpu; SELECT calls(1, m) FROM generate_series(10000, 100000, 10000) m;
 		SET hybrid.execution = cpu; SELECT calls(1, m) FROM generate_series(10000, 100000, 10000) m; SET hybrid.execution = auto});
 	$ratio = ask($s, q{WITH e AS (SELECT * FROM hybrid_explain('distance', 100000, 2))
 		SELECT (SELECT predicted_us FROM e WHERE device = 0) / (SELECT predicted_us FROM e WHERE device = 1)});
-	last if $ratio > 1.5;
+	last if $ratio > 1.5 && $ratio < 900;
 }
 cmp_ok($ratio, '>', 1.5, 'a device that is expected to be faster');
 my $chosen = q{SELECT device FROM hybrid_explain('distance', 100000, 2) WHERE chosen};
@@ -278,15 +278,26 @@ for my $timeout ('0', '1h')
 	usleep(20_000);
 	is(ask($s, $opened), 'open', "gpu_idle_timeout = $timeout");
 }
+# closed: return the state of the context as soon as it is closed, or in the end
+sub closed
+{
+	my $state;
+
+	for (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		$state = ask($s, $opened);
+		last if $state eq 'closed';
+		usleep(10_000);
+	}
+	return $state;
+}
 set('gpu_idle_timeout', '5ms');
-usleep(20_000);
-is(ask($s, $opened), 'closed', 'gpu_idle_timeout = 5ms');
+is(closed(), 'closed', 'gpu_idle_timeout = 5ms');
 for my $i (1 .. 3)
 {
 	is(decided(100), 'prefer_gpu|emulated|user preference', 'the next batch opens it again');
 	is(last_event('fallback, status, error IS NULL'), 'f|ok|t', 'and nothing has failed');
-	usleep(20_000);
-	is(ask($s, $opened), 'closed', 'and so on');
+	is(closed(), 'closed', 'and so on');
 }
 set('gpu_idle_timeout');
 

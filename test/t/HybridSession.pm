@@ -6,9 +6,10 @@ use warnings;
 
 use Exporter 'import';
 use IPC::Run;
+use POSIX ();
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(session_on session ask finish);
+our @EXPORT = qw(session_on session ask finish processor_seconds);
 
 my $node;
 
@@ -44,6 +45,16 @@ sub ask
 	($out = $session->{out}) =~ s/^done\n//m;
 	chomp $out;
 	return $out;
+}
+
+# processor_seconds PID: return the processor time that a process has used, which other processes do not lengthen
+sub processor_seconds
+{
+	my ($pid) = @_;
+	# what follows the name: the twelfth and thirteenth are utime and stime
+	my @fields = split ' ', slurp_file("/proc/$pid/stat") =~ s/^.*\) //sr;
+
+	return ($fields[11] + $fields[12]) / POSIX::sysconf(POSIX::_SC_CLK_TCK());
 }
 
 sub finish
