@@ -35,18 +35,20 @@ jobs=$(nproc)
 # The steps.  Each runs in a shell of its own, with -e, a private directory and a time limit.
 # ---------------------------------------------------------------------------------------------
 
-# PostgreSQL's headers as system headers: their warnings are not ours
+# PostgreSQL's headers as system headers: their warnings are not ours. Every step has these flags, so that none compiles again
+# what another has compiled.
 strict="-Wall -Wextra -Werror -isystem /usr/include/postgresql/$major/server"
+export COPT="$strict"
 
 step_build()
 {
 	local said
 
-	make -s -j"$jobs" COPT="$strict" all
+	make -s -j"$jobs" all
 	# what install puts there, uninstall takes away
-	make -s COPT="$strict" install DESTDIR="$private/root" >/dev/null
-	make -s COPT="$strict" install-vector DESTDIR="$private/root" >/dev/null
-	make -s COPT="$strict" uninstall uninstall-vector DESTDIR="$private/root" >/dev/null
+	make -s install DESTDIR="$private/root" >/dev/null
+	make -s install-vector DESTDIR="$private/root" >/dev/null
+	make -s uninstall uninstall-vector DESTDIR="$private/root" >/dev/null
 	if find "$private/root" -type f | grep .; then
 		echo "make uninstall leaves these behind"
 		return 1
@@ -54,7 +56,7 @@ step_build()
 	# pgvector's files have the same names and stay as they are
 	mkdir -p "$private/root$("$PG_CONFIG" --pkglibdir)"
 	touch "$private/root$("$PG_CONFIG" --pkglibdir)/vector.so"
-	if said=$(make -s COPT="$strict" install-vector DESTDIR="$private/root" 2>&1) || [[ $said != *"pgvector is installed"* ]]; then
+	if said=$(make -s install-vector DESTDIR="$private/root" 2>&1) || [[ $said != *"pgvector is installed"* ]]; then
 		echo "make install-vector beside pgvector: $said"
 		return 1
 	fi
