@@ -8,6 +8,8 @@ SET hybrid.force_cpu = on;
 SET hybrid.batch_max = 6000;
 SET hybrid.batch_wait = 0;
 SET work_mem = '64MB';
+-- no reports of progress on a busy machine
+SET client_min_messages = warning;
 
 -- all_of_it: results of everything that may use threads, with all bits
 CREATE FUNCTION all_of_it() RETURNS text LANGUAGE plpgsql AS $$
