@@ -4,7 +4,7 @@
  *
  * The source is written for PostgreSQL 18. Here older versions get the names and parameters of newer
  * ones, and newer versions get what they have removed. A file that uses one of these names includes this
- * header. Built and tested on 15, 17 and 18.
+ * header. Tested on 15.
  */
 #ifndef HYBRID_COMPAT_H
 #define HYBRID_COMPAT_H
