@@ -17,6 +17,8 @@ EXPLAIN (VERBOSE, COSTS off) SELECT id, v <-> '[7,1]' FROM unread ORDER BY v <->
 SELECT id, v <-> '[7,1]' FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
 EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]' FETCH FIRST 3 ROWS WITH TIES;
 SELECT id FROM unread ORDER BY v <-> '[7,1]' FETCH FIRST 3 ROWS WITH TIES;
+-- from 17 on, an incremental sort may use the order of an index
+SET enable_incremental_sort = off;
 EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]', id LIMIT 3;
 SELECT id FROM unread ORDER BY v <-> '[7,1]', id LIMIT 3;
 EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3 FOR UPDATE;
