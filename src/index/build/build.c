@@ -58,17 +58,13 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 
 	build.widened = palloc(build.definition.layout.floats * sizeof(float));
 	hybrid_sample_plan(&build, &plan);
-	hybrid_keep_plan(&build, &plan);
 	build.team = hybrid_team_begin(&build, &plan);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_READ);
-	build.kept = hybrid_keep_rows(&build);
 	prepare_lists(&build);
 	write_center(&build, (Page) meta.data);
-	build.team->shared->first = build.appender.reserved;
 	place_rows(&build, hybrid_meta((Page) meta.data));
 	hybrid_appender_finish(&build.appender);
 	result->heap_tuples = build.heap_tuples;
-	result->index_tuples = build.stored;
+	result->index_tuples = (double) build.leaves.rows;
 
 	write_meta(&build, (Page) meta.data);
 	begin_measuring(&build);
@@ -93,8 +89,6 @@ void
 hybrid_build_as_worker(HybridBuild *build)
 {
 	build->widened = palloc(build->definition.layout.floats * sizeof(float));
-	hybrid_appender_init(&build->appender, build->index, expected_blocks(build));
-	build->kept = hybrid_keep_rows(build);
 	prepare_lists(build);
 	place_rows(build, NULL);
 	begin_measuring(build);
@@ -108,8 +102,6 @@ hybridbuildphasename(int64 phase)
 	{
 		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
 			return "initializing";
-		case HYBRID_PHASE_READ:
-			return "reading the table";
 		case HYBRID_PHASE_SAMPLE:
 			return "sampling the table";
 		case HYBRID_PHASE_CLUSTER:
@@ -145,7 +137,6 @@ prepare_lists(HybridBuild *build)
 	if (!definition->coded)
 	{
 		hybrid_frame_init(&build->frame, definition, NULL);
-		build->list_rows = palloc0(sizeof(int64));
 		return;
 	}
 	context =
@@ -169,9 +160,7 @@ prepare_lists(HybridBuild *build)
 		MemoryContextSwitchTo(old);
 		hybrid_frame_init(&build->frame, definition, NULL);
 	}
-	build->list_rows = palloc0(Max(build->centroids.count, 1) * sizeof(int64));
 	MemoryContextDelete(context);
-	hybrid_team_trim_heap();
 }
 
 /* place_rows: assign all rows to lists and write the lists. meta is NULL in workers. */
@@ -179,27 +168,13 @@ static void
 place_rows(HybridBuild *build, HybridMeta *meta)
 {
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
-	if (build->kept)
-	{
-		hybrid_keep_assign(build);
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
-		if (hybrid_build_write_kept(build, meta))
-		{
-			hybrid_keep_end(build);
-			hybrid_team_trim_heap();
-			return;
-		}
-		hybrid_keep_give_up(build);
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
-	}
 	hybrid_build_scan(build);
 	/* the leader writes the lists; the workers wait until measuring begins */
 	if (meta != NULL)
 	{
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
 		hybrid_build_write(build, meta);
-		hybrid_build_scan_end(build);
-		hybrid_team_trim_heap();
+		hybrid_leaves_end(&build->leaves);
 	}
 }
 
@@ -246,8 +221,8 @@ begin_measuring(HybridBuild *build)
 	if (build->team->me == 0)
 	{
 		hybrid_calibrate_begin(build->team);
-		shared->rows = build->stored;
-		shared->queries = hybrid_calibrate_queries(build->stored, build->definition.layout.dims,
+		shared->rows = (double) build->leaves.rows;
+		shared->queries = hybrid_calibrate_queries(shared->rows, build->definition.layout.dims,
 		                                           build->queries.kept);
 	}
 	hybrid_team_meet(build->team);

@@ -159,8 +159,17 @@ int
 hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *order, int **sizes)
 {
 	HybridCentroids parts;
-	int *nearest = palloc0(count * sizeof(int)), part, lists = 0, next = 0, i;
+	int *nearest, part, lists = 0, next = 0, i;
 
+	if (count <= list_size * LONGEST)
+	{
+		for (i = 0; i < count; i++)
+			order[i] = i;
+		*sizes = palloc(sizeof(int));
+		**sizes = count;
+		return 1;
+	}
+	nearest = palloc0(count * sizeof(int));
 	find_parts(&parts, places, count, dims, list_size);
 	/* each row is in only one part, so there are at most this many lists */
 	*sizes = palloc((parts.count + lists_of_alike(count, list_size)) * sizeof(int));

@@ -8,22 +8,14 @@
 
 #include "storage/bufmgr.h"
 #include "storage/indexfsm.h"
-#include "storage/lmgr.h"
-#include "storage/smgr.h"
 #include "utils/rel.h"
-
-#include "server/compat.h"
 
 #include "index/build/build.h"
 #include "index/write/extent.h"
 
-/* blocks by which the file is extended at a time when several processes write it */
-#define AT_A_TIME 512
-
 static HybridLink append_reserve(HybridSink *sink, HybridPageKind kind);
 static void append_write(HybridSink *sink, BlockNumber block, Page image);
 static void put(Buffer buffer, Page image);
-static void make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block);
 
 /*
  * hybrid_appender_init: prepare to write a file of about `blocks` blocks. If the file takes at most half
@@ -71,7 +63,6 @@ append_reserve(HybridSink *sink, HybridPageKind kind)
 
 	if (kind != HYBRID_PAGE_LIST)
 	{
-		appender->highest = Max(appender->highest, link.head);
 		appender->reserved++;
 		return link;
 	}
@@ -82,7 +73,6 @@ append_reserve(HybridSink *sink, HybridPageKind kind)
 		appender->extent_end = appender->reserved;
 	}
 	link.head = appender->extent++;
-	appender->highest = Max(appender->highest, link.head);
 	return link;
 }
 
@@ -113,30 +103,4 @@ put(Buffer buffer, Page image)
 	memcpy(BufferGetPage(buffer), image, BLCKSZ);
 	MarkBufferDirty(buffer);
 	UnlockReleaseBuffer(buffer);
-}
-
-void
-hybrid_appender_place(HybridAppender *appender, BlockNumber blocks, BlockNumber block, Page image)
-{
-	if (block >= appender->written)
-		make_longer(appender, blocks, block);
-	put(ReadBufferExtended(appender->index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
-	                       appender->strategy),
-	    image);
-}
-
-/* make_longer: extend the file with zeroed blocks, AT_A_TIME at once, until the file has this block. */
-static void
-make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block)
-{
-	Relation index = appender->index;
-	PGIOAlignedBlock zeroes;
-	BlockNumber end = Min(blocks, (block / AT_A_TIME + 1) * AT_A_TIME);
-
-	LockRelationForExtension(index, ExclusiveLock);
-	appender->written = RelationGetNumberOfBlocks(index);
-	memset(zeroes.data, 0, BLCKSZ);
-	for (; appender->written < end; appender->written++)
-		smgrextend(RelationGetSmgr(index), MAIN_FORKNUM, appender->written, zeroes.data, false);
-	UnlockRelationForExtension(index, ExclusiveLock);
 }

@@ -1,119 +1,149 @@
 /*
  * build_rows.c
- *		CREATE INDEX: assigns rows of the table to lists, one batch at a time.
+ *		CREATE INDEX: scans the table with all processes of the team, and sorts its rows by list.
+ *
+ * All processes read blocks of the same scan, assign their rows with the same centroids, and sort them.
+ * The leader is one of them, and merges the sorts. The list of a row, and its place in that list, depend
+ * only on the row. The index therefore has the same bytes for any number of processes.
+ *
+ * The table is read twice, since the sample was taken before. Keeping all rows in shared memory instead,
+ * and writing lists with all processes, saves 5% of the time (116,649 rows of 768 dimensions, two
+ * processes: 5.6 s instead of 5.9 s). That is too little for a second way to write lists.
  */
 #include "postgres.h"
 
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
 #include "miscadmin.h"
+#include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
 #include "index/build/build.h"
 
-#define BATCH_ROWS 8192
-#define BATCH_LEAST 64
-/* bytes of a batch when rows go from the scan straight to the sort */
-#define BATCH_BYTES (4 * 1024 * 1024)
-
-static void assign_batch(HybridBuild *build);
+static void scan_part(HybridBuild *build);
+static double scan(HybridBuild *build, SortCoordinate coordinate, TableScanDesc part);
+static void
+add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
+static void assign(HybridBuild *build);
+static void add_up(HybridBuild *build);
 
 void
-hybrid_build_begin_rows(HybridBuild *build, int share, SortCoordinate coordinate)
+hybrid_build_scan(HybridBuild *build)
 {
-	const HybridLayout *layout = &build->definition.layout;
-	Size memory = (Size) maintenance_work_mem * 1024 / share;
-	Size row = layout->stride + sizeof(HybridEntry);
-	int i;
+	HybridTeam *team = build->team;
+	SortCoordinateData coordinate;
 
-	hybrid_row_sort_begin(&build->sort, layout, maintenance_work_mem / 2 / share, coordinate);
-	build->row_context =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid build row", ALLOCSET_DEFAULT_SIZES);
-	if (build->centroids.count > 0)
+	hybrid_leaves_init(&build->leaves, &build->definition, &build->frame, &build->centroids,
+	                   (Size) maintenance_work_mem * 1024 / team->shared->share);
+	hybrid_team_expect(team, 0);
+	hybrid_team_meet(team);
+	if (team->participants == 1)
 	{
-		/* an assignment needs the same amount of memory again */
-		row += 2 * layout->dims * sizeof(float);
-		build->batch_size = (int) Min(Max(memory / 4 / row, BATCH_LEAST), BATCH_ROWS);
-		build->batch_places = MemoryContextAllocHuge(
-			CurrentMemoryContext, (Size) build->batch_size * layout->dims * sizeof(float));
+		build->heap_tuples = scan(build, NULL, NULL);
+		return;
 	}
-	else
-		build->batch_size = (int) Max(Min(BATCH_BYTES / row, BATCH_ROWS), 1);
-	build->batch = palloc(build->batch_size * sizeof(HybridEntry));
-	for (i = 0; i < build->batch_size; i++)
-		build->batch[i].vector = palloc(layout->stride);
-	build->batch_lists = palloc0(build->batch_size * sizeof(int));
+
+	/* the leader, like the workers, writes its sorted part to disk */
+	scan_part(build);
+	hybrid_team_meet(team);
+	if (team->me != 0)
+		return;
+	add_up(build);
+	coordinate.isWorker = false;
+	coordinate.nParticipants = team->participants;
+	coordinate.sharedsort = team->sort;
+	/* the workers have freed their shares of the memory */
+	build->leaves.memory = (Size) maintenance_work_mem * 1024;
+	hybrid_leaves_merge(&build->leaves, &coordinate);
 }
 
-void
-hybrid_build_end_rows(HybridBuild *build)
+/* scan_part: assign and sort the rows that this process reads. */
+static void
+scan_part(HybridBuild *build)
 {
-	int i;
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	Size stride = Max(shared->plan.lists, 1);
+	SortCoordinateData coordinate;
+	double tuples;
 
-	assign_batch(build);
-	for (i = 0; i < build->batch_size; i++)
-		pfree(build->batch[i].vector);
-	pfree(build->batch);
-	pfree(build->batch_lists);
-	if (build->batch_places != NULL)
-		pfree(build->batch_places);
-	MemoryContextDelete(build->row_context);
+	coordinate.isWorker = true;
+	coordinate.nParticipants = -1;
+	coordinate.sharedsort = team->sort;
+	tuples = scan(build, &coordinate, table_beginscan_parallel(build->heap, team->scan));
+	hybrid_leaves_end(&build->leaves);
+	memcpy(team->list_rows + stride * team->me, build->leaves.list_rows,
+	       Max(build->centroids.count, 1) * sizeof(int64));
+
+	SpinLockAcquire(&shared->mutex);
+	shared->heap_tuples += tuples;
+	shared->stored += build->leaves.rows;
+	shared->broken_hot_chain |= build->info->ii_BrokenHotChain;
+	SpinLockRelease(&shared->mutex);
 }
 
-void
-hybrid_build_add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive,
-                     void *arg)
+/*
+ * scan: assign and sort the rows of the table, or of the part that this process reads. Returns the number
+ * of rows of the table among them.
+ */
+static double
+scan(HybridBuild *build, SortCoordinate coordinate, TableScanDesc part)
+{
+	bool leader = build->team->me == 0;
+	double tuples;
+
+	hybrid_leaves_begin_rows(&build->leaves, 0, coordinate);
+	tuples = table_index_build_scan(build->heap, build->index, build->info, true, leader, add_row,
+	                                build, part);
+	assign(build);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_SORT);
+	hybrid_leaves_end_rows(&build->leaves);
+	return tuples;
+}
+
+/* add_row: add a row of the table; an IndexBuildCallback. */
+static void
+add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
 {
 	HybridBuild *build = (HybridBuild *) arg;
-	const HybridLayout *layout = &build->definition.layout;
-	HybridEntry *entry = &build->batch[build->batch_rows];
+	HybridLeaves *leaves = &build->leaves;
 	MemoryContext old;
 
 	(void) index;
 	(void) alive;
-
 	if (isnull[0])
 		return;
-
-	old = MemoryContextSwitchTo(build->row_context);
-	if (hybrid_entry_form(&build->definition, values[0], tid, entry))
-	{
-		if (build->centroids.count > 0)
-		{
-			hybrid_widen_vector(layout->storage, &entry->stored, entry->vector, layout->dims,
-			                    build->widened);
-			hybrid_frame_place(&build->frame, build->widened, entry->stored.norm,
-			                   build->batch_places + (Size) build->batch_rows * layout->dims);
-		}
-		build->batch_rows++;
-	}
+	old = MemoryContextSwitchTo(leaves->context);
+	if (hybrid_entry_form(&build->definition, values[0], tid, hybrid_leaves_entry(leaves)))
+		hybrid_leaves_add(leaves);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(build->row_context);
-	if (build->batch_rows == build->batch_size)
-		assign_batch(build);
+	MemoryContextReset(leaves->context);
+	if (hybrid_leaves_full(leaves))
+		assign(build);
 }
 
-/* assign_batch: assign the rows of the batch and put them into the sort. */
 static void
-assign_batch(HybridBuild *build)
+assign(HybridBuild *build)
 {
-	MemoryContext old;
-	int i;
+	hybrid_team_done(build->team, hybrid_leaves_assign(&build->leaves));
+}
 
-	if (build->centroids.count > 0 && build->batch_rows > 0)
+/* add_up: add up the numbers of rows of all processes. */
+static void
+add_up(HybridBuild *build)
+{
+	const HybridTeam *team = build->team;
+	Size stride = Max(team->shared->plan.lists, 1);
+	int lists = Max(build->centroids.count, 1), p, i;
+
+	build->heap_tuples = team->shared->heap_tuples;
+	build->info->ii_BrokenHotChain |= team->shared->broken_hot_chain;
+	build->leaves.rows = team->shared->stored;
+	memset(build->leaves.list_rows, 0, lists * sizeof(int64));
+	for (p = 0; p < team->participants; p++)
 	{
-		old = MemoryContextSwitchTo(build->row_context);
-		hybrid_assign(&build->centroids, build->batch_places, build->batch_rows,
-		              build->batch_lists);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(build->row_context);
+		for (i = 0; i < lists; i++)
+			build->leaves.list_rows[i] += team->list_rows[stride * p + i];
 	}
-	for (i = 0; i < build->batch_rows; i++)
-	{
-		if (i % 256 == 0)
-			CHECK_FOR_INTERRUPTS();
-		hybrid_row_sort_put(&build->sort, build->batch_lists[i], &build->batch[i]);
-		build->list_rows[build->batch_lists[i]]++;
-	}
-	build->stored += build->batch_rows;
-	hybrid_team_done(build->team, build->batch_rows);
-	build->batch_rows = 0;
 }

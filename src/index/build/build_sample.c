@@ -53,7 +53,6 @@ typedef struct Sampling
 static void take_rows(Sampling *sampling);
 static void read_chunk(Sampling *sampling, int64 chunk);
 static void next_block(Sampling *sampling);
-static void take_kept(Sampling *sampling, const HybridKeptChunk *chunk);
 static void add_chunk(HybridSample *sample, int chunk);
 static void
 sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
@@ -143,7 +142,6 @@ take_rows(Sampling *sampling)
 {
 	HybridBuild *build = sampling->build;
 	const HybridBuildPlan *plan = &build->team->shared->plan;
-	int chunks = build->kept ? plan->keep_chunks : plan->chunks;
 	int64 chunk;
 
 	sampling->below =
@@ -153,15 +151,12 @@ take_rows(Sampling *sampling)
 	BlockSampler_Init(&sampling->sampler, plan->blocks, (int) plan->sampled, SAMPLE_SEED);
 	sampling->passed = 0;
 	sampling->block = InvalidBlockNumber;
-	while ((chunk = hybrid_team_next(build->team)) < chunks)
+	while ((chunk = hybrid_team_next(build->team)) < plan->chunks)
 	{
 		CHECK_FOR_INTERRUPTS();
 		add_chunk(sampling->sample, (int) chunk);
 		sampling->seen = 0;
-		if (build->kept)
-			take_kept(sampling, &build->team->kept[chunk]);
-		else
-			read_chunk(sampling, chunk);
+		read_chunk(sampling, chunk);
 		build->team->chunk_rows[chunk] = (int32) sampling->seen;
 		hybrid_team_done(build->team, sampling->seen);
 	}
@@ -193,33 +188,6 @@ next_block(Sampling *sampling)
 {
 	sampling->block = BlockSampler_Next(&sampling->sampler);
 	sampling->passed++;
-}
-
-/* take_kept: sample a chunk of kept rows. Chooses the rows that read_chunk would choose. */
-static void
-take_kept(Sampling *sampling, const HybridKeptChunk *chunk)
-{
-	HybridBuild *build = sampling->build;
-	const HybridLayout *layout = &build->definition.layout;
-	const char *rows = hybrid_team_memory(build->team, chunk->rows);
-	float *place = palloc(layout->dims * sizeof(float));
-	int i;
-
-	for (i = 0; i < chunk->count; i++)
-	{
-		const HybridKeptRow *row = hybrid_kept_row(layout, rows, i);
-		BlockNumber at = (BlockNumber) (row->position >> 16);
-
-		while ((sampling->passed == 0 || sampling->block < at) &&
-		       BlockSampler_HasMore(&sampling->sampler))
-			next_block(sampling);
-		if (at != sampling->block ||
-		    hy_random(SAMPLE_SEED, (uint64) row->position) > sampling->below)
-			continue;
-		hybrid_kept_place(build, &sampling->frame, row, place);
-		take_place(sampling, place, row->position);
-	}
-	pfree(place);
 }
 
 /* add_chunk: begin a chunk. Rows that are kept from now on belong to it. */
@@ -314,10 +282,10 @@ number_chunks(HybridBuild *build, HybridSample *sample)
 {
 	const HybridTeam *team = build->team;
 	const HybridBuildPlan *plan = &team->shared->plan;
-	int chunks = build->kept ? plan->keep_chunks : plan->chunks, own = 0, chunk;
+	int own = 0, chunk;
 	int64 number = 0;
 
-	for (chunk = 0; chunk < chunks; chunk++)
+	for (chunk = 0; chunk < plan->chunks; chunk++)
 	{
 		if (own < sample->chunks && sample->chunk[own].number == chunk)
 			sample->chunk[own++].number_of_first = number;

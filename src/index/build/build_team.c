@@ -38,7 +38,6 @@
 
 static int plan_workers(Relation heap, Relation index);
 static bool launch(HybridTeam *team, const HybridBuild *build, int workers);
-static void initialize(void *arg);
 static void
 begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *plan, int workers);
 static void publish(HybridTeam *team, int participants);
@@ -150,7 +149,8 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 		shm_toc_estimate_chunk(&context->estimator, strlen(debug_query_string) + 1);
 		shm_toc_estimate_keys(&context->estimator, 1);
 	}
-	if (!hybrid_team_attempt(team, initialize, context) || context->seg == NULL)
+	InitializeParallelDSM(context);
+	if (context->seg == NULL)
 	{
 		hybrid_team_end(team);
 		return false;
@@ -167,11 +167,6 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	team->sort = shm_toc_allocate(context->toc, sort_bytes);
 	tuplesort_initialize_shared(team->sort, workers + 1, context->seg);
 	shm_toc_insert(context->toc, KEY_SORT, team->sort);
-	if (plan->keep_bytes > 0 && !hybrid_team_share(team, plan->keep_bytes))
-	{
-		hybrid_keep_report_no_memory(build);
-		team->shared->plan.keep_bytes = 0;
-	}
 	team->scan = shm_toc_allocate(context->toc, scan_bytes);
 	table_parallelscan_initialize(build->heap, team->scan, team->snapshot);
 	shm_toc_insert(context->toc, KEY_SCAN, team->scan);
@@ -201,12 +196,6 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	return true;
 }
 
-static void
-initialize(void *arg)
-{
-	InitializeParallelDSM((ParallelContext *) arg);
-}
-
 void
 hybrid_team_end(HybridTeam *team)
 {
@@ -215,13 +204,11 @@ hybrid_team_end(HybridTeam *team)
 	if (team->context == NULL)
 		return;
 	WaitForParallelWorkersToFinish(team->context);
-	hybrid_team_detach(team);
 	for (i = 0; i < team->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&team->buffers[i], &team->wal[i]);
 	if (IsMVCCSnapshot(team->snapshot))
 		UnregisterSnapshot(team->snapshot);
 	DestroyParallelContext(team->context);
-	hybrid_team_release_owner(team);
 	ExitParallelMode();
 	team->context = NULL;
 }
@@ -247,9 +234,6 @@ begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *
 	pg_atomic_init_u64(&shared->next, 0);
 	pg_atomic_init_u64(&shared->done, 0);
 	pg_atomic_init_u64(&shared->sampled, 0);
-	pg_atomic_init_u64(&shared->kept, 0);
-	pg_atomic_init_u32(&shared->over, 0);
-	shared->area = DSM_HANDLE_INVALID;
 	ConditionVariableInit(&shared->changed);
 	for (i = 0; i < HYBRID_STRIPES; i++)
 		SpinLockInit(&shared->stripes[i]);
@@ -278,8 +262,7 @@ arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int 
 	Size lists = Max(plan->lists, 1);
 	Size groups = plan->lists > 0 ? (Size) ceil(sqrt(plan->lists)) + 1 : 0;
 
-	team->chunk_rows = take(from, &used, Max(plan->chunks, plan->keep_chunks), sizeof(int32));
-	team->kept = take(from, &used, plan->keep_chunks, sizeof(HybridKeptChunk));
+	team->chunk_rows = take(from, &used, plan->chunks, sizeof(int32));
 	team->places = take(from, &used, plan->lists, row);
 	team->groups = take(from, &used, groups, row + sizeof(int));
 	team->sums = take(from, &used, plan->window, numbers * sizeof(double));
@@ -336,35 +319,6 @@ hybrid_team_meet(HybridTeam *team)
 		                            WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
-}
-
-void
-hybrid_team_turn(HybridTeam *team)
-{
-	HybridTeamShared *shared = team->shared;
-
-	for (;;)
-	{
-		bool taken;
-
-		SpinLockAcquire(&shared->mutex);
-		taken = shared->turn;
-		shared->turn = true;
-		SpinLockRelease(&shared->mutex);
-		if (!taken)
-			break;
-		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
-	}
-	ConditionVariableCancelSleep();
-}
-
-void
-hybrid_team_turn_over(HybridTeam *team)
-{
-	SpinLockAcquire(&team->shared->mutex);
-	team->shared->turn = false;
-	SpinLockRelease(&team->shared->mutex);
-	ConditionVariableBroadcast(&team->shared->changed);
 }
 
 int64
@@ -438,16 +392,12 @@ hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 	(void) arrays(&team, shm_toc_lookup(toc, KEY_ARRAYS, false), build.definition.layout.dims,
 	              &shared->plan, shared->share);
 	wait_for_start(&team);
-	if (shared->area != DSM_HANDLE_INVALID)
-		team.area = dsa_attach(shared->area);
 	build.team = &team;
 
 	tuplesort_attach_shared(team.sort, segment);
 	InstrStartParallelQuery();
 	hybrid_build_as_worker(&build);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
-	hybrid_team_detach(&team);
-	hybrid_team_release_owner(&team);
 	index_close(build.index, NoLock);
 	table_close(build.heap, NoLock);
 }

@@ -15,8 +15,6 @@
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
-#include "utils/dsa.h"
-#include "utils/resowner.h"
 #include "utils/tuplesort.h"
 
 #include "index/page/index.h"
@@ -36,19 +34,7 @@ typedef struct HybridBuildPlan
 	int lists;     /* maximum number of lists; 0: one list of all rows */
 	int window;    /* number of lists whose sums fit in memory at a time */
 	int queries;   /* number of rows of the sample that are used as queries */
-	/* limits for the rows that are kept in memory */
-	Size keep_bytes; /* maximum number of bytes; 0: rows are not kept */
-	int keep_blocks; /* number of blocks of the table that are read at a time */
-	int keep_chunks;
 } HybridBuildPlan;
-
-/* HybridKeptChunk: rows of some blocks of the table, and their location in shared memory. */
-typedef struct HybridKeptChunk
-{
-	uint64 rows; /* address of the rows, for hybrid_team_memory */
-	int32 count;
-	int32 unused;
-} HybridKeptChunk;
 
 /* HybridTeamShared: the data that all processes share. */
 typedef struct HybridTeamShared
@@ -67,7 +53,7 @@ typedef struct HybridTeamShared
 	uint64 meetings;
 	bool broken_hot_chain;
 	double heap_tuples;
-	double stored;
+	int64 stored;
 	uint32 largest; /* largest magnitude in the sample, as the bits of a float */
 	/* progress of the current step */
 	pg_atomic_uint64 next;
@@ -75,17 +61,6 @@ typedef struct HybridTeamShared
 	ConditionVariable changed;
 	/* number of rows sampled so far */
 	pg_atomic_uint64 sampled;
-	/* state of the kept rows */
-	dsa_handle area;
-	Size area_bytes;       /* size limit of the area; used by the leader only */
-	pg_atomic_uint64 kept; /* bytes kept so far */
-	pg_atomic_uint32 over; /* reason why no rows are kept (build_keep.c), or 0 */
-	bool disorder;         /* positions are not ascending within some chunk; protected by mutex */
-	bool cut;              /* a list was cut into parts; protected by mutex */
-	bool turn;             /* a process has the turn; protected by mutex */
-	uint64 order;          /* array of the rows, list by list; address for hybrid_team_memory */
-	uint64 leaves;         /* array of the lists to be written; address for hybrid_team_memory */
-	BlockNumber first;     /* first block of the lists */
 	/* set by the leader before a barrier */
 	int lists;
 	int groups;
@@ -100,9 +75,8 @@ typedef struct HybridTeam
 	HybridTeamShared *shared;
 	int me; /* number of this process; 0 is the leader */
 	int participants;
-	int32 *chunk_rows;     /* sampled rows of each of plan.chunks or plan.keep_chunks chunks */
-	HybridKeptChunk *kept; /* kept rows of each of plan.keep_chunks chunks */
-	float *places;         /* centroids of the planned lists; plan.lists * dims numbers */
+	int32 *chunk_rows; /* sampled rows of each of plan.chunks chunks */
+	float *places;     /* centroids of the planned lists; plan.lists * dims numbers */
 	/*
 	 * centroids of the groups of lists, dims numbers each, followed by the index at which each group
 	 * begins
@@ -112,12 +86,10 @@ typedef struct HybridTeam
 	int64 *sum_rows; /* number of rows in each sum; plan.lists numbers */
 	/* rows of each list, counted by each process; Max(plan.lists, 1) numbers per process */
 	int64 *list_rows;
-	float *queries;      /* places of the queries; plan.queries * dims numbers */
-	int64 *positions;    /* positions of the queries; plan.queries numbers */
-	void *measured;      /* results of calibration; hybrid_calibrate_bytes(plan.queries) bytes */
-	Sharedsort *sort;    /* state of the parallel sort; NULL without workers */
-	dsa_area *area;      /* shared area; NULL without workers, or if no rows are kept */
-	ResourceOwner owner; /* owner of the resources that hybrid_team_attempt took, or NULL */
+	float *queries;   /* places of the queries; plan.queries * dims numbers */
+	int64 *positions; /* positions of the queries; plan.queries numbers */
+	void *measured;   /* results of calibration; hybrid_calibrate_bytes(plan.queries) bytes */
+	Sharedsort *sort; /* state of the parallel sort; NULL without workers */
 	ParallelTableScanDesc scan;
 	/* used by the leader only */
 	ParallelContext *context;
@@ -146,61 +118,6 @@ extern void hybrid_team_end(HybridTeam *team);
  * in the leader.
  */
 extern void hybrid_team_meet(HybridTeam *team);
-
-/* build_memory.c */
-
-/*
- * hybrid_team_attempt: call take(arg), which may need shared memory. Returns false if the system lacks
- * shared memory or a related resource. The caller must hold no lightweight lock, because a failure
- * releases all of them.
- */
-extern bool hybrid_team_attempt(HybridTeam *team, void (*take)(void *arg), void *arg);
-
-/*
- * hybrid_team_share: create shared memory of up to this many bytes. The leader calls it before the
- * workers start. Returns false if the system lacks the memory. hybrid_team_expand: raise the limit by
- * this many bytes.
- */
-extern bool hybrid_team_share(HybridTeam *team, Size bytes);
-extern void hybrid_team_expand(HybridTeam *team, Size bytes);
-
-/*
- * hybrid_team_allocate: allocate memory that all processes share. Without a shared area, the memory comes
- * from the current memory context. Returns 0 if there is not enough memory.
- */
-extern uint64 hybrid_team_allocate(HybridTeam *team, Size bytes);
-
-/* hybrid_team_memory: return the address in this process of memory from hybrid_team_allocate. */
-static inline void *
-hybrid_team_memory(const HybridTeam *team, uint64 memory)
-{
-	return team->area != NULL ? dsa_get_address(team->area, (dsa_pointer) memory)
-	                          : (void *) (uintptr_t) memory;
-}
-
-/* hybrid_team_detach: detach the shared area, once this process no longer uses it. */
-extern void hybrid_team_detach(HybridTeam *team);
-
-/*
- * hybrid_team_trim_heap: return freed memory to the system, after a step that used much memory. Otherwise
- * the C library would keep the memory in each process while other processes need memory.
- */
-extern void hybrid_team_trim_heap(void);
-
-/*
- * hybrid_team_release_owner: release the resources that hybrid_team_attempt took, once none of them is
- * needed.
- */
-extern void hybrid_team_release_owner(HybridTeam *team);
-
-/* build_team.c */
-
-/*
- * hybrid_team_turn: wait for the turn, which one process has at a time, and take it.
- * hybrid_team_turn_over: end the turn.
- */
-extern void hybrid_team_turn(HybridTeam *team);
-extern void hybrid_team_turn_over(HybridTeam *team);
 
 /* hybrid_team_next: take the next free piece of this step. Returns its number. */
 extern int64 hybrid_team_next(HybridTeam *team);

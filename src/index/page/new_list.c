@@ -120,25 +120,6 @@ hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *ce
 	return composition.list;
 }
 
-void
-hybrid_new_list_reserve(const HybridLayout *layout, HybridSink *sink, int level, int64 count)
-{
-	const HybridListLayout *shape = hybrid_list_layout(layout, level);
-	int64 left = count;
-
-	sink->reserve(sink, HYBRID_PAGE_LIST);
-	do
-	{
-		int rows = (int) Min(left, shape->rows), pages = pages_of(layout, shape, rows), i;
-
-		for (i = 1; i < pages; i++)
-			sink->reserve(sink, kind_of(layout, shape, i));
-		left -= rows;
-		if (left > 0)
-			sink->reserve(sink, HYBRID_PAGE_LIST);
-	} while (left > 0);
-}
-
 /*
  * pages_of: return the number of pages of a group: a list page with `rows` rows, and the pages that it
  * names.

@@ -52,11 +52,4 @@ extern HybridLink
 hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,
                 const HybridNewEntries *entries, float *radius);
 
-/*
- * hybrid_new_list_reserve: reserve the pages that such a list needs, in the same order as
- * hybrid_new_list, without writing any page.
- */
-extern void
-hybrid_new_list_reserve(const HybridLayout *layout, HybridSink *sink, int level, int64 count);
-
 #endif

@@ -75,13 +75,10 @@ static bool replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const Hybr
                          const HybridLevel *levels);
 static bool read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels,
                         HybridGate *gate);
-static void write_inner(HybridRegroup *inner, HybridContents *leaves);
-static void write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count);
-static void gather(const HybridRegroup *regroup, const HybridContents *made, const int *order,
-                   int count, HybridContents *group);
+static void write_inner(HybridRegroup *inner, HybridParentEntries *leaves);
 static void
-place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place);
-static int halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count);
+write_group(HybridRegroup *inner, const HybridParentEntries *leaves, int *order, int count);
+static int halve(const HybridParentEntries *leaves, int *order, int count);
 static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 
@@ -216,6 +213,7 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 	regroup->index = index;
 	regroup->open = open;
 	regroup->context = CurrentMemoryContext;
+	hybrid_parent_entries_init(&regroup->made, open);
 	hybrid_frame_open(&regroup->frame, index, open, tree->center);
 	hybrid_extent_sink_init(&regroup->sink, index);
 }
@@ -263,7 +261,7 @@ behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybri
 		/*
 		 * Write as many inner lists as possible before the gate is shut, because writing them takes time.
 		 */
-		if (leaves->made.count > HYBRID_INNER_SIZE)
+		if (leaves->made.lists.count > HYBRID_INNER_SIZE)
 		{
 			write_inner(inner, &leaves->made);
 			catch_up(leaves, tree, levels);
@@ -313,7 +311,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
              const HybridLevel *levels)
 {
 	HybridReplaced root = {&tree->root, 1, 1, {InvalidBlockNumber, 0}, false};
-	const HybridContents *uppermost = &leaves->made;
+	const HybridParentEntries *uppermost = &leaves->made;
 	HybridContents top;
 	HybridCopy copies[HYBRID_COPIES];
 	int into, made, i;
@@ -322,19 +320,19 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	/* the index has lost all its rows, so that the root is a leaf */
 	if (tree->height == 0)
 		return false;
-	made = inner->leaves + leaves->made.count;
-	if (inner->made.count > 0 || leaves->made.count > HYBRID_INNER_SIZE)
+	made = inner->leaves + leaves->made.lists.count;
+	if (inner->made.lists.count > 0 || leaves->made.lists.count > HYBRID_INNER_SIZE)
 	{
-		if (leaves->made.count > 0)
+		if (leaves->made.lists.count > 0)
 			write_inner(inner, &leaves->made);
 		uppermost = &inner->made;
 		root.level = 2;
 	}
 	/* an inner list must not be empty */
-	if (uppermost->count == 0)
+	if (uppermost->lists.count == 0)
 		return false;
-	into = uppermost->count > HYBRID_INNER_SIZE ? 2 : 1;
-	gather(leaves, uppermost, NULL, uppermost->count, &top);
+	into = uppermost->lists.count > HYBRID_INNER_SIZE ? 2 : 1;
+	hybrid_parent_entries_load(uppermost, NULL, uppermost->lists.count, &top);
 	hybrid_copy_distribute(leaves->open, &top, into, copies);
 	hybrid_lock(leaves->index, tree->root.head, ExclusiveLock);
 	HOLD_INTERRUPTS();
@@ -388,15 +386,15 @@ read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *l
  * write_inner: put the leaves into new inner lists, with neighboring leaves together, and empty `leaves`.
  */
 static void
-write_inner(HybridRegroup *inner, HybridContents *leaves)
+write_inner(HybridRegroup *inner, HybridParentEntries *leaves)
 {
-	int *order = palloc(leaves->count * sizeof(int)), i;
+	int count = leaves->lists.count, *order = palloc(count * sizeof(int)), i;
 
-	for (i = 0; i < leaves->count; i++)
+	for (i = 0; i < count; i++)
 		order[i] = i;
-	write_group(inner, leaves, order, leaves->count);
-	inner->leaves += leaves->count;
-	leaves->count = 0;
+	write_group(inner, leaves, order, count);
+	inner->leaves += count;
+	leaves->lists.count = 0;
 	pfree(order);
 }
 
@@ -405,75 +403,20 @@ write_inner(HybridRegroup *inner, HybridContents *leaves)
  * until each part fits. `order` is overwritten.
  */
 static void
-write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count)
+write_group(HybridRegroup *inner, const HybridParentEntries *leaves, int *order, int count)
 {
-	int dims = inner->open->layout.dims, first, i;
-	HybridContents group;
-	float *mean;
-	HybridCopy copy;
+	int first;
 
 	check_stack_depth();
-	CHECK_FOR_INTERRUPTS();
 	if (count > HYBRID_INNER_SIZE)
 	{
-		first = halve(&inner->open->layout, leaves, order, count);
+		first = halve(leaves, order, count);
 		write_group(inner, leaves, order, first);
 		write_group(inner, leaves, order + first, count - first);
 		return;
 	}
-	gather(inner, leaves, order, count, &group);
-	for (i = 0; i < count; i++)
-		order[i] = i;
-	mean = palloc(dims * sizeof(float));
-	hybrid_mean(group.places, order, count, dims, mean);
-	hybrid_copy_make(inner->open, &group, order, count, mean, &copy);
-	hybrid_copy_write(&inner->sink.sink, &inner->frame, 1, &copy, false);
-	hybrid_regroup_keep(inner, &copy);
-	pfree(mean);
-	pfree(group.tids);
-	pfree(group.stored);
-	pfree(group.radii);
-	pfree(group.vectors);
-	pfree(group.places);
-}
-
-/*
- * gather: copy the new lists with these numbers into `group`, and compute their places. If `order` is
- * NULL, all lists are copied.
- */
-static void
-gather(const HybridRegroup *regroup, const HybridContents *made, const int *order, int count,
-       HybridContents *group)
-{
-	const HybridLayout *layout = &regroup->open->layout;
-	MemoryContext context = CurrentMemoryContext;
-	int i;
-
-	group->count = count;
-	group->tids = palloc(count * sizeof(ItemPointerData));
-	group->stored = palloc(count * sizeof(HybridStored));
-	group->radii = palloc(count * sizeof(float));
-	group->vectors = MemoryContextAllocHuge(context, count * layout->stride);
-	group->places = MemoryContextAllocHuge(context, (Size) count * layout->dims * sizeof(float));
-	for (i = 0; i < count; i++)
-	{
-		Size from = order != NULL ? order[i] : i;
-
-		group->tids[i] = made->tids[from];
-		group->stored[i] = made->stored[from];
-		group->radii[i] = made->radii[from];
-		memcpy(group->vectors + i * layout->stride, made->vectors + from * layout->stride,
-		       layout->stride);
-		place_of(layout, made, from, group->places + (Size) i * layout->dims);
-	}
-}
-
-/* place_of: compute the place of a new list from its stored centroid. */
-static void
-place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place)
-{
-	hybrid_widen_vector(layout->storage, &made->stored[which],
-	                    made->vectors + which * layout->stride, layout->dims, place);
+	hybrid_parent_entries_write(leaves, order, count, 1, false, &inner->frame, &inner->sink.sink,
+	                            &inner->made);
 }
 
 /*
@@ -481,10 +424,10 @@ place_of(const HybridLayout *layout, const HybridContents *made, Size which, flo
  * of the first half.
  */
 static int
-halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count)
+halve(const HybridParentEntries *leaves, int *order, int count)
 {
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
-	int dims = layout->dims;
+	int dims = leaves->open->layout.dims;
 	Size row_bytes = dims * sizeof(float);
 	float *centroids = palloc(2 * row_bytes);
 	float *places = MemoryContextAllocHuge(CurrentMemoryContext, count * row_bytes);
@@ -493,7 +436,7 @@ halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int 
 	HyMatrix rows;
 
 	for (i = 0; i < count; i++)
-		place_of(layout, leaves, order[i], places + (Size) i * dims);
+		hybrid_parent_entries_place(leaves, order[i], places + (Size) i * dims);
 	rows = hybrid_places_matrix(places, count, dims);
 	hybrid_check(hy_kmeans_split(&rows, SHARE, SEED, &allocator, &hybrid_cancel, centroids, side),
 	             "place the inner lists of an index");

@@ -12,6 +12,7 @@
 #include "utils/tuplesort.h"
 
 #include "index/build/build.h"
+#include "index/build/parent_entries.h"
 #include "index/write/copy.h"
 #include "index/write/extent.h"
 #include "index/tree/gate.h"
@@ -34,10 +35,9 @@ typedef struct HybridRegroup
 	const HybridIndex *open;
 	HybridFrame frame;
 	HybridExtentSink sink;
-	MemoryContext context; /* context of the following fields */
-	HybridContents made;   /* new lists as entries for the parent list, without places */
-	int made_allocated;
-	int leaves; /* number of leaves below the new inner lists */
+	MemoryContext context;    /* context of the following fields */
+	HybridParentEntries made; /* the new lists, which no list names yet */
+	int leaves;               /* number of leaves below the new inner lists */
 	/* heap positions of the rows that were copied, one set per round */
 	IntegerSet *copied[HYBRID_REGROUP_COPIED];
 	int rounds;
@@ -69,9 +69,6 @@ hybrid_regroup_lists(const HybridIndex *open, double rows)
 {
 	return ceil(rows * HYBRID_LISTS_A_LIST / open->list_size);
 }
-
-/* hybrid_regroup_keep: add a new list to regroup->made. */
-extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 
 /* regroup_seen.c */
 

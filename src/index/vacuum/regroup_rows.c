@@ -27,8 +27,6 @@
 #include "index/vacuum/regroup.h"
 #include "index/tree/tree.h"
 
-#define BATCH_ROWS 4096 /* number of rows that are assigned at a time */
-#define BATCH_LEAST 64
 #define SEED 1
 
 /* Generation: state of one call of hybrid_regroup_rows. */
@@ -47,14 +45,8 @@ typedef struct Generation
 	bool assigning;
 	/* centroids of the new leaves; if there are none, all rows go into one leaf */
 	HybridCentroids centroids;
-	int64 *leaf_rows;
-	HybridRowSort sort;
+	HybridLeaves leaves;
 	Tuplesortstate *positions; /* heap positions of the rows; NULL if they are not needed */
-	HybridEntry *batch;
-	float *batch_places;
-	int *batch_leaves;
-	int batch_rows;
-	int batch_size;
 	/* space for one vector */
 	char *vector;
 	float *widened;
@@ -65,16 +57,12 @@ static bool walk(Generation *generation);
 static bool walk_list(Generation *generation, const HybridLink *list);
 static void sample_row(Generation *generation, Page page, int slot, int64 position);
 static void assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid);
-static void assign_batch(Generation *generation);
 static void place_leaves(Generation *generation);
 static void keep_queries(HybridRegroup *regroup, const HybridSample *sample, int queries);
 static void begin_assigning(Generation *generation);
 static void forget_centroids(HybridCentroids *centroids);
 static void write_leaves(Generation *generation);
-static void load_rows(Generation *generation, HybridContents *rows, int count);
-static void write_rows(HybridRegroup *regroup, const HybridContents *rows);
-static void write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count);
-static void note_copied(Generation *generation, int64 position);
+static void leaf_done(void *arg, const HybridCopy *leaf);
 
 int64
 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGate *gate)
@@ -101,11 +89,10 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGat
 		place_leaves(&generation);
 		begin_assigning(&generation);
 		(void) walk(&generation);
-		assign_batch(&generation);
+		hybrid_leaves_end_rows(&generation.leaves);
 		forget_centroids(&generation.centroids);
-		tuplesort_performsort(generation.sort.state);
 		write_leaves(&generation);
-		hybrid_row_sort_end(&generation.sort);
+		hybrid_leaves_end(&generation.leaves);
 	}
 	rows = generation.rows;
 	if (rows >= 0)
@@ -113,42 +100,6 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGat
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return rows;
-}
-
-void
-hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
-{
-	const HybridLayout *layout = &regroup->open->layout;
-	HybridContents *made = &regroup->made;
-	Size i = made->count;
-
-	if (made->count == regroup->made_allocated)
-	{
-		MemoryContext old = MemoryContextSwitchTo(regroup->context);
-		Size allocated = made->count + Max(64, made->count / 8);
-
-		if (made->count == 0)
-		{
-			made->tids = palloc(allocated * sizeof(ItemPointerData));
-			made->stored = palloc(allocated * sizeof(HybridStored));
-			made->radii = palloc(allocated * sizeof(float));
-			made->vectors = MemoryContextAllocHuge(regroup->context, allocated * layout->stride);
-		}
-		else
-		{
-			made->tids = repalloc_huge(made->tids, allocated * sizeof(ItemPointerData));
-			made->stored = repalloc_huge(made->stored, allocated * sizeof(HybridStored));
-			made->radii = repalloc_huge(made->radii, allocated * sizeof(float));
-			made->vectors = repalloc_huge(made->vectors, allocated * layout->stride);
-		}
-		regroup->made_allocated = (int) allocated;
-		MemoryContextSwitchTo(old);
-	}
-	made->tids[i] = hybrid_link_tid(copy->link);
-	made->stored[i] = copy->stored;
-	made->radii[i] = copy->radius;
-	memcpy(made->vectors + i * layout->stride, copy->vector, layout->stride);
-	made->count++;
 }
 
 /*
@@ -241,9 +192,8 @@ walk_list(Generation *generation, const HybridLink *list)
 		block = hybrid_list_page(page)->next;
 		UnlockReleaseBuffer(buffer);
 		hybrid_chain_step(regroup->index, list, &pages);
-		if (generation->assigning &&
-		    generation->batch_rows > generation->batch_size - layout->leaf.rows)
-			assign_batch(generation);
+		if (generation->assigning && hybrid_leaves_full(&generation->leaves))
+			(void) hybrid_leaves_assign(&generation->leaves);
 	}
 	if (generation->assigning || generation->rows == before)
 		hybrid_regroup_record_leaf(regroup, list, changes);
@@ -289,41 +239,17 @@ sample_row(Generation *generation, Page page, int slot, int64 position)
 		sample->rows++;
 }
 
-/* assign_row: add a row to the batch. The batch is assigned later, when no page is locked. */
+/* assign_row: add a row. It is assigned later, when no page is locked. */
 static void
 assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid)
 {
 	HybridRegroup *regroup = generation->regroup;
-	const HybridLayout *layout = &regroup->open->layout;
-	int i = generation->batch_rows++;
-	HybridEntry *entry = &generation->batch[i];
+	HybridEntry *entry = hybrid_leaves_entry(&generation->leaves);
 
 	entry->tid = *tid;
-	hybrid_vector_read(regroup->index, layout, (HybridSlot){page, 0, slot}, &entry->stored,
-	                   entry->vector, NULL);
-	hybrid_widen_vector(layout->storage, &entry->stored, entry->vector, layout->dims,
-	                    generation->widened);
-	hybrid_frame_place(&regroup->frame, generation->widened, entry->stored.norm,
-	                   generation->batch_places + (Size) i * layout->dims);
-}
-
-/* assign_batch: assign the rows of the batch to leaves and put them into the sort. */
-static void
-assign_batch(Generation *generation)
-{
-	int i;
-
-	memset(generation->batch_leaves, 0, generation->batch_size * sizeof(int));
-	if (generation->centroids.count > 0 && generation->batch_rows > 0)
-		hybrid_assign(&generation->centroids, generation->batch_places, generation->batch_rows,
-		              generation->batch_leaves);
-	for (i = 0; i < generation->batch_rows; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		hybrid_row_sort_put(&generation->sort, generation->batch_leaves[i], &generation->batch[i]);
-		generation->leaf_rows[generation->batch_leaves[i]]++;
-	}
-	generation->batch_rows = 0;
+	hybrid_vector_read(regroup->index, &regroup->open->layout, (HybridSlot){page, 0, slot},
+	                   &entry->stored, entry->vector, NULL);
+	hybrid_leaves_add(&generation->leaves);
 }
 
 /*
@@ -372,23 +298,12 @@ static void
 begin_assigning(Generation *generation)
 {
 	HybridRegroup *regroup = generation->regroup;
-	const HybridLayout *layout = &regroup->open->layout;
-	/* during the assignment, memory holds two copies of the places */
-	Size row_bytes = layout->stride + 2 * layout->dims * sizeof(float) + sizeof(HybridEntry);
-	int64 fit = regroup->memory / 4 / row_bytes;
-	int i;
 
 	generation->assigning = true;
-	generation->leaf_rows = palloc0(Max(generation->centroids.count, 1) * sizeof(int64));
-	/* allow extra space for the rows of one list page */
-	generation->batch_size = (int) Min(Max(fit, BATCH_LEAST), BATCH_ROWS) + layout->leaf.rows;
-	generation->batch = palloc(generation->batch_size * sizeof(HybridEntry));
-	for (i = 0; i < generation->batch_size; i++)
-		generation->batch[i].vector = palloc(layout->stride);
-	generation->batch_places = MemoryContextAllocHuge(
-		CurrentMemoryContext, (Size) generation->batch_size * layout->dims * sizeof(float));
-	generation->batch_leaves = palloc(generation->batch_size * sizeof(int));
-	hybrid_row_sort_begin(&generation->sort, layout, (int) (regroup->memory / 1024 / 2), NULL);
+	hybrid_leaves_init(&generation->leaves, regroup->open, &regroup->frame, &generation->centroids,
+	                   regroup->memory);
+	/* the rows of a list page are added while it is locked */
+	hybrid_leaves_begin_rows(&generation->leaves, regroup->open->layout.leaf.rows, NULL);
 }
 
 /* forget_centroids: free the centroids; only their number is needed from here on. */
@@ -404,117 +319,37 @@ forget_centroids(HybridCentroids *centroids)
 	centroids->groups = 0;
 }
 
-/* write_leaves: load the rows of each leaf, as many as memory allows, and write them. */
+/* write_leaves: write the new leaves, and record which rows they have. */
 static void
 write_leaves(Generation *generation)
 {
 	HybridRegroup *regroup = generation->regroup;
-	const HybridLayout *layout = &regroup->open->layout;
-	Size row_bytes = layout->stride + layout->dims * sizeof(float) + 64;
-	int64 most =
-		Max(Min(regroup->memory / 4 / row_bytes, 65536), (Size) regroup->open->list_size * 2);
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup leaf", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old;
-	int leaf;
 
 	/* with the gate shut, this is the last round, so the positions are not needed */
 	if (generation->gate == NULL)
 		generation->positions =
 			tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
 		                          (int) (regroup->memory / 1024 / 8), NULL, TUPLESORT_NONE);
-	old = MemoryContextSwitchTo(context);
-
-	for (leaf = 0; leaf < Max(generation->centroids.count, 1); leaf++)
-	{
-		int64 left = generation->leaf_rows[leaf];
-
-		while (left > 0)
-		{
-			int count = (int) Min(left, most);
-			HybridContents rows;
-
-			if (generation->gate == NULL)
-				vacuum_delay_point(false);
-			load_rows(generation, &rows, count);
-			write_rows(regroup, &rows);
-			left -= count;
-			MemoryContextReset(context);
-		}
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
+	(void) hybrid_leaves_write(&generation->leaves, &regroup->sink.sink, false, leaf_done,
+	                           generation);
 	if (generation->positions != NULL)
 		hybrid_regroup_record_rows(regroup, generation->positions);
 }
 
-/* load_rows: load the next rows of the sort. */
+/* leaf_done: keep the entry for a new leaf, and the positions of its rows; a HybridLeafDone. */
 static void
-load_rows(Generation *generation, HybridContents *rows, int count)
+leaf_done(void *arg, const HybridCopy *leaf)
 {
+	Generation *generation = (Generation *) arg;
 	HybridRegroup *regroup = generation->regroup;
-	const HybridLayout *layout = &regroup->open->layout;
-	MemoryContext context = CurrentMemoryContext;
 	int i;
 
-	rows->count = count;
-	rows->tids = palloc(count * sizeof(ItemPointerData));
-	rows->stored = palloc(count * sizeof(HybridStored));
-	rows->radii = palloc0(count * sizeof(float));
-	rows->vectors = MemoryContextAllocHuge(context, count * layout->stride);
-	rows->places = MemoryContextAllocHuge(context, (Size) count * layout->dims * sizeof(float));
-	for (i = 0; i < count; i++)
-	{
-		char *vector = rows->vectors + i * layout->stride;
-		int64 position;
-
-		hybrid_row_sort_next(&generation->sort, &position, &rows->stored[i], vector);
-		note_copied(generation, position);
-		rows->tids[i] = hybrid_position_tid(position);
-		hybrid_widen_vector(layout->storage, &rows->stored[i], vector, layout->dims,
-		                    generation->widened);
-		hybrid_frame_place(&regroup->frame, generation->widened, rows->stored[i].norm,
-		                   rows->places + (Size) i * layout->dims);
-	}
-}
-
-/* write_rows: write the rows as one leaf, or as several leaves if there are too many rows for one. */
-static void
-write_rows(HybridRegroup *regroup, const HybridContents *rows)
-{
-	int dims = regroup->open->layout.dims, *order = palloc(rows->count * sizeof(int));
-	int *sizes, list, begin = 0;
-	int lists =
-		hybrid_cut_rows(rows->places, rows->count, dims, regroup->open->list_size, order, &sizes);
-
-	for (list = 0; list < lists; list++)
-	{
-		if (sizes[list] > 0)
-			write_leaf(regroup, rows, order + begin, sizes[list]);
-		begin += sizes[list];
-	}
-}
-
-/* write_leaf: write the rows with these numbers as a leaf. */
-static void
-write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count)
-{
-	int dims = regroup->open->layout.dims;
-	float *mean = palloc(dims * sizeof(float));
-	HybridCopy copy;
-
-	hybrid_mean(rows->places, order, count, dims, mean);
-	hybrid_copy_make(regroup->open, rows, order, count, mean, &copy);
-	hybrid_copy_write(&regroup->sink.sink, &regroup->frame, 0, &copy, false);
-	hybrid_regroup_keep(regroup, &copy);
-	pfree(mean);
-}
-
-/* note_copied: record a row that is in a new leaf or soon will be. */
-static void
-note_copied(Generation *generation, int64 position)
-{
-	generation->regroup->copied_count++;
-	if (generation->positions != NULL)
-		tuplesort_putdatum(generation->positions, Int64GetDatum(position), false);
+	hybrid_parent_entries_add(&regroup->made, leaf);
+	regroup->copied_count += leaf->count;
+	for (i = 0; i < leaf->count && generation->positions != NULL; i++)
+		tuplesort_putdatum(generation->positions,
+		                   Int64GetDatum(hybrid_position(&leaf->contents->tids[leaf->order[i]])),
+		                   false);
+	if (generation->gate == NULL)
+		vacuum_delay_point(false);
 }

@@ -1,0 +1,143 @@
+/*
+ * parent_entries.c
+ *		Collects new lists of one level, and writes inner lists that name them.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "index/build/centroids.h"
+#include "index/build/parent_entries.h"
+
+#define ALLOCATED_FIRST 64
+
+void
+hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open)
+{
+	memset(entries, 0, sizeof(*entries));
+	entries->open = open;
+	entries->context = CurrentMemoryContext;
+}
+
+void
+hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list)
+{
+	const HybridLayout *layout = &entries->open->layout;
+	HybridContents *lists = &entries->lists;
+	Size i = lists->count;
+
+	if (lists->count == entries->allocated)
+	{
+		MemoryContext old = MemoryContextSwitchTo(entries->context);
+		/* the larger the array, the less of it may be unused */
+		Size allocated = i + Max(ALLOCATED_FIRST, i / 8);
+
+		if (entries->allocated == 0)
+		{
+			lists->tids = palloc(allocated * sizeof(ItemPointerData));
+			lists->stored = palloc(allocated * sizeof(HybridStored));
+			lists->radii = palloc(allocated * sizeof(float));
+			lists->vectors = MemoryContextAllocHuge(entries->context, allocated * layout->stride);
+		}
+		else
+		{
+			lists->tids = repalloc_huge(lists->tids, allocated * sizeof(ItemPointerData));
+			lists->stored = repalloc_huge(lists->stored, allocated * sizeof(HybridStored));
+			lists->radii = repalloc_huge(lists->radii, allocated * sizeof(float));
+			lists->vectors = repalloc_huge(lists->vectors, allocated * layout->stride);
+		}
+		entries->allocated = (int) allocated;
+		MemoryContextSwitchTo(old);
+	}
+	lists->tids[i] = hybrid_link_tid(list->link);
+	lists->stored[i] = list->stored;
+	lists->radii[i] = list->radius;
+	memcpy(lists->vectors + i * layout->stride, list->vector, layout->stride);
+	lists->count++;
+}
+
+void
+hybrid_parent_entries_place(const HybridParentEntries *entries, int number, float *place)
+{
+	const HybridLayout *layout = &entries->open->layout;
+
+	hybrid_widen_vector(layout->storage, &entries->lists.stored[number],
+	                    entries->lists.vectors + number * layout->stride, layout->dims, place);
+}
+
+void
+hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order, int count,
+                           HybridContents *loaded)
+{
+	const HybridLayout *layout = &entries->open->layout;
+	const HybridContents *lists = &entries->lists;
+	MemoryContext context = CurrentMemoryContext;
+	int i;
+
+	loaded->count = count;
+	loaded->tids = palloc(count * sizeof(ItemPointerData));
+	loaded->stored = palloc(count * sizeof(HybridStored));
+	loaded->radii = palloc(count * sizeof(float));
+	loaded->vectors = MemoryContextAllocHuge(context, count * layout->stride);
+	loaded->places = MemoryContextAllocHuge(context, (Size) count * layout->dims * sizeof(float));
+	for (i = 0; i < count; i++)
+	{
+		int from = order != NULL ? order[i] : i;
+
+		loaded->tids[i] = lists->tids[from];
+		loaded->stored[i] = lists->stored[from];
+		loaded->radii[i] = lists->radii[from];
+		memcpy(loaded->vectors + i * layout->stride, lists->vectors + from * layout->stride,
+		       layout->stride);
+		hybrid_parent_entries_place(entries, from, loaded->places + (Size) i * layout->dims);
+	}
+}
+
+void
+hybrid_parent_entries_unload(HybridContents *loaded)
+{
+	pfree(loaded->tids);
+	pfree(loaded->stored);
+	pfree(loaded->radii);
+	pfree(loaded->vectors);
+	pfree(loaded->places);
+}
+
+void
+hybrid_parent_entries_write(const HybridParentEntries *entries, const int *order, int count,
+                            int level, bool root, HybridFrame *frame, HybridSink *sink,
+                            HybridParentEntries *above)
+{
+	int dims = entries->open->layout.dims, *all = palloc(count * sizeof(int)), i;
+	float *mean = palloc(dims * sizeof(float));
+	HybridContents loaded;
+	HybridCopy list;
+
+	CHECK_FOR_INTERRUPTS();
+	hybrid_parent_entries_load(entries, order, count, &loaded);
+	for (i = 0; i < count; i++)
+		all[i] = i;
+	hybrid_mean(loaded.places, all, count, dims, mean);
+	hybrid_copy_make(entries->open, &loaded, all, count, mean, &list);
+	hybrid_copy_write(sink, frame, level, &list, root);
+	hybrid_parent_entries_add(above, &list);
+	pfree(list.place);
+	pfree(list.vector);
+	hybrid_parent_entries_unload(&loaded);
+	pfree(mean);
+	pfree(all);
+}
+
+void
+hybrid_parent_entries_end(HybridParentEntries *entries)
+{
+	if (entries->allocated == 0)
+		return;
+	pfree(entries->lists.tids);
+	pfree(entries->lists.stored);
+	pfree(entries->lists.radii);
+	pfree(entries->lists.vectors);
+	memset(&entries->lists, 0, sizeof(entries->lists));
+	entries->allocated = 0;
+}

@@ -1,0 +1,49 @@
+/*
+ * parent_entries.h
+ *		New lists of one level, and the inner lists above them. CREATE INDEX and VACUUM share this
+ *		code.
+ */
+#ifndef HYBRID_INDEX_PARENT_ENTRIES_H
+#define HYBRID_INDEX_PARENT_ENTRIES_H
+
+#include "index/write/copy.h"
+
+/* HybridParentEntries: the entries that new lists of one level will have in inner lists. */
+typedef struct HybridParentEntries
+{
+	const HybridIndex *open;
+	MemoryContext context;
+	HybridContents lists; /* without places, which would take most of the memory */
+	int allocated;
+} HybridParentEntries;
+
+/* hybrid_parent_entries_init: prepare for lists. Their memory comes from the current memory context. */
+extern void hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open);
+
+/* hybrid_parent_entries_add: add a list that was written. */
+extern void hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list);
+
+/* hybrid_parent_entries_place: compute the place of a list from its stored centroid. */
+extern void
+hybrid_parent_entries_place(const HybridParentEntries *entries, int number, float *place);
+
+/*
+ * hybrid_parent_entries_load: copy the entries with these numbers, and compute their places. If `order` is
+ * NULL, all entries are copied. The caller calls hybrid_parent_entries_unload afterwards.
+ */
+extern void hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order,
+                                       int count, HybridContents *loaded);
+extern void hybrid_parent_entries_unload(HybridContents *loaded);
+
+/*
+ * hybrid_parent_entries_write: write one inner list that names the lists with these numbers, and add it to
+ * `above`. With `root`, its centroid is the center of the index.
+ */
+extern void hybrid_parent_entries_write(const HybridParentEntries *entries, const int *order,
+                                        int count, int level, bool root, HybridFrame *frame,
+                                        HybridSink *sink, HybridParentEntries *above);
+
+/* hybrid_parent_entries_end: free the entries. */
+extern void hybrid_parent_entries_end(HybridParentEntries *entries);
+
+#endif
