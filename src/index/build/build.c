@@ -28,7 +28,6 @@
 
 static void prepare_lists(HybridBuild *build);
 static void place_rows(HybridBuild *build, HybridMeta *meta);
-static void keep_queries(HybridBuild *build, const HybridSample *sample, const float *center);
 static void begin_measuring(HybridBuild *build);
 static void measure(HybridBuild *build, HybridMeta *meta);
 static void write_meta(HybridBuild *build, Page meta);
@@ -150,7 +149,11 @@ prepare_lists(HybridBuild *build)
 		float *center = MemoryContextAlloc(old, row);
 
 		memcpy(center, sample.center, row);
-		keep_queries(build, &sample, center);
+		build->queries.kept = (int) Min(sample.total, build->team->shared->plan.queries);
+		build->queries.center = center;
+		build->queries.places = build->team->queries;
+		build->queries.positions = build->team->positions;
+		hybrid_sample_take_queries(&sample, definition->layout.dims, &build->queries);
 		hybrid_cluster(build, &sample);
 		MemoryContextSwitchTo(old);
 		hybrid_frame_init(&build->frame, definition, center);
@@ -175,35 +178,6 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
 		hybrid_build_write(build, meta);
 		hybrid_leaves_end(&build->leaves);
-	}
-}
-
-/*
- * keep_queries: copy evenly spaced rows of the sample, which is freed afterwards. Each process
- * copies its own rows.
- */
-static void
-keep_queries(HybridBuild *build, const HybridSample *sample, const float *center)
-{
-	HybridTeam *team = build->team;
-	HybridQueries *queries = &build->queries;
-	Size dims = build->definition.layout.dims;
-	int chunk = 0, i;
-
-	queries->kept = (int) Min(sample->total, team->shared->plan.queries);
-	queries->count = queries->kept;
-	queries->center = center;
-	queries->places = team->queries;
-	queries->positions = team->positions;
-	for (i = 0; i < queries->kept; i++)
-	{
-		int64 row =
-			hybrid_sample_find(sample, hybrid_sample_query(sample, queries->kept, i), &chunk);
-
-		if (row < 0)
-			continue;
-		memcpy(queries->places + i * dims, sample->places + row * dims, dims * sizeof(float));
-		queries->positions[i] = sample->positions[row];
 	}
 }
 

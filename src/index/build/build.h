@@ -6,11 +6,9 @@
 #define HYBRID_INDEX_BUILD_H
 
 #include "access/genam.h"
-#include "executor/tuptable.h"
 #include "nodes/execnodes.h"
 #include "port/atomics.h"
 #include "storage/bufmgr.h"
-#include "utils/tuplesort.h"
 
 #include "index/build/leaves.h"
 #include "index/build/team.h"
@@ -26,6 +24,21 @@
 #define HYBRID_PHASE_WRITE 6
 #define HYBRID_PHASE_LOG 7
 #define HYBRID_PHASE_MEASURE 8
+
+/* minimum number of queries to measure recall with, if the index has as many rows */
+#define HYBRID_QUERIES_LEAST 100
+
+/* HybridQueries: queries to measure recall with: rows of an index, or queries of a user. */
+typedef struct HybridQueries
+{
+	int kept;
+	/* number of queries that are searched for, evenly spaced among those kept */
+	int count;
+	const float *center; /* vector that the places are relative to */
+	float *places;       /* places of the queries; kept * dims numbers */
+	/* heap positions of the rows; NULL if the queries are not rows of the index */
+	int64 *positions;
+} HybridQueries;
 
 /* HybridSampleChunk: consecutive rows of the sample that one process holds. */
 typedef struct HybridSampleChunk
@@ -92,6 +105,13 @@ hybrid_sample_is_query(const HybridSample *sample, int queries, int64 number)
 	       hybrid_sample_query(sample, queries, query) == number;
 }
 
+/*
+ * hybrid_sample_take_queries: copy queries->kept evenly spaced rows of the sample as queries. The caller has
+ * allocated the arrays. Each process of a team copies its own rows.
+ */
+extern void
+hybrid_sample_take_queries(const HybridSample *sample, Size dims, HybridQueries *queries);
+
 /* hybrid_sample_largest: return the largest magnitude of any coordinate of this process's rows. */
 extern float hybrid_sample_largest(const HybridSample *sample, int dims);
 
@@ -109,21 +129,6 @@ typedef struct HybridAppender
 	BlockNumber written;
 	BufferAccessStrategy strategy; /* NULL if the file fits in shared buffers */
 } HybridAppender;
-
-/* minimum number of queries to measure recall with, if the index has as many rows */
-#define HYBRID_QUERIES_LEAST 100
-
-/* HybridQueries: queries to measure recall with: rows of an index, or queries of a user. */
-typedef struct HybridQueries
-{
-	int kept;
-	/* number of queries that are searched for, evenly spaced among those kept */
-	int count;
-	const float *center; /* vector that the places are relative to */
-	float *places;       /* places of the queries; kept * dims numbers */
-	/* heap positions of the rows; NULL if the queries are not rows of the index */
-	int64 *positions;
-} HybridQueries;
 
 /* HybridBuild: an index being built, as one process sees it. */
 typedef struct HybridBuild
@@ -183,12 +188,11 @@ extern void hybrid_build_write(HybridBuild *build, HybridMeta *meta);
 extern void hybrid_cluster(HybridBuild *build, const HybridSample *sample);
 
 /*
- * hybrid_cluster_rows: compute centroids like hybrid_cluster, for rows that this process holds. The
- * `rows` places represent `tuples` rows. `queries` of them, evenly spaced, are not used. The centroids
- * are in the current memory context.
+ * hybrid_cluster_rows: compute centroids like hybrid_cluster, from a sample that this process took alone.
+ * `queries` rows of it, evenly spaced, are not used. The centroids are in the current memory context.
  */
-extern void hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *places,
-                                int64 rows, double tuples, int queries);
+extern void hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open,
+                                HybridSample *sample, int queries);
 
 /* calibrate.c */
 

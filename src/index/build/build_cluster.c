@@ -116,18 +116,17 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 }
 
 void
-hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *places, int64 rows,
-                    double tuples, int queries)
+hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, HybridSample *sample,
+                    int queries)
 {
 	int dims = open->layout.dims, lists, groups;
 	Size row = dims * sizeof(float), sums = 2 * row;
-	HybridSampleChunk whole = {0, 0, 0};
+	double rows = Max(sample->tuples, (double) sample->rows);
 	HybridTeam *team = hybrid_team_alone();
 	HybridBuildPlan *plan = &team->shared->plan;
-	HybridSample sample;
 	HybridBuild build;
 
-	plan->lists = (int) Min(ceil(Max(tuples, rows) * HYBRID_LISTS_A_LIST / open->list_size), rows);
+	plan->lists = (int) Min(ceil(rows * HYBRID_LISTS_A_LIST / open->list_size), sample->rows);
 	lists = plan->lists = Max(plan->lists, 2);
 	plan->window =
 		(int) Max(Min((Size) lists, (Size) hybrid_maintenance_memory() * 1024 / 8 / sums), 1);
@@ -138,19 +137,12 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 	memset(team->sums, 0, plan->window * sums);
 	team->sum_rows = palloc0(lists * sizeof(int64));
 
-	memset(&sample, 0, sizeof(sample));
-	sample.places = places;
-	sample.rows = rows;
-	sample.total = rows;
-	sample.tuples = tuples;
-	sample.grid = hy_kmeans_grid(hybrid_sample_largest(&sample, dims), rows);
-	sample.chunk = &whole;
-	sample.chunks = 1;
+	sample->grid = hy_kmeans_grid(hybrid_sample_largest(sample, dims), sample->rows);
 	memset(&build, 0, sizeof(build));
 	build.definition = *open;
 	build.team = team;
 	build.queries.kept = queries;
-	hybrid_cluster(&build, &sample);
+	hybrid_cluster(&build, sample);
 	pfree(team->sums);
 	*centroids = build.centroids;
 }

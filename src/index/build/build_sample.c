@@ -310,6 +310,24 @@ hybrid_sample_find(const HybridSample *sample, int64 number, int *chunk)
 	return -1;
 }
 
+void
+hybrid_sample_take_queries(const HybridSample *sample, Size dims, HybridQueries *queries)
+{
+	int chunk = 0, i;
+
+	queries->count = queries->kept;
+	for (i = 0; i < queries->kept; i++)
+	{
+		int64 row =
+			hybrid_sample_find(sample, hybrid_sample_query(sample, queries->kept, i), &chunk);
+
+		if (row < 0)
+			continue;
+		memcpy(queries->places + i * dims, sample->places + row * dims, dims * sizeof(float));
+		queries->positions[i] = sample->positions[row];
+	}
+}
+
 float
 hybrid_sample_largest(const HybridSample *sample, int dims)
 {

@@ -26,7 +26,7 @@ typedef struct Writing
 
 static void leaf_done(void *arg, const HybridCopy *leaf);
 static void
-write_level(HybridBuild *build, HybridParentEntries *below, int level, HybridParentEntries *above);
+write_level(HybridBuild *build, const HybridParentEntries *below, HybridParentEntries *above);
 static void set_root(HybridMeta *meta, HybridLink root, int leaves, int level);
 
 void
@@ -35,8 +35,8 @@ hybrid_build_write(HybridBuild *build, HybridMeta *meta)
 	HybridSink *sink = &build->appender.sink;
 	HybridParentEntries below;
 	Writing writing;
-	int level = 0, leaves;
 	bool central;
+	int leaves;
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, build->leaves.rows);
 	if (!build->definition.coded)
@@ -44,7 +44,7 @@ hybrid_build_write(HybridBuild *build, HybridMeta *meta)
 		set_root(meta, hybrid_leaves_write_stream(&build->leaves, sink), 1, 0);
 		return;
 	}
-	hybrid_parent_entries_init(&writing.leaves, &build->definition);
+	hybrid_parent_entries_init(&writing.leaves, &build->definition, 0);
 	writing.rows = 0;
 	/* a single leaf is the root, and its centroid is the center */
 	central = hybrid_leaves_write(&build->leaves, sink, true, leaf_done, &writing);
@@ -54,13 +54,13 @@ hybrid_build_write(HybridBuild *build, HybridMeta *meta)
 	{
 		HybridParentEntries above;
 
-		hybrid_parent_entries_init(&above, &build->definition);
+		hybrid_parent_entries_init(&above, &build->definition, below.level + 1);
 		central = below.lists.count <= HYBRID_INNER_SIZE;
-		write_level(build, &below, ++level, &above);
+		write_level(build, &below, &above);
 		hybrid_parent_entries_end(&below);
 		below = above;
 	}
-	set_root(meta, hybrid_tid_link(&below.lists.tids[0]), leaves, level);
+	set_root(meta, hybrid_tid_link(&below.lists.tids[0]), leaves, below.level);
 	hybrid_parent_entries_end(&below);
 }
 
@@ -75,9 +75,9 @@ leaf_done(void *arg, const HybridCopy *leaf)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, writing->rows);
 }
 
-/* write_level: write the inner lists of a level. If one list is enough, it is the root. */
+/* write_level: write the inner lists above `below`. If one list is enough, it is the root. */
 static void
-write_level(HybridBuild *build, HybridParentEntries *below, int level, HybridParentEntries *above)
+write_level(HybridBuild *build, const HybridParentEntries *below, HybridParentEntries *above)
 {
 	int dims = build->definition.layout.dims, count = below->lists.count, i, g;
 	int *order = palloc(count * sizeof(int));
@@ -88,7 +88,7 @@ write_level(HybridBuild *build, HybridParentEntries *below, int level, HybridPar
 	{
 		for (i = 0; i < count; i++)
 			order[i] = i;
-		hybrid_parent_entries_write(below, order, count, level, true, &build->frame, sink, above);
+		hybrid_parent_entries_write(below, order, count, true, &build->frame, sink, above);
 		pfree(order);
 		return;
 	}
@@ -106,8 +106,8 @@ write_level(HybridBuild *build, HybridParentEntries *below, int level, HybridPar
 		int begin = centroids.group_begin[g], end = centroids.group_begin[g + 1];
 
 		if (end > begin)
-			hybrid_parent_entries_write(below, order + begin, end - begin, level, false,
-			                            &build->frame, sink, above);
+			hybrid_parent_entries_write(below, order + begin, end - begin, false, &build->frame,
+			                            sink, above);
 	}
 	pfree(centroids.places);
 	pfree(centroids.group_places);

@@ -13,10 +13,11 @@
 #define ALLOCATED_FIRST 64
 
 void
-hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open)
+hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open, int level)
 {
 	memset(entries, 0, sizeof(*entries));
 	entries->open = open;
+	entries->level = level;
 	entries->context = CurrentMemoryContext;
 }
 
@@ -106,7 +107,7 @@ hybrid_parent_entries_unload(HybridContents *loaded)
 
 void
 hybrid_parent_entries_write(const HybridParentEntries *entries, const int *order, int count,
-                            int level, bool root, HybridFrame *frame, HybridSink *sink,
+                            bool root, HybridFrame *frame, HybridSink *sink,
                             HybridParentEntries *above)
 {
 	int dims = entries->open->layout.dims, *all = palloc(count * sizeof(int)), i;
@@ -120,7 +121,7 @@ hybrid_parent_entries_write(const HybridParentEntries *entries, const int *order
 		all[i] = i;
 	hybrid_mean(loaded.places, all, count, dims, mean);
 	hybrid_copy_make(entries->open, &loaded, all, count, mean, &list);
-	hybrid_copy_write(sink, frame, level, &list, root);
+	hybrid_copy_write(sink, frame, above->level, &list, root);
 	hybrid_parent_entries_add(above, &list);
 	pfree(list.place);
 	pfree(list.vector);

@@ -12,13 +12,18 @@
 typedef struct HybridParentEntries
 {
 	const HybridIndex *open;
+	int level; /* level of these lists */
 	MemoryContext context;
 	HybridContents lists; /* without places, which would take most of the memory */
 	int allocated;
 } HybridParentEntries;
 
-/* hybrid_parent_entries_init: prepare for lists. Their memory comes from the current memory context. */
-extern void hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open);
+/*
+ * hybrid_parent_entries_init: prepare for lists of a level. Their memory comes from the current memory
+ * context.
+ */
+extern void
+hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open, int level);
 
 /* hybrid_parent_entries_add: add a list that was written. */
 extern void hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list);
@@ -37,11 +42,11 @@ extern void hybrid_parent_entries_unload(HybridContents *loaded);
 
 /*
  * hybrid_parent_entries_write: write one inner list that names the lists with these numbers, and add it to
- * `above`. With `root`, its centroid is the center of the index.
+ * `above`, which is for the next level. With `root`, its centroid is the center of the index.
  */
 extern void hybrid_parent_entries_write(const HybridParentEntries *entries, const int *order,
-                                        int count, int level, bool root, HybridFrame *frame,
-                                        HybridSink *sink, HybridParentEntries *above);
+                                        int count, bool root, HybridFrame *frame, HybridSink *sink,
+                                        HybridParentEntries *above);
 
 /* hybrid_parent_entries_end: free the entries. */
 extern void hybrid_parent_entries_end(HybridParentEntries *entries);

@@ -119,7 +119,9 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		 */
 		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
 		init_regroup(&leaves, index, open, &tree, rows);
+		hybrid_parent_entries_init(&leaves.made, open, 0);
 		init_regroup(&inner, index, open, &tree, rows);
+		hybrid_parent_entries_init(&inner.made, open, 1);
 		queries->places = MemoryContextAllocHuge(old, (Size) most * dims * sizeof(float));
 		queries->positions = MemoryContextAlloc(old, most * sizeof(int64));
 		queries->kept = most;
@@ -213,7 +215,6 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 	regroup->index = index;
 	regroup->open = open;
 	regroup->context = CurrentMemoryContext;
-	hybrid_parent_entries_init(&regroup->made, open);
 	hybrid_frame_open(&regroup->frame, index, open, tree->center);
 	hybrid_extent_sink_init(&regroup->sink, index);
 }
@@ -415,7 +416,7 @@ write_group(HybridRegroup *inner, const HybridParentEntries *leaves, int *order,
 		write_group(inner, leaves, order + first, count - first);
 		return;
 	}
-	hybrid_parent_entries_write(leaves, order, count, 1, false, &inner->frame, &inner->sink.sink,
+	hybrid_parent_entries_write(leaves, order, count, false, &inner->frame, &inner->sink.sink,
 	                            &inner->made);
 }
 

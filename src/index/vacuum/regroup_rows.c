@@ -58,7 +58,6 @@ static bool walk_list(Generation *generation, const HybridLink *list);
 static void sample_row(Generation *generation, Page page, int slot, int64 position);
 static void assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid);
 static void place_leaves(Generation *generation);
-static void keep_queries(HybridRegroup *regroup, const HybridSample *sample, int queries);
 static void begin_assigning(Generation *generation);
 static void forget_centroids(HybridCentroids *centroids);
 static void write_leaves(Generation *generation);
@@ -260,38 +259,26 @@ static void
 place_leaves(Generation *generation)
 {
 	HybridRegroup *regroup = generation->regroup;
+	HybridQueries *queries = regroup->queries;
 	HybridSample *sample = &generation->sample;
-	int queries = 0;
+	HybridSampleChunk whole = {0, 0, 0};
+	int dims = regroup->open->layout.dims, taken = 0;
 
 	sample->total = sample->rows;
-	/* until the queries are chosen, queries->kept is their maximum number */
-	if (regroup->queries != NULL && regroup->queries->count == 0)
-		queries = hybrid_calibrate_queries((double) generation->rows, regroup->open->layout.dims,
-		                                   Min(sample->rows, regroup->queries->kept));
-	hybrid_cluster_rows(&generation->centroids, regroup->open, sample->places, sample->rows,
-	                    (double) generation->rows, queries);
-	if (queries > 0)
-		keep_queries(regroup, sample, queries);
+	sample->tuples = (double) generation->rows;
+	sample->chunk = &whole;
+	sample->chunks = 1;
+	/* until the queries are taken, queries->kept is their maximum number */
+	if (queries != NULL && queries->count == 0)
+		taken = hybrid_calibrate_queries(sample->tuples, dims, Min(sample->rows, queries->kept));
+	hybrid_cluster_rows(&generation->centroids, regroup->open, sample, taken);
+	if (taken > 0)
+	{
+		queries->kept = taken;
+		hybrid_sample_take_queries(sample, dims, queries);
+	}
 	pfree(sample->places);
 	pfree(sample->positions);
-}
-
-/* keep_queries: copy evenly spaced rows of the sample, which is freed afterwards. */
-static void
-keep_queries(HybridRegroup *regroup, const HybridSample *sample, int queries)
-{
-	Size dims = regroup->open->layout.dims;
-	int i;
-
-	for (i = 0; i < queries; i++)
-	{
-		int64 row = hybrid_sample_query(sample, queries, i);
-
-		memcpy(regroup->queries->places + i * dims, sample->places + row * dims,
-		       dims * sizeof(float));
-		regroup->queries->positions[i] = sample->positions[row];
-	}
-	regroup->queries->kept = regroup->queries->count = queries;
 }
 
 static void
