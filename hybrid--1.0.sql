@@ -1579,7 +1579,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10000;
 COMMENT ON FUNCTION hybrid_index_check(regclass) IS
 'compares a hybrid index with its table and returns the number of live entries.
 Raises index_corrupted on a damaged page; on a list that is missing, referenced twice or of the wrong level; on a page that belongs to two lists; on a wrong count, norm, residual or code; and on a row that is missing, indexed twice, stored with other values, or not in the table.
-Issues a notice about unreferenced pages, such as a crash leaves. Blocks VACUUM, but not reads and writes. For the owner of the table. Raises an error if Citus keeps the rows of the table in shards.';
+Issues a notice about unreferenced pages, which a crash can leave. Blocks VACUUM, but not reads and writes. For the owner of the table. Raises an error if Citus keeps the rows of the table in shards.';
 
 -- ---------------------------------------------------------------------------------------------
 -- Graphs (src/graph)
@@ -1653,7 +1653,7 @@ CREATE FUNCTION hybrid_spread_batch(
 
 COMMENT ON FUNCTION hybrid_spread_batch(text, bigint[], bigint[], float8[], int, float8, float8,
 	float8, int, text, text, text[], bool, float8, int, text[]) IS
-'Spreads activation from many sets of seeds in one call. sets: the set of each seed, any number, as many as seeds. The other arguments are those of hybrid_spread, and each set gets the rows that hybrid_spread returns for its seeds, with the same bits: normalized, tolerance and k apply to each set alone.
+'Spreads activation from many sets of seeds in one call. sets: for each seed, the number of its set, which can be any bigint; the array has as many elements as seeds. The other arguments are those of hybrid_spread, and each set gets the rows that hybrid_spread returns for its seeds, with the same bits: normalized, tolerance and k apply to each set alone.
 Ordered by set, then by activation, largest first, then by id. The sets are computed together as far as hybrid.graph_memory_limit allows. Errors are those of hybrid_spread.';
 
 CREATE FUNCTION hybrid_associate(

@@ -74,31 +74,31 @@ includes src/server | grep -v '^src/server/module\.c:' | grep -E " ($ours)/" |
 	grep -vE ' ((core|dispatch(/[a-z]+)?|server)/[a-z0-9_]+|types/vector)\.h$' >"$work/offences"
 verdict "server, module.c aside, includes no feature" "$work/offences"
 
-# The rooms of dispatch: each includes itself, those before it and backend.h. What they call is checked by symbols.sh.
+# The subfolders of dispatch: each includes itself, those before it and backend.h. What they call is checked by symbols.sh.
 below=
-for room in model share route run tools; do
-	below="$below${below:+|}$room"
-	includes "src/dispatch/$room" | grep -E ' dispatch/' |
+for folder in model share route run tools; do
+	below="$below${below:+|}$folder"
+	includes "src/dispatch/$folder" | grep -E ' dispatch/' |
 		grep -vE " dispatch/(backend|($below)/[a-z0-9_]+)\.h\$" >"$work/offences"
-	verdict "dispatch/$room includes itself and lower rooms only" "$work/offences"
+	verdict "dispatch/$folder includes itself and lower subfolders only" "$work/offences"
 done
 includes src/dispatch/backend.[ch] | grep -E ' dispatch/' | grep -v ' dispatch/backend\.h$' >"$work/offences"
-verdict "dispatch/backend.h stands below all rooms" "$work/offences"
+verdict "dispatch/backend.h includes no subfolder" "$work/offences"
 
 includes compat | grep -E " ($ours)/" | grep -vE ' index/(handler|page/index|scan/settings)\.h$' >"$work/offences"
 verdict "compat includes the options and scan settings of index only" "$work/offences"
 
-# The rooms of index: each includes itself and those before it.
+# The subfolders of index: each includes itself and those before it.
 below=page
-for room in page tree scan write build vacuum check; do
-	case $room in
+for folder in page tree scan write build vacuum check; do
+	case $folder in
 	scan) below='page|tree|scan' ;;
 	write) below='page|tree|write' ;;
 	build) below='page|tree|scan|write|build' ;;
-	*) [ "$room" = page ] || below="$below|$room" ;;
+	*) [ "$folder" = page ] || below="$below|$folder" ;;
 	esac
-	includes "src/index/$room" | grep -E ' index/' | grep -vE " index/($below)/[a-z0-9_]+\.h\$" >"$work/offences"
-	verdict "index/$room includes itself and lower rooms only" "$work/offences"
+	includes "src/index/$folder" | grep -E ' index/' | grep -vE " index/($below)/[a-z0-9_]+\.h\$" >"$work/offences"
+	verdict "index/$folder includes itself and lower subfolders only" "$work/offences"
 done
 
 # Every quoted path that starts with one of our folders is a file; headers are found by folder.

@@ -43,18 +43,18 @@ tr '\n' ' ' <hybrid--1.0.sql | grep -oE "'MODULE_PATHNAME', *'[a-z0-9_]+'" |
 	grep -vE "'hybrid[a-z0-9_]*'\$" >"$work/offences"
 verdict "C names of SQL functions start with hybrid" "$work/offences"
 
-# The rooms of dispatch: the functions that one calls are defined by itself, by those before it or by core.
+# The subfolders of dispatch: the functions that one calls are defined by itself, by those before it or by core.
 globals()
 {
 	printf '%s\n' "$@" | sed 's/\.c$/.o/' | xargs nm --defined-only | awk 'NF == 3 && $2 ~ /[A-Z]/ { print $3 }'
 }
 globals src/core/*.c >"$work/lower"
-for room in . model share route run tools; do
-	globals src/dispatch/"$room"/*.c >>"$work/lower"
+for folder in . model share route run tools; do
+	globals src/dispatch/"$folder"/*.c >>"$work/lower"
 	sort -u "$work/lower" -o "$work/lower"
-	printf '%s\n' src/dispatch/"$room"/*.c | sed 's/\.c$/.o/' | xargs nm --undefined-only |
+	printf '%s\n' src/dispatch/"$folder"/*.c | sed 's/\.c$/.o/' | xargs nm --undefined-only |
 		awk '$2 ~ /^hy_/ { print $2 }' | sort -u | comm -23 - "$work/lower" >"$work/offences"
-	verdict "dispatch/$room calls itself and lower rooms only" "$work/offences"
+	verdict "dispatch/$folder calls itself and lower subfolders only" "$work/offences"
 done
 printf '%s\n' Pg_magic_func _PG_init >"$work/named"
 tr '\n' ' ' <compat/vector--0.8.0.sql | grep -oE "'MODULE_PATHNAME', *'[a-z0-9_]+'" |
