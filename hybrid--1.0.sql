@@ -1534,7 +1534,7 @@ COMMENT ON FUNCTION hybrid_index_curve(regclass) IS
 recall: the recall that the row describes.
 missing: expected number of missing rows for each wanted row when a search stops; an array for queries from the most difficult to the easiest. NULL if there were too few queries of that difficulty; searches then use 1 - recall.
 rows: mean number of rows that searches examine.
-Returns no rows if the index was not measured; searches then use 1 - recall. For the owner of the index and members of pg_stat_scan_tables. Raises an error if Citus keeps the rows of the table in shards.';
+Returns no rows if the index was not measured; searches then use a quarter of 1 - recall. For the owner of the index and members of pg_stat_scan_tables. Raises an error if Citus keeps the rows of the table in shards.';
 
 CREATE FUNCTION hybrid_last_scan(
 	OUT index regclass, OUT target_recall float8, OUT probes int, OUT rounds bigint, OUT lists bigint,
@@ -1670,7 +1670,7 @@ COMMENT ON FUNCTION hybrid_associate(regclass, name, name, vector, text, int, in
 	float8, float8, text, text[], text[]) IS
 'Returns the rows of rel that are most similar to query, or most related to such rows, by one score. The rows nearest to query are the seeds of a spreading of activation, and each seed starts with its similarity.
 rel: a table, a partitioned table, a view or a foreign table. id: its integer column, whose values are the nodes of the graph; rows with NULL there do not count. col: its column of type vector, halfvec or sparsevec. graph, hops, decay, fan, direction, types, params: as for hybrid_spread. seeds: number of seeds. vector_weight: 0 to 1. metric: cosine, l2 or l1. k: maximum number of rows.
-similarity: 1 - distance for cosine, 1 / (1 + distance) for l2 and l1; NULL if the vector is NULL or has no direction. activation: relative to the node that has the most, 0 if none arrives. hop: the hop that first reached the row, 0 for a seed, NULL if none did. score: vector_weight * similarity + (1 - vector_weight) * activation, where NULL counts as 0.
+similarity: 1 - distance for cosine, 1 / (1 + distance) for l2 and l1; NULL if the vector is NULL or has no direction. activation: divided by the largest activation of any node; 0 if none arrives. hop: the hop that first reached the row, 0 for a seed whose similarity is above 0, NULL if none did. score: vector_weight * similarity + (1 - vector_weight) * activation, where NULL counts as 0.
 Ordered by score, largest first, then by id. An index on col finds the nearest rows as for ORDER BY ... LIMIT, and an index on id finds the related ones. The function sees the rows and edges that SELECTs by the caller would return. Nodes without a row in rel pass activation on, but are not returned.
 Raises an error if a column does not exist or has another type, if dimensions differ, on NULL, on a number out of range, on an unknown metric, on missing privileges, and as hybrid_spread.';
 
