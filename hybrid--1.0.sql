@@ -1668,7 +1668,7 @@ CREATE FUNCTION hybrid_associate(
 
 COMMENT ON FUNCTION hybrid_associate(regclass, name, name, vector, text, int, int, float8, text, int,
 	float8, float8, text, text[], text[]) IS
-'Returns the rows of rel that are most similar to query, or most related to such rows, by one score. The rows nearest to query are the seeds of a spreading of activation, and each seed starts with its similarity.
+'Returns the rows of rel that are most similar to query, or most related to such rows, by one score. Activation spreads from the rows nearest to query, the seeds. Each seed starts with its similarity.
 rel: a table, a partitioned table, a view or a foreign table. id: its integer column, whose values are the nodes of the graph; rows with NULL there do not count. col: its column of type vector, halfvec or sparsevec. graph, hops, decay, fan, direction, types, params: as for hybrid_spread. seeds: number of seeds. vector_weight: 0 to 1. metric: cosine, l2 or l1. k: maximum number of rows.
 similarity: 1 - distance for cosine, 1 / (1 + distance) for l2 and l1; NULL if the vector is NULL or has no direction. activation: divided by the largest activation of any node; 0 if none arrives. hop: the hop that first reached the row, 0 for a seed whose similarity is above 0, NULL if none did. score: vector_weight * similarity + (1 - vector_weight) * activation, where NULL counts as 0.
 Ordered by score, largest first, then by id. An index on col finds the nearest rows as for ORDER BY ... LIMIT, and an index on id finds the related ones. The function sees the rows and edges that SELECTs by the caller would return. Nodes without a row in rel pass activation on, but are not returned.
@@ -1684,7 +1684,7 @@ CREATE FUNCTION hybrid_pagerank(
 
 COMMENT ON FUNCTION hybrid_pagerank(text, float8, bigint[], float8[], text, text[], float8, int, text[]) IS
 'Returns the PageRank of each node: how often a random walk visits it. At each step, the walk follows an edge of its node with probability damping, chosen by weight, and otherwise starts again. It also starts again at a node without outgoing weight. Ranks have the sum 1.
-graph, types, params, direction: as for hybrid_spread. damping: at least 0, below 1. seeds: the nodes where the walk starts (personalized PageRank); NULL: all nodes of the graph, alike. activation: how often it starts at each seed, relative to the others (NULL: alike). Seeds that are not in the graph do not count. tolerance: the computation ends when a step moves less than this share. k: maximum number of rows.
+graph, types, params, direction: as for hybrid_spread. damping: at least 0, below 1. seeds: the nodes where the walk starts (personalized PageRank); NULL: all nodes of the graph, equally often. activation: how often it starts at each seed, relative to the others (NULL: equally often). Seeds that are not in the graph do not count. tolerance: the computation ends when a step moves less than this share. k: maximum number of rows.
 Returns the nodes with a rank above 0, ordered by rank, largest first, then by id. All backends return bit-identical numbers. Raises an error as hybrid_spread, on a damping or tolerance out of range, and if these two could take more than a million steps.';
 
 CREATE FUNCTION hybrid_neighbors(
@@ -1727,7 +1727,7 @@ CREATE FUNCTION hybrid_components(graph text, types text[] DEFAULT NULL, params 
 	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
 
 COMMENT ON FUNCTION hybrid_components(text, text[], text[]) IS
-'Returns each node and its connected component: the smallest id of a node that edges connect with it, in whatever direction and whatever their weight. Ordered by id. graph, types, params and errors: as for hybrid_spread.';
+'Returns each node and its connected component, named by the smallest id of its nodes. Ordered by id. The direction and weight of edges do not matter. graph, types, params and errors: as for hybrid_spread.';
 
 CREATE FUNCTION hybrid_degree(
 	graph text, direction text DEFAULT 'both', types text[] DEFAULT NULL,
@@ -1768,7 +1768,7 @@ CREATE FUNCTION hybrid_communities(
 	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
 
 COMMENT ON FUNCTION hybrid_communities(text, text, float8, bigint, text[], text[]) IS
-'Returns each node and its community, named by the smallest id of its nodes. Ordered by id. Communities are groups of nodes with much weight among them and little to others; the direction of edges does not matter.
+'Returns each node and its community, named by the smallest id of its nodes. Ordered by id. The edges within a community have much weight, and the edges between communities have little. The direction of edges does not matter.
 method: ''leiden'' looks for the largest modularity, and each community is connected by edges of weight above 0; ''label_propagation'' is usually faster: each node takes the community that has the most weight among its neighbors. resolution: finite and >= 0; a larger one gives smaller communities (leiden only). seed: selects the random orders in which nodes are visited; the same edges and seed give the same communities. graph, types, params: as for hybrid_spread.
 Raises an error on an unknown method or a resolution out of range, and as hybrid_spread on edges and memory.';
 
