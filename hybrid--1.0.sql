@@ -2052,7 +2052,7 @@ COMMENT ON COLUMN hybrid_tracker.dims_high IS 'highest number of dimensions in t
 COMMENT ON COLUMN hybrid_tracker.resident IS 'true if the rows are already on the device';
 COMMENT ON COLUMN hybrid_tracker.observations IS 'finished batches of this kind that were used for learning';
 COMMENT ON COLUMN hybrid_tracker.samples IS 'number of these that still count, at most hybrid.tracker_window';
-COMMENT ON COLUMN hybrid_tracker.calibrated IS 'the fit uses results of hybrid_calibrate(), and only those if there are no observations; for devices of this session only';
+COMMENT ON COLUMN hybrid_tracker.calibrated IS 'true if the fit uses results of hybrid_calibrate(), which are its only data if observations is 0; false for a device that this session does not have';
 COMMENT ON COLUMN hybrid_tracker.launch_us IS 'fitted: fixed time for each batch, in microseconds';
 COMMENT ON COLUMN hybrid_tracker.work_ns IS 'fitted: nanoseconds per multiplication (queries x targets x dimensions; edges x seed sets for spread)';
 COMMENT ON COLUMN hybrid_tracker.byte_ns IS 'fitted: nanoseconds per byte moved';
