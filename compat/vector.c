@@ -235,7 +235,10 @@ define_settings(void)
 	MarkGUCPrefixReserved("ivfflat");
 }
 
-/* adjust: apply the settings of the name by which this index was created; a HybridAdjustScan. */
+/*
+ * adjust: apply the "hnsw." settings to an index created with USING hnsw, and the "ivfflat." settings
+ * to one created with USING ivfflat. The function is a HybridAdjustScan.
+ */
 static void
 adjust(Relation index, HybridScanSettings *settings)
 {

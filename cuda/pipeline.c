@@ -286,7 +286,8 @@ queue_piece(HyDevice *device, HyCudaSlot *slot)
 
 /*
  * collect: deliver the pieces that are done, in order, and adjust the work limit to the time of
- * their kernels.  If two pieces end between the queries, only the later piece may be seen as done.
+ * their kernels.  The slots are queried one after another.  If both pieces end between two queries,
+ * only the later piece may be seen as done.
  */
 static HyStatus
 collect(HyDevice *device)

@@ -135,8 +135,8 @@ score_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *e
 }
 
 /*
- * group_of: return the number of queries in a group, at least 1.  The group is small enough for a
- * block of codes and the data of its list to fit.
+ * group_of: return the number of queries in a group, at least 1.  The queries of a group and their
+ * results fit in the scratch, together with one block of codes and the data of its list.
  */
 static int32_t
 group_of(const HyCudaScratch *scratch, int64_t queries, int32_t padded, int32_t k)

@@ -208,8 +208,8 @@ typedef struct HyCodeBounds
 } HyCodeBounds;
 
 /*
- * HyCodeEarly: the bounds from the first `count` tables, a multiple of 16.  If count is the number
- * of all tables, no early decision is made.
+ * HyCodeEarly: the bounds from the first `count` tables.  count is a multiple of 16, or the number
+ * of all tables.  In the latter case no early decision is made.
  */
 typedef struct HyCodeEarly
 {

@@ -494,7 +494,7 @@ sort_cells(Build *build)
 	return status;
 }
 
-/* sort_by_column: make the cells, and store in end the end of each column. */
+/* sort_by_column: create the cells, sorted by column.  end[i] is set to the end of column i. */
 static HyStatus
 sort_by_column(Build *build, int64_t *end)
 {

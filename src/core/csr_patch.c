@@ -715,7 +715,7 @@ move_starts(const Plan *plan, int64_t *start, int64_t nodes, const Step *entry)
 	int64_t next = 0;
 	int64_t i;
 
-	/* a new node starts where the node after it has started */
+	/* the list of a new node is still empty, so it starts where the list of the next node starts */
 	for (i = 0; i < plan->nodes; i++)
 		plan->node[i].other = start[plan->node[i].at];
 	move(start, sizeof(*start), nodes + 1, plan->node, plan->nodes);

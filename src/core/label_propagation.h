@@ -14,8 +14,8 @@
 
 /*
  * hy_label_propagation: set community[i] to the smallest number of a node in the community of node
- * i.  The graph is one of HY_DIRECTION_BOTH.  Self loops and entries of weight 0 do not count.  The
- * result depends on the graph and the seed only.
+ * i.  The graph was built with HY_DIRECTION_BOTH.  Self loops and entries of weight 0 do not count.
+ * The result depends on the graph and the seed only.
  *
  * Takes time in the order of nodes + edges for each of at most 100 passes, and memory for the nodes.
  * Returns HY_OK, HY_NOMEM or HY_CANCELLED.

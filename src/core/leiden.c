@@ -49,8 +49,8 @@ typedef struct Level
 	const int64_t *start; /* as in HyCsr: the entries of each row */
 	const uint32_t *neighbor;
 	const float *base_weight; /* weights of the entries of the first level; else NULL */
-	double *weight;           /* those of any other level; they are the level's own, as all below */
-	const double *strength;   /* sum of each row */
+	double *weight; /* weights of any other level; this array and own_* belong to the level */
+	const double *strength; /* sum of each row */
 	int64_t *own_start;
 	uint32_t *own_neighbor;
 	double *own_strength;

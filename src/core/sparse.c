@@ -240,8 +240,8 @@ hy_sparse_compare(const HySparse *a, const HySparse *b)
 }
 
 /*
- * multiply_add: fl(a * b + c).  `fused` says whether the enclosing function may use the
- * instruction.
+ * multiply_add: return a * b + c, rounded once.  `fused` says whether the enclosing function may
+ * use the processor's FMA instruction.
  */
 HY_INLINE float
 multiply_add(bool fused, float a, float b, float c)

@@ -137,7 +137,7 @@ peaks_of(const float *sample, int count, float begin)
 /* Moments: moments of a sample combined with the prior. */
 typedef struct Moments
 {
-	double all; /* count of the sample's and the prior's numbers */
+	double all; /* size of the sample plus the weight of the prior, HY_TAIL_PRIOR */
 	double mean;
 	double deviation;
 	double shrink; /* factor that removes the noise from deviations */

@@ -98,7 +98,10 @@ typedef struct HyScoreTask
 
 typedef struct HySpreadTask
 {
-	/* host; with a buffer, only its counts and out_weight (may be NULL) are read */
+	/*
+	 * host; if buffer is set, only nodes, edges and out_weight of the graph are read, and out_weight
+	 * may be NULL
+	 */
 	const HyCsr *graph;
 	const double *gain;          /* graph->nodes, host; not read with a buffer */
 	const HyPackedGraph *packed; /* packed form of this graph, host; NULL: none */

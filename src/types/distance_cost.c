@@ -137,7 +137,7 @@ price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 	if (share <= 0)
 		return 0;
 
-	/* if the size is unknown, assume the smallest value that its own size moves out of line */
+	/* if the size is unknown, assume the smallest size at which this value alone makes a row too large */
 	if (size == 0)
 		size = TOAST_TUPLE_TARGET;
 	chunks = ceil(size / TOAST_MAX_CHUNK_SIZE);

@@ -587,7 +587,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice
 		explore(executor, route, &sides, other, choice);
 		return;
 	}
-	/* Any other side without history is predicted to be slow, or waits for a smaller task. */
+	/* No device has a prediction, and hy_untried found none of them worth a trial. */
 	if (sides.fastest == 0)
 	{
 		choice->candidate = sides.side[1].device;

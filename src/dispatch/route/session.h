@@ -210,8 +210,8 @@ struct HyExecutor
 	HyQueueSeat seat;
 	HyLosses *losses; /* NULL: losses are not recorded */
 	double spent_ns;  /* total time of all calls */
-	double
-		regret_ns; /* time lost by trials, compared with the side that was predicted to be faster */
+	/* time lost by trials, compared with the side that was predicted to be faster */
+	double regret_ns;
 	HyShare share;
 	HyDecision event[HY_EVENT_SLOTS]; /* one more slot than the ring, for the call in progress */
 };

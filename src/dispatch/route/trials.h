@@ -26,7 +26,7 @@
 #include "dispatch/model/tracker.h"
 #include "dispatch/route/config.h"
 
-#define HY_REGRET_SHARE 0.01 /* share of the time spent that exploration may lose */
+#define HY_REGRET_SHARE 0.01 /* maximum time lost by exploration, as a share of all time spent */
 
 /* HySide: a side that is able to run the task, and the side's predicted time. */
 typedef struct HySide

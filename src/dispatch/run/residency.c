@@ -25,7 +25,7 @@ struct HyUnit
 	int64_t rows;
 	uint64_t used; /* number of the last request */
 	bool whole;    /* all parts were sent */
-	bool paid;     /* a task has used the unit after the request that sent it */
+	bool paid;     /* a task other than the one that sent the unit has used it */
 	void *notes;
 };
 

@@ -253,7 +253,8 @@ served(const HyQueue *queue, int32_t role)
 
 /*
  * note_served: record that a role was served.  If no entry is free, replace the entry of the role
- * that was served longest ago.  This role still comes first, because a role without an entry does.
+ * that was served longest ago.  That role keeps its turn, because a role without an entry comes
+ * before all roles with one.
  */
 static void
 note_served(HyQueue *queue, int32_t role)

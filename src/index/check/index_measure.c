@@ -89,7 +89,7 @@ typedef struct Measure
 	int count;
 	int32 k;
 	bool keep;
-	/* detoasted queries without duplicates, and without queries that have no distances */
+	/* the distinct queries, detoasted; queries to which no distance is defined are left out */
 	const void **kept;
 	int kept_count;
 	Nearest *nearest; /* exact answer to each query */

@@ -79,7 +79,10 @@ hybrid_index_open(Relation index)
 		                errhint("REINDEX it.")));
 	(void) hybrid_meta_check(index, page);
 	UnlockReleaseBuffer(buffer);
-	/* the column of an old index may have lost its dimensions: ALTER TABLE does not rebuild it */
+	/*
+	 * The column may no longer declare dimensions: ALTER TABLE can drop them without rebuilding the
+	 * index.
+	 */
 	declared = declared_dims(index);
 	if (meta.dims < 1 || meta.dims > (uint32) opclass->type->max_dims ||
 	    (declared >= 0 && meta.dims != (uint32) declared) ||

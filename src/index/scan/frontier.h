@@ -52,9 +52,12 @@ typedef struct HybridFrontier
 	 * infinite if the list was taken
 	 */
 	float *middle;
-	/* 1 / width of each list; a row with u = 1 is nearer than the middle by the width */
+	/* 1 / width of each list; the distance of a row with u = 1 is middle - width */
 	float *inverse;
-	/* standard deviation of middle * inverse when estimated from the code; 0 if the centroid was read */
+	/*
+	 * standard deviation of the error of middle * inverse; 0 if the centroid was read, because middle was
+	 * then not estimated from the code
+	 */
 	float *doubt;
 	float *size; /* number of rows of each list */
 	int *which;  /* number of each list in `lists`, once its centroid was read; else -1 */

@@ -40,7 +40,7 @@
 /* one list is examined at a time per SHARE lists examined before */
 #define SHARE 2
 #define MOST HYBRID_LISTS_MOST /* maximum of that number */
-/* number of lists at or above which they are examined in file order */
+/* if at least this number of lists is examined together, they are examined in file order */
 #define SORTED 16
 #define AHEAD 16   /* number of lists whose first pages are prefetched together */
 #define HEADER 128 /* bytes of a page before its codes that are needed */

@@ -183,8 +183,8 @@ hybridendscan(IndexScanDesc scan)
 }
 
 /*
- * next_in_true_order: report the next row by the true distances. A row that the bounds prove to be in its
- * place is reported with its bound, and not read.
+ * next_in_true_order: return the next row in the order of the true distances. If the bounds prove that a
+ * row is the next one (in_place), it is returned with its bound, and its vector is not read.
  */
 static bool
 next_in_true_order(IndexScanDesc scan)

@@ -30,15 +30,12 @@ typedef struct HybridStopping
 	double rest;    /* number of rows expected in all other lists */
 	bool estimated; /* `rest` is set */
 	bool ended;     /* `rest` is so small that the search ended */
-	/*
-	 * number of the first lists, and sums over them: middle * inverse, inverse, squared distance, squared
-	 * radius
-	 */
-	int near;
-	double near_middle;
-	double near_inverse;
-	double near_reach;
-	double near_radius;
+	/* the first lists, from which the difficulty of the query is computed, and sums over them */
+	int near;            /* number of these lists */
+	double near_middle;  /* sum of middle * inverse */
+	double near_inverse; /* sum of inverse */
+	double near_reach;   /* sum of the squared distances */
+	double near_radius;  /* sum of the squared radii */
 } HybridStopping;
 
 /* hybrid_stopping_init: allocate memory in the current memory context, and clear the state. */

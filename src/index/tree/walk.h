@@ -33,8 +33,8 @@ typedef struct HybridLevel
 extern void hybrid_walk_root(const HybridTree *tree, HybridLevel *level);
 
 /*
- * hybrid_walk_below: add the lists that an inner list of this level names, as of one moment, to `below`,
- * in the current memory context.
+ * hybrid_walk_below: append the lists that an inner list of this level names to `below`. If the list
+ * changes meanwhile, it is read again. Memory comes from the current memory context.
  */
 extern void hybrid_walk_below(Relation index, const HybridLayout *layout, const HybridLink *list,
                               int level, HybridLevel *below);

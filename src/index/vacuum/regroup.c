@@ -219,7 +219,10 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 	hybrid_extent_sink_init(&regroup->sink, index);
 }
 
-/* kept_bytes: return the memory that is needed from the first copied row to the end. */
+/*
+ * kept_bytes: return the bytes of the records of copied rows, new leaves and old leaves. They are kept
+ * until the tree is replaced.
+ */
 static double
 kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
 {
