@@ -11,7 +11,7 @@
  * product gives the value with a known error bound.  For each row, the code keeps the best value
  * that some centroid is known to reach, and the few centroids that may reach the same value.
  *
- * Each thread assigns other rows, and has an Assignment of its own.
+ * The rows are divided among the threads, and each thread has an Assignment of its own.
  */
 #include "core/assign.h"
 

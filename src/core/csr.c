@@ -28,7 +28,7 @@
 #define KEY_DIGITS 8
 #define RADIX 256
 
-/* With origins, the arrays have room for this part more, so that a few edges can be added. */
+/* With origins, arrays are larger than necessary by 1/ROOM_SHARE, so that a patch can add edges. */
 #define ROOM_SHARE 64
 
 typedef struct Record
@@ -61,7 +61,7 @@ typedef struct Build
 	const HyCancel *cancel;
 	HyCsr *csr;
 	HyOrigins *origins; /* NULL: not wanted */
-	HyParallel *cell;   /* the edges during the sorts; at is the row, then the column */
+	HyParallel *cell;   /* the edges while they are sorted; `at` is the row, and later the column */
 	int64_t cells;
 } Build;
 
@@ -536,7 +536,7 @@ sort_by_column(Build *build, int64_t *end)
 	return HY_OK;
 }
 
-/* sort_by_row: sort the cells by row, and store in start the start of each row. */
+/* sort_by_row: sort the cells by row.  start[r] is set to the start of row r. */
 static HyStatus
 sort_by_row(Build *build, const int64_t *column_end, int64_t *start)
 {
@@ -548,7 +548,7 @@ sort_by_row(Build *build, const int64_t *column_end, int64_t *start)
 
 	if (sorted == NULL)
 		return HY_NOMEM;
-	/* start[r + 1] is the next place in row r, and in the end its end */
+	/* start[r + 1] is the next free place in row r, and thus the end of the row when it is full */
 	memset(start, 0, (size_t) (nodes + 1) * sizeof(int64_t));
 	for (i = 0; i < build->cells; i++)
 	{
@@ -843,7 +843,7 @@ release_edges(Build *build)
 	build->input.owned = false;
 }
 
-/* with_room: return the size of an array of count elements, to which a patch may add some. */
+/* with_room: return the number of elements to allocate for count elements and those of a patch. */
 static int64_t
 with_room(const Build *build, int64_t count)
 {

@@ -86,7 +86,7 @@ typedef struct HyCsrInput
 	HyEdge *edge;     /* is overwritten */
 	uint32_t *origin; /* of each edge; NULL if the origins of entries are not wanted */
 	int64_t count;
-	bool owned; /* the build frees edge and origin with its allocator as soon as it can, always */
+	bool owned; /* the build frees edge and origin with its allocator, also on failure */
 	HyDirection direction;
 	HyMerge merge;
 } HyCsrInput;

@@ -5,8 +5,7 @@
  * A patch is planned and then applied.  The plan is a list of edits.  An edit inserts, deletes or
  * replaces one entry.  One pass over the origins of all entries finds the entries that have edges of
  * changed origins.  The new edges are ordered like the entries, so the pass meets both lists in the
- * same order.  What an entry gets is merged from the edges that it keeps and its new edges, by the
- * rule of a build.
+ * same order.  The edges that an entry keeps and its new edges are merged by the rule of a build.
  *
  * Edits refer to nodes by id, and to entries by their places before the patch.  To apply them, the
  * parts of each array between two edits move by the number of entries that the edits before them
@@ -25,7 +24,7 @@
 /* Nodes whose numbers are looked up together. */
 #define NODES_PER_GROUP 64
 
-/* Arrays that are full get this part more. */
+/* An array that is full is enlarged by 1/ROOM_SHARE. */
 #define ROOM_SHARE 64
 
 #define FIRST_ROOM 64
@@ -57,7 +56,7 @@ typedef struct Step
 	int64_t at;
 	int64_t change; /* 1 or -1 */
 	int64_t id;     /* of the node, or of the node whose list contains the entry */
-	int64_t other;  /* id of the other end of the entry; of a node, scratch */
+	int64_t other; /* id of the other end of the entry; scratch if the array is that of the nodes */
 } Step;
 
 /* Plan: the plan of a patch.  The arrays of edits, parallel edges and steps grow. */
@@ -74,7 +73,7 @@ typedef struct Plan
 	Edit *edit;
 	int64_t edits;
 	int64_t edit_room;
-	HyParallel *parallel; /* of entries that get several edges; at is the number of the edit */
+	HyParallel *parallel; /* edges of entries with several edges; `at` is the number of the edit */
 	int64_t parallels;
 	int64_t parallel_room;
 	Step *in;  /* for the rows, by row and column */
@@ -244,7 +243,10 @@ next_parallel(const Plan *plan, int64_t p)
 	return p;
 }
 
-/* next_entry: move *e to the next entry before stop that has one edge, of a changed origin, or to stop. */
+/*
+ * next_entry: advance *e to the next entry that has only one edge, if the origin of this edge has
+ * changed.  Advances *e to stop if there is no such entry before stop.
+ */
 static HyStatus
 next_entry(const Plan *plan, int64_t stop, int64_t *e)
 {
@@ -268,7 +270,7 @@ next_entry(const Plan *plan, int64_t stop, int64_t *e)
 	return HY_OK;
 }
 
-/* take_cells: make the edits for the new edges before the place of end, or for all that are left. */
+/* take_cells: make the edits for the new edges that precede end, or for all others if end is NULL. */
 static HyStatus
 take_cells(Plan *plan, const Cell *end)
 {
@@ -277,7 +279,7 @@ take_cells(Plan *plan, const Cell *end)
 
 	while (plan->next_cell < plan->cells)
 	{
-		/* the edit takes this cell and those of the same place */
+		/* one edit takes all cells of this row and column */
 		const Cell *cell = &plan->cell[plan->next_cell];
 		int64_t low = 0;
 		bool exists = false;
@@ -604,8 +606,8 @@ move_parallels(Plan *plan)
 }
 
 /*
- * renumber: give all entries the numbers that their nodes have after the patch.  Those of an entry
- * that is deleted do not matter.
+ * renumber: give all entries the numbers that their nodes have after the patch.  The numbers in an
+ * entry that is deleted do not matter.
  */
 static HyStatus
 renumber(Plan *plan)
@@ -847,8 +849,9 @@ find_sources(const Plan *plan, uint32_t *source)
 }
 
 /*
- * move: move the parts of an array between its steps.  A part that moves up leaves room for the
- * next part that moves up, which has moved before it, and a part that moves down for the one after.
+ * move: move the parts of an array between its steps.  Parts that move up are moved first, the last
+ * of them first.  Then parts that move down are moved, the first of them first.  So no part
+ * overwrites another that has yet to be moved.
  */
 static void
 move(void *array, size_t size, int64_t count, const Step *step, int64_t steps)
@@ -882,7 +885,10 @@ move(void *array, size_t size, int64_t count, const Step *step, int64_t steps)
 	}
 }
 
-/* enlarge: give an array of count elements, of which array is the address, room for more. */
+/*
+ * enlarge: replace an array of count elements by a copy with space for `room` elements.  array is
+ * the address of the pointer to the array.
+ */
 static HyStatus
 enlarge(const HyAllocator *allocator, void *array, size_t size, int64_t count, int64_t room)
 {

@@ -1,6 +1,7 @@
 /*
  * csr_patch.h
- *		Replaces some edges of a graph.  The graph then has the bits of one that is built anew.
+ *		Replaces some edges of a graph.  The result has the same bits as a graph that is built from
+ *		all edges again.
  *
  * The edges of a graph come from origins (csr.h), for example from the pages of a table.  A patch
  * replaces all edges of some origins.

@@ -6,8 +6,9 @@
  * Each node begins with a label of its own.  In each pass, in a random order, a node takes the label
  * that has the largest sum of weights among its neighbors.  It keeps its label if that is one of the
  * largest; otherwise a random number for each label decides among equals.  So each change increases
- * the weight of the edges within communities, and the passes end when nothing changes.  A limit of
- * passes covers sums that rounding makes unequal.
+ * the weight of the edges within communities, and the passes end when nothing changes.  Rounding
+ * may make equal sums unequal, and labels could then change forever.  So the number of passes is
+ * limited.
  */
 #include "core/label_propagation.h"
 
@@ -62,7 +63,7 @@ hy_label_propagation(const HyCsr *graph, uint64_t seed, const HyAllocator *alloc
 	status = HY_OK;
 	for (step = 0; step < MOST_PASSES && changed && status == HY_OK; step++)
 		status = pass(&labels, step, cancel, &changed);
-	/* touched is free now: it holds the first node with each label, which is the smallest */
+	/* touched is not needed any more; now it holds the smallest number of a node with each label */
 	memset(labels.touched, -1, nodes * sizeof(uint32_t));
 	for (i = 0; i < graph->nodes; i++)
 	{

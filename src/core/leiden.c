@@ -13,16 +13,17 @@
  *
  * These steps repeat on the smaller graph until each community is one node.  Rounds repeat until
  * modularity no longer grows.  The paper chooses among the groups at random, with a preference for
- * a larger gain; here the largest gain decides, as its limit for a preference without bounds, so
- * that no exponential has to have the same bits everywhere.  The orders in which nodes are visited
- * are random by the seed.
+ * a larger gain.  Here a node joins the group with the largest gain, which is the limit of that
+ * rule for a strong preference.  So no exponential has to have the same bits on every machine.  The
+ * nodes are visited in random orders, which depend on the seed.
  *
  * At the end of a round, communities that are not connected are divided, which can only increase
- * modularity.  Rounding may require this, and a step in which no node could join a group: there the
- * communities themselves are aggregated.
+ * modularity.  Such communities result from rounding, or from a step in which no node could join a
+ * group.  In such a step the communities themselves are aggregated.
  *
- * The gain of node i in community c is, times m, w_ic - resolution * k_i * K_c / 2m: w_ic is the
- * weight of the edges between them, k_i and K_c the sums of their rows, without i in c.
+ * The gain of node i in community c, times m, is w_ic - resolution * k_i * K_c / 2m.  Here w_ic is
+ * the weight of the edges between i and c, and k_i and K_c are the sums of their rows, without i in
+ * c.
  */
 #include "core/leiden.h"
 
@@ -311,7 +312,7 @@ move_node(Leiden *leiden, const Level *level, uint32_t node, int64_t *spares, bo
 	*moved = false;
 	if (must_stop(leiden, level->start[node + 1] - level->start[node]))
 		return HY_CANCELLED;
-	/* a community that is empty has no rest of rounding */
+	/* the total of an empty community is exactly 0, whatever rounding errors it had */
 	leiden->size[own]--;
 	leiden->total[own] = leiden->size[own] == 0 ? 0 : leiden->total[own] - strength;
 	touched = touch(leiden, level, node, leiden->community, false);
@@ -511,7 +512,7 @@ connect_groups(Leiden *leiden, const Level *level, Level *next)
 				return HY_CANCELLED;
 			}
 			next->own_strength[g] += level->strength[node];
-			/* the numbers of communities are below the number of groups, so they fit next */
+			/* there are at most as many communities as groups, so their numbers are valid in next */
 			leiden->size[g] = leiden->community[node];
 			for (e = level->start[node]; e < level->start[node + 1]; e++)
 			{

@@ -20,7 +20,7 @@
  *
  * w_c is the sum of the entries within community c, s_c that of all entries in its rows, and 2m that
  * of all entries.  It is 0 for a graph without weight, in which each node is its own community.  The
- * graph is one of HY_DIRECTION_BOTH, so a self loop counts twice.  resolution is finite and >= 0;
+ * graph was built with HY_DIRECTION_BOTH, so a self loop counts twice.  resolution is finite, >= 0;
  * a larger one gives smaller communities.  Each community is connected by edges of weight above 0.
  * The result depends on the graph, the resolution and the seed only.
  *

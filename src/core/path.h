@@ -13,7 +13,7 @@
 #include "core/csr.h"
 #include "core/status.h"
 
-/* HyPath: the nodes of a path in their order.  The caller brings arrays of `nodes` entries. */
+/* HyPath: the nodes of a path in their order.  The caller supplies arrays of `nodes` entries. */
 typedef struct HyPath
 {
 	uint32_t *step; /* the nodes, from source to target */
@@ -26,7 +26,7 @@ typedef struct HyPath
  * weights in fp64, or, unless `weighted`, the number of edges.  Among several paths of the smallest
  * cost, the choice depends on the graph only.
  *
- * Takes time in the order of nodes + edges, weighted in that of (nodes + edges) * log(nodes).
+ * Takes time in the order of nodes + edges, or of (nodes + edges) * log(nodes) if `weighted` is set.
  * Returns HY_OK, HY_NOMEM or HY_CANCELLED.
  */
 extern HyStatus hy_path(const HyCsr *graph, uint32_t source, uint32_t target, bool weighted,

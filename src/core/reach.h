@@ -21,7 +21,7 @@ typedef struct HyReachStarts
 	int64_t count;
 } HyReachStarts;
 
-/* HyReached: what a search found.  The caller brings arrays of `nodes` entries. */
+/* HyReached: what a search found.  The caller supplies arrays of `nodes` entries. */
 typedef struct HyReached
 {
 	int32_t *hop;    /* edges on the shortest path from any start to the node, -1 for none */

@@ -2,8 +2,8 @@
  * score.c
  *		Scores queries against codes, some blocks at a time.
  *
- * The blocks stay in the cache while every query is scored against them.  Each thread scores other
- * queries.
+ * The blocks stay in the cache while every query is scored against them.  The queries are divided
+ * among the threads.
  */
 #include "core/score.h"
 

@@ -134,7 +134,7 @@ count(const HyCsr *graph, const Directed *directed, const HyCancel *cancel, int6
 	return HY_OK;
 }
 
-/* neighbors_of: return the number of neighbors of a node, itself left out. */
+/* neighbors_of: return the number of neighbors of a node, not counting the node itself. */
 static int64_t
 neighbors_of(const HyCsr *graph, int64_t node)
 {

@@ -13,10 +13,11 @@
 #include "core/status.h"
 
 /*
- * hy_triangles: set triangles[i] to the number of sets of three nodes that contain node i and in
- * which each two are neighbors; and clustering[i] to the share of the pairs of different neighbors
- * of i that are neighbors themselves, 0 for fewer than two neighbors.  The graph is one of
- * HY_DIRECTION_BOTH.  Self loops and weights do not count.
+ * hy_triangles: count the triangles of each node, which are sets of three nodes that are all
+ * neighbors of each other.  triangles[i] is set to the number of triangles that contain node i.
+ * clustering[i] is set to the share of the pairs of neighbors of i that are neighbors of each
+ * other, or to 0 if i has fewer than two neighbors.  The graph was built with HY_DIRECTION_BOTH.
+ * Self loops and weights do not count.
  *
  * Takes time in the order of edges^1.5, and memory for nodes + edges.  Returns HY_OK, HY_NOMEM or
  * HY_CANCELLED.

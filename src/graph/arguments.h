@@ -28,8 +28,8 @@ typedef struct HybridWords
 } HybridWords;
 
 /*
- * hybrid_word_argument: return the position in words of argument n, called name. Raises an error if
- * it is NULL or another word.
+ * hybrid_word_argument: return the index in words->word of the word that argument n contains. Raises
+ * an error with the argument's name if it is NULL or another word.
  */
 extern int
 hybrid_word_argument(FunctionCallInfo fcinfo, int n, const char *name, const HybridWords *words);

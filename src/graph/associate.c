@@ -42,7 +42,10 @@ enum AssociateArgument
 #define SCORE(similarity, activation) \
 	"(($8" OP("*") similarity ")" OP("+") "((1" OP("-") "$8)" OP("*") activation "))"
 
-/* The parts: 1 relation, 2 id, 3 distance of row r, 4 similarity of f.distance, 5 schema of the extension. */
+/*
+ * These parts are inserted: 1 the relation, 2 its id column, 3 the distance of row r, 4 the similarity
+ * computed from f.distance, 5 the schema of the extension.
+ */
 #define STATEMENT \
 	"WITH near AS MATERIALIZED (SELECT f.id, %4$s AS similarity, " \
 	"  pg_catalog.row_number() OVER (ORDER BY f.distance, f.id) AS place " \
@@ -98,7 +101,10 @@ hybrid_associate(PG_FUNCTION_ARGS)
 	return hybrid_call_end(&call);
 }
 
-/* check_arguments: raise on NULL and on numbers out of range, as far as no other function does. */
+/*
+ * check_arguments: raise on NULL and on numbers out of range. Arguments that the statement passes to
+ * other functions are checked there.
+ */
 static void
 check_arguments(FunctionCallInfo fcinfo)
 {
@@ -163,8 +169,9 @@ make_statement(FunctionCallInfo fcinfo)
 }
 
 /*
- * check_column: return which of the three types, listed in words for errors, the column has that argument n
- * names. Its type modifier goes to *typmod. Raises if there is no such column, or it has another type.
+ * check_column: return the index in types of the type of a column, which argument n names. *typmod is set
+ * to the column's type modifier. Raises if there is no such column, or if its type is none of the three.
+ * list names the three types in the error.
  */
 static int
 check_column(FunctionCallInfo fcinfo, int n, const Oid *types, const char *list, int32 *typmod)

@@ -161,7 +161,7 @@ hybrid_sort_scored(HybridScored *rows, int64 count, int64 k)
 
 	if (k < count)
 	{
-		/* a heap of k rows whose root comes last of them */
+		/* make a heap of the first k rows; the root is the row that comes last in the order */
 		for (i = k / 2 - 1; i >= 0; i--)
 			sink(rows, k, i);
 		for (i = k; i < count; i++)

@@ -6,8 +6,8 @@
  * all pages that were read again. If they are too many, all pages are read, and the graph is built
  * anew. The edges of rows are not kept anywhere else.
  *
- * The graph changes only when all pages are read. An error or a cancel before that leaves it as it was,
- * and the pages unread. If the patch itself fails, the graph is dropped.
+ * The graph changes only when all pages are read. After an error or a cancel before that, the graph is
+ * unchanged and the pages still count as unread. If the patch itself fails, the graph is dropped.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-/* A graph is patched if at most this many pages are read again, or this part of all. */
+/* A graph is patched if at most FEW_PAGES pages or 1/PATCH_SHARE of all pages are read again. */
 #define FEW_PAGES 16
 #define PATCH_SHARE 8
 
@@ -104,7 +104,7 @@ hybrid_copy_open(const HybridRegistered *registered, const HybridEdgesQuery *que
 	hybrid_set_types(&reading.wanted, query->types);
 	if (copy == NULL)
 		copy = make_copy(registered, query);
-	/* nested in a call that is reading pages, by a function behind an operator of the predicate */
+	/* an outer call is reading pages, and an operator of the predicate has called this function */
 	if (copy->in_use)
 		return NULL;
 	reading.copy = copy;
@@ -277,9 +277,9 @@ fit(HybridCopy *copy)
 }
 
 /*
- * bring_up_to_date: bring the graph of the copy up to date for the snapshot, and return it. If it does
- * not fit the memory limit, the copy is left without a graph. Then returns the graph if it was built
- * all the same, or NULL.
+ * bring_up_to_date: bring the graph of the copy up to date for the snapshot, and return it. Returns NULL
+ * if there are too many edges to build it. If the graph was built but does not fit the memory limit of
+ * all copies, it is returned and not kept.
  */
 static HybridGraph *
 bring_up_to_date(Reading *reading)
@@ -419,7 +419,7 @@ read_row(Reading *reading, HeapTuple tuple, HyEdge *edge)
 			edge->weight =
 				hybrid_edge_weight(value[HYBRID_EDGE_WEIGHT], is_null[HYBRID_EDGE_WEIGHT],
 			                       copy->base_type[HYBRID_EDGE_WEIGHT], edge, &place);
-		/* after the weight, which raises whether the type is wanted or not */
+		/* check the type last: an invalid weight raises an error even if the type is not wanted */
 		if (reading->wanted.name != NULL)
 			is_edge = hybrid_is_wanted(&reading->wanted, value[HYBRID_EDGE_TYPE],
 			                           is_null[HYBRID_EDGE_TYPE]);
@@ -441,7 +441,7 @@ append_edge(Reading *reading, const HyEdge *edge)
 	{
 		const BlockNumber pages = reading->copy->pages.unread;
 		const double read = (double) reading->reader.validation->read + 1;
-		/* a little more than as many on each page as on those that were read */
+		/* expect the same number of edges per page as so far, and 2% more */
 		double expected = (double) edges->count / read * pages * 1.02;
 		int64 capacity = edges->count + edges->count / 8 + FIRST_CAPACITY;
 

@@ -18,10 +18,10 @@
 #include "graph/registered.h"
 
 /*
- * hybrid_copy_open: return the graph for query, of which text and params are not used, after it was
- * brought up to date for the active snapshot. It is valid until the caller returns.
- * hybrid_registered_may_copy must have returned true. Returns NULL if the graph does not fit the
- * memory limit, or is in use by a caller of this function. Raises on a weight that is not allowed.
+ * hybrid_copy_open: bring a graph up to date for the active snapshot, and return it. It is valid until
+ * the caller returns. text and params of query are not used. hybrid_registered_may_copy must have
+ * returned true. Returns NULL if the graph does not fit the memory limit, or if a caller of this
+ * function is using it. Raises on a weight that is not allowed.
  */
 extern HybridGraph *hybrid_copy_open(const HybridRegistered *registered,
                                      const HybridEdgesQuery *query, HybridValidation *validation);

@@ -18,7 +18,7 @@
 typedef struct HybridEdgesQuery
 {
 	const text *text;
-	ArrayType *types; /* types of the edges to read; NULL: all. An edge without type has no match */
+	ArrayType *types;  /* types of the edges to read; NULL: all, also edges without a type */
 	ArrayType *params; /* text[]: the values of $1, $2, ... in the query; NULL: none */
 	HyDirection direction;
 	HyMerge merge;

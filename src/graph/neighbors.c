@@ -62,7 +62,7 @@ hybrid_subgraph(PG_FUNCTION_ARGS)
 
 	find_reached(fcinfo, &reached);
 	csr = reached.call.csr;
-	/* next[i]: the first entry of row i that is not stored yet; rows list sources in their order */
+	/* next[i]: the next entry of row i to store; the entries of a row ascend by source, as this loop does */
 	next = hybrid_call_array(&reached.call, csr->nodes, sizeof(int64));
 	memcpy(next, csr->row_start, sizeof(int64) * (Size) csr->nodes);
 	for (source = 0; source < csr->nodes; source++)
@@ -104,7 +104,7 @@ find_reached(FunctionCallInfo fcinfo, Reached *reached)
 			                errmsg("hops must be at least 0, not " INT64_FORMAT, hops),
 			                errhint("NULL means any number of hops.")));
 	}
-	/* a search follows the edges of one graph in any direction */
+	/* hy_reach can follow the edges of this graph in either direction */
 	hybrid_call_open(call, &arguments, HY_DIRECTION_OUT, HY_MERGE_SUM);
 	starts.node = hybrid_call_nodes(call, NODES_ARGUMENT, "nodes", &starts.count);
 	hybrid_call_reserve(call, sizeof(int32) + sizeof(uint32) + 2 * sizeof(int64), 0);

@@ -24,7 +24,7 @@
 
 PG_FUNCTION_INFO_V1(hybrid_pagerank);
 
-/* The steps that a call may need at most: with a million nodes, a step takes some hundredths of a second. */
+/* Maximum number of steps of a call. With a million nodes, a step takes some hundredths of a second. */
 #define MOST_STEPS 1000000
 
 enum PagerankArgument
@@ -77,7 +77,7 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 		                errmsg("seeds cannot be NULL if activation is given")));
 	hybrid_call_open(&call, &arguments, hybrid_call_direction(&call, DIRECTION_ARGUMENT),
 	                 HY_MERGE_SUM);
-	/* y, charge, gain, the start and the activation; a row of the answer */
+	/* for each node: y, charge, gain, start and activation; its number and hop; a row of the answer */
 	hybrid_call_reserve(
 		&call, 5 * sizeof(double) + sizeof(uint32) + sizeof(int32) + sizeof(HybridScored), 0);
 	node = hybrid_call_array(&call, Max(call.csr->nodes, seed_count), sizeof(uint32));
@@ -125,9 +125,9 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 }
 
 /*
- * start_of: store where the rank starts, and return the number of nodes: the seeds that are in the
- * graph, or all nodes alike if there are no seeds. Activation is divided by the largest, so that no
- * sum overflows.
+ * start_of: store the nodes where the rank starts and their values, and return the number of these nodes.
+ * They are the seeds that are in the graph, or all nodes with equal values if seeds is NULL. The activation
+ * of seeds is divided by the largest, so that no sum overflows.
  */
 static int64
 start_of(const HybridCall *call, const HybridSeed *seeds, int seed_count, uint32 *node,

@@ -2,14 +2,14 @@
  * pages.c
  *		The pages of a registered graph's table, and the proofs that they are unchanged: see pages.h.
  *
- * For each page of the table, there is what proves later that a snapshot S sees the same rows there as
- * when the page was read. There are two proofs:
+ * For each page of the table, data is kept that can later prove that a snapshot S sees the same rows
+ * there as when the page was read. There are two proofs:
  *
  * 1. The visibility map said, when the copy was last validated, that all rows of the page are visible
- *    to everyone, and the bit was not cleared since. A bit that is cleared leaves the LSN of the
- *    map's page as it is, but setting it again changes the LSN. So a bit that was set and is set,
- *    with the same LSN, was never cleared. The map is copied before any page is read, so it never
- *    vouches for rows that are older than it.
+ *    to everyone, and the bit was not cleared since. Clearing a bit does not change the LSN of the
+ *    map's page, but setting it again does. So if a bit was set and is set now, and the LSN is the
+ *    same, the bit was never cleared. The map is copied before any page is read, so it never vouches
+ *    for rows that were read before it was copied.
  * 2. The page has the LSN that it had when it was read, so it holds the same rows. And S judges them
  *    as the snapshot R of that read did, because all transactions on the page had ended both for R and
  *    for S: their IDs precede the xmin of R (the page is settled) and of S. The LSN alone proves
@@ -20,9 +20,9 @@
  * is read without a lock on the contents of the page. When a page is read, the LSN is taken after
  * its rows are judged, under the same lock: judging sets hint bits, which can change the LSN.
  *
- * What is learned by reading a page counts only when all pages are read and the copy has their edges.
- * An error or a cancel before that leaves them unread, and the older map. That map is correct, too: it
- * says which pages have not changed since an earlier time.
+ * The new states of pages and the new map take effect only when all pages are read and the copy has
+ * their edges. After an error or a cancel before that, the pages still count as unread, and the older
+ * map stays. The older map is correct, too: it says which pages have not changed since an earlier time.
  *
  * Proofs need LSNs that grow. hybrid_registered_may_copy() excludes the other tables.
  */
@@ -52,7 +52,7 @@ typedef enum PageState
 {
 	PAGE_UNREAD = 0,
 	PAGE_SETTLED,  /* all transactions on the page had ended for the snapshot that judged them */
-	PAGE_UNSETTLED /* not so: only the visibility map can prove that the page is unchanged */
+	PAGE_UNSETTLED /* some had not: only the visibility map can prove that the page is unchanged */
 } PageState;
 
 struct HybridPage
@@ -61,7 +61,7 @@ struct HybridPage
 	Buffer buffer;        /* where the page was last; a hint */
 	TransactionId newest; /* newest transaction on it whose end matters, or InvalidTransactionId */
 	uint8 state;
-	uint8 next; /* its state when the pages are finished, if it is unread now */
+	uint8 next; /* if the page was unread: its state after hybrid_pages_finish */
 };
 
 /* HybridMapPage: a copy of a page of the visibility map. */

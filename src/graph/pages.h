@@ -27,12 +27,12 @@ typedef struct HybridValidation
 typedef struct HybridPage HybridPage;
 typedef struct HybridMapPage HybridMapPage;
 
-/* HybridPages: what is known of the pages. Zeroed, except context, if nothing is. */
+/* HybridPages: what is known of the pages. If nothing is known, all fields but context are zero. */
 typedef struct HybridPages
 {
 	MemoryContext context;
 	BlockNumber count;  /* entries of page in use */
-	BlockNumber unread; /* those of pages that must be read */
+	BlockNumber unread; /* entries of pages that must be read */
 	BlockNumber room;
 	HybridPage *page;
 	BlockNumber map_pages;

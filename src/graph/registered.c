@@ -5,7 +5,7 @@
  * A copy answers only where it can be proved to equal what a query would return. All other cases
  * are left to a query:
  *
- * - SERIALIZABLE transactions, because a scan by the executor records what they have read
+ * - SERIALIZABLE transactions, because only a scan by the executor records what they have read
  * - row security for the caller
  * - expressions and predicates with more than columns, constants, casts and operators of plain types,
  *   because their values may change while no row does
@@ -217,7 +217,7 @@ check_privileges(const HybridRegistered *graph)
 	}
 	pull_varattnos((Node *) RelationGetIndexExpressions(graph->index), 1, &columns);
 	pull_varattnos((Node *) RelationGetIndexPredicate(graph->index), 1, &columns);
-	/* as for a query without columns: a privilege on any of them */
+	/* if no column is read, a privilege on any column suffices, as for a query */
 	if (columns == NULL)
 		result = pg_attribute_aclcheck_all(oid, user, ACL_SELECT, ACLMASK_ANY);
 	while ((column = bms_next_member(columns, column)) >= 0)
@@ -279,7 +279,7 @@ is_more(Node *node, void *context)
 		case T_BoolExpr:
 			break;
 		case T_Var:
-			/* not the row as a whole, whose columns may change */
+			/* a whole row depends on more than columns: the columns of its type may change */
 			if (((const Var *) node)->varattno <= 0 || !is_plain(exprType(node)))
 				return true;
 			break;

@@ -52,7 +52,7 @@ enum SpreadArgument
 #define TASK_BYTES (3 * sizeof(double) + sizeof(int32) + sizeof(HybridScored))
 #define SET_BYTES (sizeof(double) + sizeof(int32))
 
-/* Bytes of the answers of a slice, if no device can take it. */
+/* Maximum bytes of the answers of a slice, if no device can run it. */
 #define HOST_SLICE_BYTES (UINT64CONST(4) << 20)
 
 /* Spreading: a call of either function. */
@@ -134,7 +134,7 @@ answer(FunctionCallInfo fcinfo, bool batch)
 	hybrid_call_reserve(call, TASK_BYTES + SET_BYTES, 0);
 	most = Min(1 + (int64) (call->room / (SET_BYTES * (uint64) Max(call->csr->nodes, 1))),
 	           Max(spreading.seed_count, 1));
-	/* on the CPU, sets gain nothing from each other, and new memory costs more than used memory */
+	/* The CPU gains nothing from many sets in a slice, and a small slice can use the same memory again. */
 	if (!hybrid_graph_device_possible())
 		most = Min(
 			most, 1 + (int64) (HOST_SLICE_BYTES / (SET_BYTES * (uint64) Max(call->csr->nodes, 1))));
@@ -262,7 +262,7 @@ end_of_set(const Spreading *spreading, int first)
 
 /*
  * add_set: add the seeds first .. end - 1 that are nodes of the graph to the slice, as its set
- * number slice->sets. Returns all_inside of the set, 1 if it has no activation inside.
+ * number slice->sets. Returns all_inside of the set, or 1 if no seed in the graph has activation.
  */
 static double
 add_set(const Spreading *spreading, Slice *slice, int first, int end)

@@ -42,7 +42,7 @@
 #define tuplesort_getdatum(state, forward, copy, value, isnull, abbrev)                            \
 	tuplesort_getdatum(state, forward, value, isnull, abbrev)
 #define get_guc_variables(count) (*(count) = GetNumConfigOptions(), get_guc_variables())
-/* what a check hook leaves in *extra is released by the function that pairs with this one */
+/* the server frees the *extra of a check hook with free(), and from 16 on with guc_free() */
 #define guc_malloc(elevel, size) malloc(size)
 #define guc_free(pointer) free(pointer)
 
@@ -91,10 +91,10 @@ hybrid_local_transaction(void)
 }
 
 /*
- * hybrid_offer_path: make the planner avoid an impossible path, whose cost must be prohibitive, too. Called
- * for each path before its cost is returned. From 18 on, the planner compares the numbers of disabled nodes
- * before it compares costs. It does not count nodes below a bitmap scan, so the index must not be offered
- * for one. The planner reads that flag right after it has asked for the cost of a path.
+ * hybrid_offer_path: make the planner avoid the path if it is not possible. Called for each path before its
+ * cost is returned; the cost of an impossible path must be prohibitive, too. From 18 on, the planner compares
+ * the numbers of disabled nodes before it compares costs. It does not count nodes below a bitmap scan, so
+ * amhasgetbitmap is cleared. The planner reads that flag right after it has asked for the cost of a path.
  */
 static inline void
 hybrid_offer_path(IndexPath *path, bool possible)

@@ -60,7 +60,7 @@ hybrid_cores(void)
 		double granted = cores_of_cgroups();
 
 		cores = cores_of_mask();
-		/* a whole core each: all threads stop when the time of a period is used up */
+		/* round down: if the threads use up the quota of a period early, all of them must wait */
 		if (granted < cores)
 			cores = (int) granted;
 		cores = Max(cores, 1);

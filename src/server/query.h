@@ -19,7 +19,8 @@ typedef struct HybridReader
 	const char *what; /* names the query in errors, e.g. "edges query" */
 
 	/*
-	 * sees the plan before the query runs, and raises if it must not run; NULL: any query that returns rows may run
+	 * gets the plan before the query runs, and raises if the query must not run; NULL: any query that
+	 * returns rows may run
 	 */
 	void (*check)(void *arg, SPIPlanPtr plan);
 

@@ -9,10 +9,10 @@
  * table, so its pages are read in sequence.
  *
  * The distance of a foreign table's column costs one operator, because the foreign server computes it
- * if it sorts the rows. postgres_fdw compares a remote LIMIT with a local one above the same remote
- * sort. It adds a fifth to the cost of a distance for the remote one, as for all that is sorted there.
- * From a cost of nine operators on, it would therefore leave the LIMIT to this server, and fetch up
- * to 100 rows in place of those that are wanted.
+ * if it sorts the rows. postgres_fdw compares a remote LIMIT with a local LIMIT above the same remote
+ * sort. For the remote LIMIT, it adds a fifth to the cost of everything that is sorted, including the
+ * distance. If a distance cost nine operators or more, the local LIMIT would therefore seem cheaper.
+ * This server would then fetch up to 100 rows, even if fewer are wanted.
  *
  * An index stores copies of the values, so its cost excludes detoasting. A request without a
  * PlannerInfo gets the cost without detoasting (index/cost.c).

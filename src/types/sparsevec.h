@@ -45,7 +45,7 @@ hybrid_sparsevec_within(const HybridSparsevec *value)
 	int32 last = value->dim - 1, outside[8] = {0};
 	int i = 0, j;
 
-	/* the sign of `outside` says that an index is negative or above the last one; lanes are vectorized */
+	/* An element of `outside` becomes negative if an index is out of range. The compiler vectorizes the loop. */
 	for (; i + (int) lengthof(outside) <= value->nnz; i += (int) lengthof(outside))
 	{
 		for (j = 0; j < (int) lengthof(outside); j++)
@@ -59,9 +59,9 @@ hybrid_sparsevec_within(const HybridSparsevec *value)
 }
 
 /*
- * hybrid_sparsevec_checked: return a detoasted value. Raises ERRCODE_DATA_CORRUPTED unless its header
- * counts as many elements as the value has, and no more than its dimensions, and each index is below
- * that number.
+ * hybrid_sparsevec_checked: return a detoasted value. Raises ERRCODE_DATA_CORRUPTED if the number of
+ * elements in the header does not agree with the length of the value or is above the dimensions, or if
+ * an index is out of range.
  */
 static inline HybridSparsevec *
 hybrid_sparsevec_checked(struct varlena *detoasted)

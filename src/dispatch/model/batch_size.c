@@ -11,8 +11,8 @@
 #define MEMORY 16      /* number of batches in the moving mean */
 #define TIE 1.03       /* a larger size must be better by this factor */
 #define CLIP 1.5       /* a time above this many times the mean is clipped to that limit */
-#define PRICE_SHARE 32 /* a trial may take 1/32 of the time since the last trial, */
-#define LOSS_SHARE 512 /* and lose 1/512 of that time at most */
+#define PRICE_SHARE 32 /* a trial takes at most 1/32 of the time since the last trial */
+#define LOSS_SHARE 512 /* a trial is expected to lose at most 1/512 of that time */
 
 static bool measured(const HyBatchSize *size, int c);
 static bool due(const HyBatchSize *size, int c, double best_ns);

@@ -2,8 +2,8 @@
  * frame.h
  *		Coordinates in which codes are made: the frame of an index.
  *
- * The place of a vector is the vector minus the center of the index. Under cosine, the direction of the
- * vector is used in its stead. Codes are made of rotated places. Inner lists store centroids as places.
+ * The place of a vector is the vector minus the center of the index. Under cosine, the vector is first
+ * divided by its length. Codes are made of rotated places. Inner lists store centroids as places.
  * The centroid of the root is the center, whose place is 0.
  */
 #ifndef HYBRID_INDEX_FRAME_H

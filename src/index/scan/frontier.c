@@ -10,7 +10,7 @@
  *
  * With m = d^2 + R^2, a row of a list is therefore nearer than t if u > (m - t^2) / (2 d R). This u is
  * not exactly the cosine, because it also includes the difference between r and R. Unless the query is
- * near to a list, the distribution of u is nearly the same in every list. The rows that a search has
+ * close to a list, the distribution of u is nearly the same in every list. The rows that a search has
  * scored are a sample of it, and stopping.c fits its tail. (The difference between r and R does not
  * vanish with d, so the width is 2 R sqrt(d^2 + R^2 / 10).) For inner products, -<q,x> = -<q,c> - |q| r
  * u, so that m = -<q,c> and the width is |q| R.

@@ -15,8 +15,8 @@
 typedef struct HybridTrueOrder HybridTrueOrder;
 
 /*
- * hybrid_true_order_new: make an empty order for the rows of a scan, in the current memory context. Rows
- * are allocated in the other context.
+ * hybrid_true_order_new: make an empty order for the rows of a scan, in the current memory context. Its
+ * rows are allocated in `context`.
  */
 extern HybridTrueOrder *hybrid_true_order_new(IndexScanDesc scan, MemoryContext context);
 

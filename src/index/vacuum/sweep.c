@@ -9,9 +9,9 @@
  *
  * After a crash or an error, some pages contain data but no page names them:
  *
- * * A list that was written and not linked. Its head is live, but the tree does not have it, at a
- *   moment when no session is writing a list. It is marked as moved without a successor, and freed
- *   like a moved list.
+ * * A list that was written and not linked. Its head is live, but the tree does not have it, although
+ *   no session is writing a list. It is marked as moved without a successor, and freed like a moved
+ *   list.
  * * A page of vectors or codes that no list page names, although its list exists or existed. The
  *   list's lock, held exclusively, ensures that no session is about to name the page.
  * * Pages of a center that the meta page does not name.
@@ -142,7 +142,7 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (sweep.center.count > 0)
 		give_up_centers(&sweep);
 	free_strays(&sweep);
-	/* lists that were marked above may be unread already, so that they can be freed now */
+	/* if no session reads the lists that were marked above, they can be freed now */
 	hybrid_moved_reclaim(sweep.index, &sweep.open.layout);
 	stats->pages_deleted = stats->pages_free;
 	MemoryContextSwitchTo(old);

@@ -8,9 +8,9 @@
  * old lists moved. A reader that has already read the parent list continues with the old lists. The old
  * lists never change again, and they have every entry that an older snapshot can see.
  *
- * The root has no list above. When it is split, a new root is written over its two copies, and the record
- * changes the meta page. The first split of an index that grew from nothing also gives the index its
- * center.
+ * No list is above the root. When the root is split, a new root that names its two copies is written, and
+ * the record changes the meta page. The first split of an index that grew from nothing also gives the
+ * index its center.
  *
  * Locks are taken in this order, and never in the reverse order: the gate in share mode, the lock of the
  * meta page in share mode, the locks of lists, and the locks of the lists above them.
