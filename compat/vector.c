@@ -3,7 +3,7 @@
  *		The extension "vector": hnsw and ivfflat as names of the access method hybrid.
  *
  * The handlers return hybrid's routine with other options, so an index by either name is an ordinary
- * hybrid index. This library adds what clients of pgvector expect beside the names: the options m,
+ * hybrid index. This library adds what clients of pgvector expect besides the names: the options m,
  * ef_construction and lists, and the settings "hnsw." and "ivfflat.".
  *
  * A setting that has its default value changes nothing: the setting of hybrid with the same purpose

@@ -38,12 +38,12 @@ struct HyCudaAssignment
 	bool uploads[HY_CUDA_SLOTS];     /* whether a slot's piece uploads a section */
 	int32_t groups;                  /* 0: every row is compared with all centroids */
 	int32_t largest;                 /* centroids of the largest group */
-	int64_t met;                     /* approximate centroids and centers to compare with a row */
-	int64_t row;                     /* next row to be processed */
-	int32_t rows;                    /* rows compared with parts of the centroids, or 0 */
-	int32_t centroid;                /* start of the next part */
-	uint64_t found[HY_CUDA_TILE];    /* results of the parts so far */
-	HyCudaAssignFilter *filter;      /* NULL: no filter */
+	int64_t met;      /* approximate number of centroids and centers that a row is compared with */
+	int64_t row;      /* next row to be processed */
+	int32_t rows;     /* rows compared with parts of the centroids, or 0 */
+	int32_t centroid; /* start of the next part */
+	uint64_t found[HY_CUDA_TILE]; /* results of the parts so far */
+	HyCudaAssignFilter *filter;   /* NULL: no filter */
 };
 
 static HyCaps assign_caps(const HyShape *shape);

@@ -225,7 +225,7 @@ lay_out(HyCudaFilterPlan *plan)
 	return end;
 }
 
-/* take_group: start the next group, of which no data is on the device yet. */
+/* take_group: start the next group.  None of its data is on the device yet. */
 static void
 take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece)
 {

@@ -25,16 +25,16 @@
 #include "core/topk.h"
 
 #define CHUNK_ROWS 8192
-#define BLOCK_BYTES                                                                                \
-	(384 * 1024) /* bytes of panels in a block, which share the L2 cache with a tile's rows */
+/* bytes of panels in a block, which share the L2 cache with a tile's rows */
+#define BLOCK_BYTES (384 * 1024)
 #define BLOCK_ROWS (30 * TARGETS)
 #define MIDDLE_ROWS 256
 #define LINE 16 /* floats per cache line; panels are aligned to cache lines */
 #define POLL_ELEMENTS (4 << 20)
 #define FEW_TARGETS 8
 #define FEW_ROWS 4 /* minimum number of rows for which building panels is worth the cost */
-#define MANY_TARGETS                                                                               \
-	128 /* minimum targets for using integer products, which are fast but leave rows undecided */
+/* minimum targets for using integer products, which are fast but leave rows undecided */
+#define MANY_TARGETS 128
 
 /* Range of squared lengths.  Outside this range, fp32 arithmetic may overflow or underflow. */
 #define SHORTEST 1e-30f

@@ -14,7 +14,7 @@
 /*
  * hy_components: set component[i] to the smallest number of a node in the component of node i.
  * Every entry connects its two nodes, also an entry of weight 0.  Takes time in the order of
- * (nodes + edges) * log(nodes) at most, usually in that of nodes + edges, and no memory.  Returns
+ * (nodes + edges) * log(nodes) at most, and usually of nodes + edges.  Takes no memory.  Returns
  * HY_OK or HY_CANCELLED.
  */
 extern HyStatus hy_components(const HyCsr *graph, const HyCancel *cancel, uint32_t *component);

@@ -5,8 +5,8 @@
  * Nodes are numbered 0 .. nodes-1 in ascending order of their bigint ids.  Row d lists the edges
  * that end in d, ordered by source, with one entry per (source, destination).  Parallel edges are
  * summed in fp64 by ascending weight and rounded to fp32 once, so the graph does not depend on the
- * order in which its edges were read.  Under HY_MERGE_LEAST, an entry has the least of their weights
- * instead.  An edge of weight 0 keeps its entry.
+ * order in which its edges were read.  Under HY_MERGE_LEAST, an entry has the smallest weight of its
+ * edges instead.  An edge of weight 0 keeps its entry.
  *
  * s_i is the sum of the weights that leave node i.  The entries (i, d) are taken in ascending order
  * of d, and the entry at position p of that list is added to fp64 lane p mod 32.  The 32 lanes fold
@@ -34,7 +34,7 @@ typedef enum HyDirection
 typedef enum HyMerge
 {
 	HY_MERGE_SUM = 0, /* the sum of their weights */
-	HY_MERGE_LEAST    /* the least of their weights, for lengths and costs */
+	HY_MERGE_LEAST    /* the smallest of their weights, for lengths and costs */
 } HyMerge;
 
 typedef struct HyEdge
@@ -66,7 +66,7 @@ typedef struct HyCsr
 /* HyParallel: one of several edges that share an entry. */
 typedef struct HyParallel
 {
-	uint32_t at; /* its entry */
+	uint32_t at; /* number of the entry */
 	uint32_t origin;
 	float weight;
 } HyParallel;

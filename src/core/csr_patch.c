@@ -387,7 +387,7 @@ take_entry(Plan *plan, int64_t row, int64_t column, int64_t at, bool exists, int
 	return HY_OK;
 }
 
-/* add_edge: add an edge to those of the next edit. */
+/* add_edge: add an edge to the edges of the next edit. */
 static HyStatus
 add_edge(Plan *plan, uint32_t origin, float weight)
 {

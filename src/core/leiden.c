@@ -37,10 +37,10 @@
 /* Entries between two polls of the caller's cancel: about 0.5 ms. */
 #define BLOCK 65536
 
-/* Rounds that are run at most. */
+/* Maximum number of rounds. */
 #define MOST_ROUNDS 10
 
-/* A gain must exceed this share of k_i, so that rounding moves no node to and fro. */
+/* A gain must exceed this share of k_i.  Otherwise rounding errors could move a node back and forth. */
 #define LEAST_GAIN 1e-10
 
 /* Level: a graph whose nodes are groups of nodes of the graph below. */
@@ -64,7 +64,7 @@ typedef struct Leiden
 	double resolution;
 	double all; /* sum of all rows, 2m */
 	uint64_t seed;
-	uint64_t step; /* numbers the random orders */
+	uint64_t step; /* number of random orders used so far */
 	const HyAllocator *allocator;
 	const HyCancel *cancel;
 	int64_t polled;      /* entries looked at since the last poll */
@@ -76,7 +76,7 @@ typedef struct Leiden
 	double *group_total; /* strength of each group */
 	uint32_t *size;      /* nodes of each community or group */
 	double *sum;         /* weight of the edges to each community or group; 0 between two nodes */
-	uint32_t *touched;   /* those whose sum is not 0 */
+	uint32_t *touched;   /* communities or groups whose sum is not 0 */
 	uint32_t *order;     /* a random order, or the queue */
 	uint32_t *spare;     /* numbers of empty communities, or scratch */
 	bool *queued;
@@ -583,8 +583,8 @@ divide(Leiden *leiden, uint32_t *community, double *modularity)
 
 /*
  * touch: add up the weights of the edges from a node to each community or group that of[] gives to
- * its neighbors.  inside: only neighbors in the node's own community.  Returns the number of those
- * that were touched.
+ * its neighbors.  inside: only neighbors in the node's own community.  Returns the number of
+ * communities or groups that were touched.
  */
 static int64_t
 touch(Leiden *leiden, const Level *level, uint32_t node, const uint32_t *of, bool inside)

@@ -32,8 +32,9 @@
 #define POLL_ELEMENTS (4 << 20)
 #define SETTLED_ELEMENTS 8 /* tile elements that take as long as one canonical element */
 #define PARTS_PER_THREAD 4 /* so that no thread waits long for the others */
-#define SLICE_QUERIES 64   /* fewest queries for which a block is rounded once more */
-#define LOADED_PANELS 16   /* panels of queries that are rounded as one part */
+/* minimum number of queries in a slice, because a block is rounded again for each slice */
+#define SLICE_QUERIES 64
+#define LOADED_PANELS 16 /* panels of queries that are rounded as one part */
 
 /*
  * Costs in units of a canonical distance (bench/filter.sh).  QUERY_PRICE is the cost of rounding a

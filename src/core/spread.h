@@ -79,7 +79,7 @@ typedef struct HySpreadSeeds
 	const double *value;  /* finite, >= 0 */
 } HySpreadSeeds;
 
-/* HySpreadResult: sets * nodes entries each; those of a set lie next to each other. */
+/* HySpreadResult: sets * nodes entries per array; the entries of a set are contiguous. */
 typedef struct HySpreadResult
 {
 	double *activation;

@@ -13,7 +13,7 @@
 #define HAVE_FMA_VARIANT 1
 #endif
 
-/* Rows of at most so many entries are summed without lanes in memory. */
+/* Rows of at most this many entries are summed without lanes in memory. */
 #define SHORT_ROW 4
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))

@@ -22,7 +22,7 @@
 typedef struct Directed
 {
 	int64_t *start;   /* nodes + 1 entries */
-	uint32_t *target; /* those of a node ascend */
+	uint32_t *target; /* ascending for each node */
 	uint32_t *mark;   /* the last node that marked each node; NONE at first */
 } Directed;
 

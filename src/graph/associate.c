@@ -34,7 +34,8 @@ enum AssociateArgument
 	SEEDS_ARGUMENT,
 	WEIGHT_ARGUMENT,
 	METRIC_ARGUMENT,
-	LAST_ARGUMENT = 14 /* of those that hybrid_spread checks */
+	LAST_ARGUMENT =
+		14 /* last of the arguments that are passed to hybrid_spread, which checks them */
 };
 
 /* clang-format off */

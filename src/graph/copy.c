@@ -34,17 +34,17 @@ typedef struct HybridCopy
 	dlist_node node;
 	MemoryContext context; /* all memory of the copy */
 	Oid index;
-	RelFileLocator storage; /* of the table */
+	RelFileLocator storage; /* file of the table */
 	int columns;
 	Oid type[HYBRID_EDGE_COLUMNS];
 	Oid base_type[HYBRID_EDGE_COLUMNS];
 	HyDirection direction;
 	HyMerge merge;
 	ArrayType *types; /* NULL: all */
-	bool in_use;      /* by a call that is reading pages */
+	bool in_use;      /* a call that uses the copy is reading pages */
 	HybridPages pages;
-	BlockNumber blocks; /* pages that the graph may have edges of */
-	HybridGraph *graph; /* NULL: none is built */
+	BlockNumber blocks; /* number of pages from which the graph may have edges */
+	HybridGraph *graph; /* NULL: not built */
 } HybridCopy;
 
 /* Reading: a call that brings a copy up to date. */
@@ -54,8 +54,8 @@ typedef struct Reading
 	const HybridRegistered *registered;
 	HybridPageReader reader;
 	HybridTypes wanted;
-	MemoryContext context; /* of the call */
-	HybridEdges edges;     /* of the pages that were read */
+	MemoryContext context; /* memory context of the call */
+	HybridEdges edges;     /* edges of the pages that were read */
 	int64 capacity;
 	int64 most;
 	BlockNumber block; /* the page that is being read */
@@ -66,7 +66,7 @@ typedef struct Reading
 	TupleTableSlot *slot;
 } Reading;
 
-static dlist_head copies = DLIST_STATIC_INIT(copies); /* the last used first */
+static dlist_head copies = DLIST_STATIC_INIT(copies); /* most recently used first */
 static MemoryContext all_context = NULL;              /* parent of the memory of all copies */
 
 static HybridCopy *find_copy(const HybridRegistered *registered, const HybridEdgesQuery *query);

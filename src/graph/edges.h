@@ -23,7 +23,7 @@ typedef struct HybridEdgesQuery
 	HyDirection direction;
 	HyMerge merge;
 	bool registered; /* written for a registered graph: a row with an end that is NULL is no edge */
-	bool names_rows; /* whether the columns tableoid and ctid follow those of the edge */
+	bool names_rows; /* whether the columns tableoid and ctid follow the columns of the edge */
 } HybridEdgesQuery;
 
 typedef struct HybridEdges
@@ -39,9 +39,8 @@ typedef struct HybridEdges
  * if the query has no weight column. Reads no more edges than can be built into a graph under
  * hybrid.graph_memory_limit.
  *
- * Raises if the query is not a plain read, returns other
- * columns or returns too many edges. Raises if a column of an edge is NULL, or if a weight is
- * negative or not finite.
+ * Raises if the query is not a plain read, returns other columns or returns too many edges. Raises if
+ * a column of an edge is NULL, or if a weight is negative or not finite.
  */
 extern void hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges);
 

@@ -74,10 +74,11 @@ typedef struct Slice
 	int first; /* the seeds of the slice are first .. end - 1 */
 	int end;
 	int sets;
-	int64 *start;      /* start of each set among the seeds that are nodes of the graph */
-	uint32 *node;      /* their nodes */
-	double *value;     /* their activation */
-	double all_inside; /* sum of a set's activation, divided by that of its seeds in the graph */
+	int64 *start;  /* start of each set among the seeds that are nodes of the graph */
+	uint32 *node;  /* their nodes */
+	double *value; /* their activation */
+	/* activation of all seeds of a set, divided by the activation of its seeds in the graph */
+	double all_inside;
 	double *activation;
 	int32 *hop;
 } Slice;

@@ -10,7 +10,7 @@
 #include "utils/builtins.h"
 #include "utils/plancache.h"
 
-#define MANY_FETCHED 100000 /* rows from which on a call reports that it fetches them */
+#define MANY_FETCHED 100000 /* a call that fetches at least this many rows reports it */
 
 static double fetched_by(const Plan *plan);
 static double fetched_by_plans(const List *plans);

@@ -18,8 +18,8 @@
 #include "utils/rel.h"
 
 #define GROWTH 4
-#define MOST_QUERIES                                                                               \
-	(MaxAllocSize / 64) /* most queries at once; no palloc'd array takes over 64 bytes per query */
+/* most queries at once; no palloc'd array takes over 64 bytes per query */
+#define MOST_QUERIES (MaxAllocSize / 64)
 
 struct HybridTarget
 {

@@ -136,7 +136,7 @@ take_counted(pg_atomic_uint32 *running, int wanted)
 	return 0;
 }
 
-/* take_slots: take free locks.  Each process begins at another one, so that few are tried in vain. */
+/* take_slots: take free locks.  Processes begin at different locks, so that few attempts fail. */
 static int
 take_slots(int wanted)
 {

@@ -35,7 +35,7 @@
 #define LEAN_LEAST 0.03
 #define LEAN_SEEN 1e-2
 #define SEEN_TIMES 3.0
-/* cost of inserting a neighbor into a heap, in results (measured: 7 to 15 ns against 4 ns) */
+/* cost of inserting a neighbor into a heap, relative to a result (measured: 7 to 15 ns, and 4 ns) */
 #define INSERTION 3.0
 /*
  * Extra ridge on the CPU's launch and on a device's serial term.  So each of the two terms is used

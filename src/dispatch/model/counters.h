@@ -23,8 +23,8 @@ typedef struct HyCounters
 	 * first
 	 */
 	int64_t calls;
-	int64_t
-		pieces; /* pieces finished by this device, of tasks cut over devices or too large for it */
+	/* pieces finished by this device, of tasks cut over devices or too large for it */
+	int64_t pieces;
 	int64_t items;
 	int64_t failures; /* failed attempts on this device; by_status divides them by status */
 	int64_t by_status[HY_STATUS_COUNT];

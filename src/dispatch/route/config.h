@@ -24,8 +24,8 @@ typedef struct HyConfig
 	bool telemetry;          /* keep events; counters are always kept */
 	uint64_t memory_limit;   /* bytes per device over all processes of a table; 0: 80% of memory */
 	uint64_t resident_limit; /* bytes per device for resident rows; 0: no resident rows */
-	int32_t
-		max_contexts; /* maximum open contexts on a device by all processes of a table; 0: no limit */
+	/* maximum open contexts on a device by all processes of a table; 0: no limit */
+	int32_t max_contexts;
 	uint64_t timeout_ns;   /* a task that runs longer is canceled */
 	int32_t split_percent; /* percentage of a split task for the device; < 0: by predicted times */
 	uint64_t devices;      /* bit n: device number n of a backend may be used; 0: any device */

@@ -14,8 +14,8 @@ typedef struct HyChoice
 	int32_t candidate; /* device that was compared with the CPU, 0: none */
 	HyReason reason;
 	bool forced; /* the user named the side, so there is no fallback */
-	HyStatus
-		refusal; /* status if the forced side cannot run the task, and no side runs it; else HY_OK */
+	/* status if the forced side cannot run the task, and no side runs it; else HY_OK */
+	HyStatus refusal;
 	const char *why; /* text for a refusal, or if no device is able; static or owned by a member */
 	const HyMember *missed; /* an unusable device that the decision reports; NULL: none */
 	double cpu_ns;          /* predictions for both sides, < 0: none */

@@ -43,8 +43,8 @@ struct HyMember
 	double open_credit_ns;
 	uint64_t open_after_ns; /* after a failed open, time of the next attempt */
 	uint64_t open_wait_ns;  /* delay after the last failed open */
-	HyStatus
-		open_status; /* status of the last open, so that an identical failure is not logged again */
+	/* status of the last open, so that an identical failure is not logged again */
+	HyStatus open_status;
 	HyFailure open_failure; /* failure of the last failed open */
 	HyTablePlace place;     /* the place in the shared table that counts this context */
 

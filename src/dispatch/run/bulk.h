@@ -26,8 +26,8 @@ typedef struct HyBulkPlan
 {
 	uint32_t devices; /* bit d: device number d of the executor takes part */
 	bool with_cpu;    /* the CPU works at the same time */
-	bool
-		rescue; /* the CPU redoes pieces that failed on a device; otherwise the other devices redo them */
+	/* the CPU redoes pieces that failed on a device; otherwise the other devices redo them */
+	bool rescue;
 	/*
 	 * percentage of the rows for the devices (the CPU gets the rest); < 0: rows are divided by
 	 * speed

@@ -36,8 +36,8 @@ typedef struct HyBulkLane
 	/* maximum rows of a piece, by memory; < 0: not known before the device is open */
 	int64_t most_rows;
 	uint64_t contexts; /* contexts on the device when most_rows was found */
-	double
-		start_ns; /* predicted time of a piece: start_ns + rows * row_ns; row_ns <= 0: not known */
+	/* predicted time of a piece: start_ns + rows * row_ns; row_ns <= 0: not known */
+	double start_ns;
 	double row_ns;
 	uint64_t free_ns;     /* expected end of all pieces in flight */
 	uint64_t last_end_ns; /* end of the latest piece that has ended */

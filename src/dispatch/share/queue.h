@@ -41,8 +41,8 @@
 #define HY_QUEUE_ASK_TIMEOUT_NS UINT64_C(2000000)
 /* maximum predicted time of a small call, which is always a whole task */
 #define HY_QUEUE_SMALL_NS 1e6
-#define HY_QUEUE_RECENT_NS                                                                         \
-	UINT64_C(100000000) /* time during which an arrival is expected to repeat */
+/* time during which an arrival is expected to repeat */
+#define HY_QUEUE_RECENT_NS UINT64_C(100000000)
 
 typedef struct HyQueuePlace
 {

@@ -49,10 +49,10 @@
 #define OWN 7
 /* share of missed neighbors at or above which the whole deviation is subtracted */
 #define ROOM 0.1
-#define LOW                                                                                        \
-	5 /* minimum ratio of the missed share to the share of searches that find half or less */
-#define BEYOND                                                                                     \
-	2 /* maximum ratio of the missed share to the allowed share at the last level, for extrapolation */
+/* minimum ratio of the missed share to the share of searches that find half or less */
+#define LOW 5
+/* maximum ratio of the missed share to the allowed share at the last level, for extrapolation */
+#define BEYOND 2
 #define KNOWN 16 /* minimum number of queries for an estimate at a difficulty */
 
 /* levels: for each level, the rows that a search may expect to miss, per row wanted. */

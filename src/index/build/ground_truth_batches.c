@@ -17,9 +17,9 @@
 #include "index/tree/tree.h"
 #include "index/build/ground_truth_state.h"
 
-#define LOT_BYTES                                                                                  \
-	(32 * 1024 * 1024) /* maximum bytes of codes per batch; each batch fills the heaps again */
-#define LOT_SHARE 16   /* divisor of the memory for the codes of a batch */
+/* maximum bytes of codes per batch; each batch fills the heaps again */
+#define LOT_BYTES (32 * 1024 * 1024)
+#define LOT_SHARE 16 /* divisor of the memory for the codes of a batch */
 /* a batch has at most one list per this many blocks of its capacity */
 #define BLOCKS_A_LIST 2
 

@@ -41,8 +41,8 @@ extern void
 hybrid_frame_open(HybridFrame *frame, Relation index, const HybridIndex *open, BlockNumber center);
 
 /*
- * hybrid_center_page: make a page with the next part of the center, of which `left` bytes remain from
- * `from` on. Returns the number of bytes that fit.
+ * hybrid_center_page: make a page with the next part of the center, which begins at `from`. `left` bytes
+ * of the center remain. Returns the number of bytes that fit.
  */
 extern Size hybrid_center_page(Page page, const char *from, Size left);
 

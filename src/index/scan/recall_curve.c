@@ -10,7 +10,7 @@
 
 /*
  * Divisor of the number of rows that the curve lets a search miss, if that number per row wanted is more
- * than 1 - recall. The quotient is raised to at least 1 - recall. The curve often allows so many missing
+ * than 1 - recall. The quotient is raised to at least 1 - recall. The curve often allows that many missing
  * rows if rows of the index are easy to find. With the full number, queries of the same difficulty that
  * are unlike the rows would miss their recall. (bench/recall.sh, `packages`, two words at a target of
  * .95: 1.7% of the queries find half or less with 5, and 1.0% with 10 and with 20. WordNet, rows at .9:

@@ -40,13 +40,13 @@
 
 /* number of lists entered into the ring of moved lists before the ring's lists are freed */
 #define RECLAIM 128
-#define SHARE                                                                                      \
-	0.4 /* minimum share of the leaves of a split group that either of the two halves receives */
+/* minimum share of the leaves of a split group that either of the two halves receives */
+#define SHARE 0.4
 #define SEED 1
 #define NOTE (16 / 3.0) /* maximum number of bytes that an IntegerSet takes per position */
 #define ROW_OF_SORT 128 /* bytes of temporary files per row, in addition to its vector */
-#define PLACING                                                                                    \
-	0.8125 /* share of the memory for the centroids and the sample while lists are placed */
+/* share of the memory for the centroids and the sample while lists are placed */
+#define PLACING 0.8125
 #define SAMPLE_LEAST 64 /* minimum number of rows of a sample */
 /* allowance of memory for more lists than expected, as a factor of their number */
 #define GROWN 1.25

@@ -32,7 +32,7 @@
  */
 #define PAGES (LISTS + 2 + LISTS)
 
-/* NewEntries: what the page with free slots receives for the parts, besides their links and radii. */
+/* NewEntries: data of the parts for the page with free slots, in addition to their links and radii. */
 typedef struct NewEntries
 {
 	BlockNumber *directory;
