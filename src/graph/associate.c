@@ -34,8 +34,8 @@ enum AssociateArgument
 	SEEDS_ARGUMENT,
 	WEIGHT_ARGUMENT,
 	METRIC_ARGUMENT,
-	LAST_ARGUMENT =
-		14 /* last of the arguments that are passed to hybrid_spread, which checks them */
+	/* the last of the arguments that are passed to hybrid_spread, which checks them */
+	LAST_ARGUMENT = 14
 };
 
 /* clang-format off */

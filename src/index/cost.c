@@ -91,7 +91,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 		return;
 	}
 
-	/* adjusts the estimate to the share of the table that a partial index holds */
+	/* genericcostestimate() considers that a partial index holds only a share of the table */
 	memset(&generic, 0, sizeof(generic));
 	genericcostestimate(root, path, loop_count, &generic);
 	get_tablespace_page_costs(index->reltablespace, NULL, &sequential_page);

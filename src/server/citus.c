@@ -39,7 +39,7 @@ hybrid_citus_table(const List *relids)
 
 	if (!OidIsValid(oid))
 		return InvalidOid;
-	/* if Citus is being dropped, this waits until that is done */
+	/* if another session is dropping Citus, this waits until it has finished */
 	catalog = try_table_open(oid, AccessShareLock);
 	if (catalog == NULL)
 		return InvalidOid;

@@ -2,20 +2,26 @@
  * calibrate.c
  *		Measures how far a search in this index must go for a given recall.
  *
- * Rows of the index are used as queries, each excluding itself. Their true neighbors are found in all
- * lists. Then each query is run as a scan would run it, by searches that may miss fewer and fewer rows
- * (levels). For each level and each difficulty of the query, two numbers are recorded: how many of the
- * true neighbors the searches found, and how many rows they scored. The curve then gives, for each
- * recall, the number of rows that a search for a query of that difficulty may expect to miss.
+ * Rows of the index are used as queries. A row does not count as a neighbor of itself. The true neighbors
+ * of each query are found in all lists. Then each query is run as a scan would run it, at several levels.
+ * At each level, the search may miss fewer rows than at the level before, and continues where it stopped.
+ * For each level and each difficulty of the query, two numbers are recorded: how many of the true
+ * neighbors the searches found, and how many rows they scored. The curve then gives, for each recall, the
+ * number of rows that a search for a query of that difficulty may expect to miss.
  *
- * One search continues from one level to the next. For future queries, a curve is uncertain by the
- * standard deviation of its means. This deviation is subtracted from the recall found at each level, in
- * order not to promise too much. If a level misses hardly any neighbors, less is subtracted. A mean hides
- * that some queries find next to nothing. The share of queries that find half or less may therefore be at
- * most 1/LOW of the share that may be missed. A little more is subtracted because a row is nearer to the
- * centroid of its own list, which includes it, than another query is to any centroid. (3,000 glosses of
- * WordNet that were kept out of the index missed 6 to 9% more than 3,000 that were in it.) Queries from a
- * user are not rows: none of them excludes a row, and nothing is subtracted for the centroids.
+ * The curve is measured on a sample of queries, so it is not certain for future queries. Three allowances
+ * keep it from promising too much:
+ *
+ * * The standard deviation of the mean is subtracted from the recall found at each level. If a level
+ *   misses hardly any neighbors, less is subtracted.
+ * * A mean hides that some queries find next to nothing. The share of queries that find half or less may
+ *   therefore be at most 1/LOW of the share that may be missed.
+ * * A row is nearer to the centroid of its own list, which includes it, than another query is to any
+ *   centroid. A little more is subtracted for this. (3,000 glosses of WordNet that were kept out of the
+ *   index missed 6 to 9% more than 3,000 that were in it.)
+ *
+ * Queries from a user are not rows: no row is left out of their neighbors, and the last of these
+ * allowances is not made.
  *
  * The queries are shared among the team.
  */

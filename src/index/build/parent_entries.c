@@ -31,7 +31,7 @@ hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list)
 	if (lists->count == entries->allocated)
 	{
 		MemoryContext old = MemoryContextSwitchTo(entries->context);
-		/* the larger the array, the less of it may be unused */
+		/* a large array grows by an eighth, not by its size, so that little of it is unused */
 		Size allocated = i + Max(ALLOCATED_FIRST, i / 8);
 
 		if (entries->allocated == 0)

@@ -221,7 +221,10 @@ make_table(void)
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 }
 
-/* read_list: read all pages of a list, as of one moment, into a memory context below the current one. */
+/*
+ * read_list: read all pages of a list into a memory context below the current one. If the list changes
+ * meanwhile, it is read again.
+ */
 static Remembered *
 read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 {

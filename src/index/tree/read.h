@@ -7,7 +7,7 @@
 
 #include "index/page/index.h"
 
-/* HybridStore: state of such a read. The struct is declared here for callers that embed it. */
+/* HybridStore: state of a read of all entries. The struct is declared here for callers that embed it. */
 struct HybridStore
 {
 	Relation index;
