@@ -499,8 +499,8 @@ meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int cou
 }
 
 /*
- * meet_panel: compare a row with the panel of the block that starts at centroid `target`.  dots
- * holds their inner products.
+ * meet_panel: compare a row with one panel of the block.  `target` is the number, in the block, of
+ * the panel's first centroid.  dots holds the inner products.
  */
 static void
 meet_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots, int64_t first,

@@ -30,7 +30,7 @@ typedef struct HybridEdgeRow
 /* HybridTypes: the types of the edges that are wanted. */
 typedef struct HybridTypes
 {
-	text **name; /* ascending by hybrid_compare_texts; NULL: all types */
+	text **name; /* sorted by hybrid_set_types; NULL: all types */
 	int count;
 } HybridTypes;
 

@@ -85,7 +85,7 @@ scan_part(HybridBuild *build)
 
 /*
  * scan: assign and sort the rows of the table, or of the part that this process reads. Returns the number
- * of rows of the table among them.
+ * of table rows read, including rows that are not indexed.
  */
 static double
 scan(HybridBuild *build, SortCoordinate coordinate, TableScanDesc part)

@@ -35,7 +35,7 @@
 #include "index/page/distance_bound.h"
 
 #define ROOM_PAGES 32 /* pages that one insert searches for room before it goes to the tail */
-/* share by which one row has to raise the square of a radius to be recorded */
+/* minimum increase of a squared radius, as a share, for which the new radius is recorded */
 #define WIDER 0.1
 #define TRIES 1000 /* attempts to find a list that was not moved meanwhile */
 
