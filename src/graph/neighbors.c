@@ -62,7 +62,7 @@ hybrid_subgraph(PG_FUNCTION_ARGS)
 
 	find_reached(fcinfo, &reached);
 	csr = reached.call.csr;
-	/* next[i]: the next entry of row i to store; the entries of a row ascend by source, as this loop does */
+	/* next[i]: the next entry of row i to store; both the row and this loop ascend by source */
 	next = hybrid_call_array(&reached.call, csr->nodes, sizeof(int64));
 	memcpy(next, csr->row_start, sizeof(int64) * (Size) csr->nodes);
 	for (source = 0; source < csr->nodes; source++)

@@ -125,9 +125,9 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 }
 
 /*
- * start_of: store the nodes where the rank starts and their values, and return the number of these nodes.
- * They are the seeds that are in the graph, or all nodes with equal values if seeds is NULL. The activation
- * of seeds is divided by the largest, so that no sum overflows.
+ * start_of: store the nodes where the rank starts and their values, and return the number of these
+ * nodes. They are the seeds that are in the graph, or all nodes with equal values if seeds is NULL.
+ * The activation of seeds is divided by the largest, so that no sum overflows.
  */
 static int64
 start_of(const HybridCall *call, const HybridSeed *seeds, int seed_count, uint32 *node,

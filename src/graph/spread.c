@@ -135,7 +135,7 @@ answer(FunctionCallInfo fcinfo, bool batch)
 	hybrid_call_reserve(call, TASK_BYTES + SET_BYTES, 0);
 	most = Min(1 + (int64) (call->room / (SET_BYTES * (uint64) Max(call->csr->nodes, 1))),
 	           Max(spreading.seed_count, 1));
-	/* The CPU gains nothing from many sets in a slice, and a small slice can use the same memory again. */
+	/* the CPU gains nothing from many sets in a slice; small slices can use the same memory again */
 	if (!hybrid_graph_device_possible())
 		most = Min(
 			most, 1 + (int64) (HOST_SLICE_BYTES / (SET_BYTES * (uint64) Max(call->csr->nodes, 1))));

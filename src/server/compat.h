@@ -91,10 +91,11 @@ hybrid_local_transaction(void)
 }
 
 /*
- * hybrid_offer_path: make the planner avoid the path if it is not possible. Called for each path before its
- * cost is returned; the cost of an impossible path must be prohibitive, too. From 18 on, the planner compares
- * the numbers of disabled nodes before it compares costs. It does not count nodes below a bitmap scan, so
- * amhasgetbitmap is cleared. The planner reads that flag right after it has asked for the cost of a path.
+ * hybrid_offer_path: make the planner avoid the path if it is not possible. Called for each path before
+ * its cost is returned. The cost of an impossible path must be prohibitive, too. From 18 on, the planner
+ * compares the numbers of disabled nodes before it compares costs. It does not count nodes below a bitmap
+ * scan, so amhasgetbitmap is cleared. The planner reads that flag right after it has asked for the cost
+ * of a path.
  */
 static inline void
 hybrid_offer_path(IndexPath *path, bool possible)

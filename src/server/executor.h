@@ -12,8 +12,8 @@
 #include "dispatch/run/resident.h"
 
 /*
- * hybrid_clock: return the clock of the dispatcher and the plug-ins.  Their time stamps can be compared only
- * with times of this clock.  It includes the simulated time of emulated devices.
+ * hybrid_clock: return the clock of the dispatcher and the plug-ins.  Their time stamps can be compared
+ * only with times of this clock.  It includes the simulated time of emulated devices.
  */
 extern const HyClock *hybrid_clock(void);
 

@@ -12,9 +12,9 @@
  * a counter in shared memory counts them.  Otherwise each thread needs one of max_parallel_workers advisory
  * locks.  Their fourth field differs from that of the locks that SQL functions take, so no user can hold one.
  *
- * However a process ends, its locks are released.  The counter needs no such cleanup: a session cannot end
- * between hybrid_threads_take and hybrid_threads_give except by a crash, and after a crash the postmaster
- * creates shared memory again.
+ * However a process ends, its locks are released.  The counter needs no such cleanup: a session cannot
+ * end between hybrid_threads_take and hybrid_threads_give except by a crash, and after a crash the
+ * postmaster creates shared memory again.
  */
 #include "postgres.h"
 

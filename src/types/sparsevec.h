@@ -45,7 +45,7 @@ hybrid_sparsevec_within(const HybridSparsevec *value)
 	int32 last = value->dim - 1, outside[8] = {0};
 	int i = 0, j;
 
-	/* An element of `outside` becomes negative if an index is out of range. The compiler vectorizes the loop. */
+	/* an element of `outside` becomes negative if an index is out of range; the loop is vectorized */
 	for (; i + (int) lengthof(outside) <= value->nnz; i += (int) lengthof(outside))
 	{
 		for (j = 0; j < (int) lengthof(outside); j++)

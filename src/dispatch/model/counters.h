@@ -27,7 +27,7 @@ typedef struct HyCounters
 	int64_t pieces;
 	int64_t items;
 	int64_t failures;                   /* failed attempts on this device */
-	int64_t by_status[HY_STATUS_COUNT]; /* these failures by status */
+	int64_t by_status[HY_STATUS_COUNT]; /* all attempts by status, with HY_OK for a success */
 	int64_t fallbacks; /* tasks that failed on this device and then ran on the CPU */
 	int64_t by_cause[HY_STATUS_COUNT];  /* these fallbacks by the status of the last attempt */
 	int64_t by_reason[HY_REASON_COUNT]; /* number of tasks sent to this device for each reason */
