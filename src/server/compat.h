@@ -77,6 +77,8 @@ object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 #define pg_noreturn pg_attribute_noreturn()
 #define vacuum_delay_point(is_analyze) vacuum_delay_point()
 #define ConditionalLockTuple(relation, tid, mode, log) ConditionalLockTuple(relation, tid, mode)
+#define LockAcquireExtended(tag, mode, session, dont_wait, memory_error, local, log)               \
+	LockAcquireExtended(tag, mode, session, dont_wait, memory_error, local)
 #endif
 
 /* hybrid_local_transaction: return this backend's number of its current transaction. */

@@ -25,7 +25,7 @@
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "port/atomics.h"
-#include "postmaster/autovacuum.h"
+#include "server/compat.h"
 #include "server/load.h"
 #include "server/shared.h"
 #include "server/threads.h"
@@ -99,7 +99,7 @@ limit_of(const HyTask *task)
 	bool maintenance = task != NULL && (task->op == HY_OP_ASSIGN || task->op == HY_OP_SCORE_CODES);
 	int workers = maintenance ? max_parallel_maintenance_workers : max_parallel_workers_per_gather;
 
-	if (!IsUnderPostmaster || IsInParallelMode() || IsAutoVacuumWorkerProcess())
+	if (!IsUnderPostmaster || IsInParallelMode() || AmAutoVacuumWorkerProcess())
 		return 1;
 	workers = Min(workers, max_parallel_workers);
 	if (hybrid_threads > 0)
@@ -150,7 +150,8 @@ take_slots(int wanted)
 		LOCKTAG tag = slot_tag(slot);
 
 		/* without room in the lock table, the task uses fewer threads */
-		if (LockAcquireExtended(&tag, ExclusiveLock, false, true, false, NULL) == LOCKACQUIRE_OK)
+		if (LockAcquireExtended(&tag, ExclusiveLock, false, true, false, NULL, false) ==
+		    LOCKACQUIRE_OK)
 			slots[count++] = slot;
 	}
 	return count;
