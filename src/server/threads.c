@@ -57,11 +57,10 @@ hybrid_threads_take(const HyTask *task)
 	Assert(taken == 0);
 	hy_threads_allow(limit_of(task));
 	wanted = hy_threads_for(work_of(task)) - 1;
+	/* the locks below may raise an error */
+	hy_threads_allow(1);
 	if (likely(wanted <= 0))
-	{
-		hy_threads_allow(1);
 		return;
-	}
 	if (!hooked)
 	{
 		before_shmem_exit(stop_at_exit, (Datum) 0);
