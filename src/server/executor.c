@@ -208,6 +208,12 @@ create_executor(void)
 	 * everything that may raise is done before `executor` is set, so that it never points to an incomplete
 	 * executor
 	 */
+	if (!hooked)
+	{
+		RegisterXactCallback(flush_at_end, NULL);
+		before_shmem_exit(close_at_exit, (Datum) 0);
+		hooked = true;
+	}
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
 	configured_simd = hy_kernels()->level;
 	configured_filter = hy_prefilter_allowed();
@@ -223,12 +229,6 @@ create_executor(void)
 	{
 		hy_executor_share(executor, hybrid_shared_table(), hybrid_shared_host());
 		seated_role = InvalidOid;
-	}
-	if (!hooked)
-	{
-		RegisterXactCallback(flush_at_end, NULL);
-		before_shmem_exit(close_at_exit, (Datum) 0);
-		hooked = true;
 	}
 }
 
