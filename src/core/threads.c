@@ -4,13 +4,14 @@
  *
  * A call of hy_threads_run describes its computation in a Team, on the stack of the caller.  It
  * publishes the team in the pool, wakes the threads and starts to take parts.  A thread joins the
- * team if there are parts left.  When the caller finds no part left, it withdraws the team, so a
+ * team if there are parts left.  When the caller finds no part left, it closes the team, so a
  * thread that wakes up late does not join and is not awaited.  Then the caller waits until the
  * threads that have joined are done.  It wakes up from time to time to poll the cancel, which only
  * the caller may do.
  *
  * The mutex protects the pool and the members `open`, `joined` and `running` of the team.  No part
- * runs under it.
+ * runs under it.  It records its owner, because a signal handler that ends the process may call
+ * hy_threads_stop while the interrupted code holds the mutex.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -38,7 +39,7 @@ typedef struct Team
 	int stop;               /* atomic; not 0: start no part */
 	int status;             /* atomic; a HyStatus, of the first part that failed */
 	const HyCancel *cancel; /* the caller's */
-	int open;               /* workers that may still join */
+	int open;               /* workers that may still join; 0: the team is closed */
 	int joined;             /* threads that have joined */
 	int running;            /* threads that have joined and are not done */
 } Team;
@@ -73,6 +74,7 @@ static double least_work = LEAST_WORK;
 
 static HyStatus run_alone(int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
 static bool open_pool(void);
+static bool new_mutex(pthread_mutex_t *mutex);
 static bool new_condition(pthread_cond_t *condition);
 static void start_threads(int count);
 static bool start_thread(Seat *seat);
@@ -138,7 +140,7 @@ hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel
 	take_parts(&team, 0, &polled);
 
 	pthread_mutex_lock(&pool.mutex);
-	pool.team = NULL;
+	team.open = 0;
 	while (team.running > 0)
 	{
 		struct timespec until = from_now(POLL_NS);
@@ -146,6 +148,7 @@ hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel
 		(void) pthread_cond_timedwait(&pool.done, &pool.mutex, &until);
 		(void) caller_must_stop(&team);
 	}
+	pool.team = NULL;
 	pthread_mutex_unlock(&pool.mutex);
 
 	status = (HyStatus) __atomic_load_n(&team.status, __ATOMIC_RELAXED);
@@ -161,8 +164,11 @@ hy_threads_stop(void)
 
 	if (pool.process != getpid())
 		return;
-	pthread_mutex_lock(&pool.mutex);
+	/* If the interrupted code holds the mutex, this call fails, and the unlock below succeeds. */
+	(void) pthread_mutex_lock(&pool.mutex);
 	pool.closing = true;
+	if (pool.team != NULL)
+		__atomic_store_n(&pool.team->stop, 1, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&pool.work);
 	pthread_mutex_unlock(&pool.mutex);
 	for (i = 0; i < HY_THREADS_MOST - 1; i++)
@@ -203,11 +209,25 @@ open_pool(void)
 	if (pool.process == process)
 		return true;
 	memset(&pool, 0, sizeof(pool));
-	if (pthread_mutex_init(&pool.mutex, NULL) != 0 || !new_condition(&pool.work) ||
-	    !new_condition(&pool.done))
+	if (!new_mutex(&pool.mutex) || !new_condition(&pool.work) || !new_condition(&pool.done))
 		return false;
 	pool.process = process;
 	return true;
+}
+
+/* new_mutex: initialize a mutex that its owner cannot lock again: the second call fails at once. */
+static bool
+new_mutex(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attributes;
+	bool done;
+
+	if (pthread_mutexattr_init(&attributes) != 0)
+		return false;
+	done = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK) == 0 &&
+	       pthread_mutex_init(mutex, &attributes) == 0;
+	pthread_mutexattr_destroy(&attributes);
+	return done;
 }
 
 /* new_condition: initialize a condition whose timeouts follow the monotonic clock. */

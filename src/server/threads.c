@@ -12,9 +12,10 @@
  * a counter in shared memory counts them.  Otherwise each thread needs one of max_parallel_workers advisory
  * locks.  Their fourth field differs from that of the locks that SQL functions take, so no user can hold one.
  *
- * However a process ends, its locks are released.  The counter needs no such cleanup: a session cannot
- * end between hybrid_threads_take and hybrid_threads_give except by a crash, and after a crash the
- * postmaster creates shared memory again.
+ * However a process ends, its locks are released.  A session can end between hybrid_threads_take and
+ * hybrid_threads_give: if a background worker sets no handler for SIGTERM, PostgreSQL's handler ends it at
+ * once.  The exit hook therefore ends the threads and corrects the counter.  After a crash the postmaster
+ * creates shared memory again.
  */
 #include "postgres.h"
 
@@ -168,7 +169,12 @@ slot_tag(uint32 slot)
 static void
 stop_at_exit(int code, Datum arg)
 {
+	pg_atomic_uint32 *running = hybrid_shared_threads();
+
 	(void) code;
 	(void) arg;
 	hy_threads_stop();
+	if (running != NULL)
+		pg_atomic_fetch_sub_u32(running, taken);
+	taken = 0;
 }

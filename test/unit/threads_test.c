@@ -244,6 +244,77 @@ test_after_a_fork(void)
 	hy_threads_stop();
 }
 
+/* Ending: ends the process at a poll of the caller, like a signal handler that arrives there. */
+typedef struct Ending
+{
+	Work *work;
+	int polls;
+} Ending;
+
+static bool
+end_process(void *arg)
+{
+	Ending *ending = arg;
+
+	/* at the first poll no thread has started */
+	if (++ending->polls < 2)
+		return false;
+	hy_threads_stop();
+	_exit(__atomic_load_n(&ending->work->busy[1], __ATOMIC_RELAXED));
+}
+
+/* Each of two workers takes a part.  Worker 1 waits for a cancel, and so does worker 0 if waits is 0. */
+static HyStatus
+wait_for_cancel(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	Work *work = arg;
+	bool waits = worker == 1 || work->waits == 0;
+
+	(void) part;
+	__atomic_fetch_add(&work->busy[worker], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&work->workers, 1 << worker, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&work->workers, __ATOMIC_RELAXED) != 3)
+		pause_a_little();
+	while (waits && !hy_cancelled(cancel))
+		pause_a_little();
+	__atomic_fetch_sub(&work->busy[worker], 1, __ATOMIC_RELAXED);
+	return waits ? HY_CANCELLED : HY_OK;
+}
+
+/* The process ends while the caller runs a part, and while it waits for the other thread. */
+static void
+test_process_ends(void)
+{
+	int64_t waits;
+
+#if defined(__SANITIZE_THREAD__)
+	/* The sanitizer allows a child of a process with threads to start none. */
+	return;
+#endif
+	for (waits = -1; waits <= 0; waits++)
+	{
+		int status = 0;
+		pid_t child;
+
+		fflush(stdout);
+		child = fork();
+		if (child == 0)
+		{
+			Work work = new_work();
+			Ending ending = {&work, 0};
+			HyCancel cancel = {end_process, &ending};
+
+			alarm(60);
+			work.waits = waits;
+			(void) hy_threads_run(2, 2, wait_for_cancel, &work, &cancel);
+			_exit(2);
+		}
+		CHECK(child > 0);
+		CHECK(waitpid(child, &status, 0) == child);
+		CHECK_INT(status, 0);
+	}
+}
+
 static void
 test_how_many(void)
 {
@@ -581,6 +652,7 @@ main(void)
 	UNIT_RUN(test_failing_part);
 	UNIT_RUN(test_cancel);
 	UNIT_RUN(test_after_a_fork);
+	UNIT_RUN(test_process_ends);
 	UNIT_RUN(test_how_many);
 	hy_threads_set_least(1);
 	UNIT_RUN(test_topk);
