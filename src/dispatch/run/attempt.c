@@ -81,11 +81,17 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 	}
 	/* the device was reopened, so its resident rows are gone */
 	if (resident && member->residency == NULL)
+	{
+		hy_attempt_report(executor, member, op, HY_CANCELLED);
 		return gone(run);
+	}
 	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
 	hy_device_run(executor, member, task, run);
 	if (resident && run->status == HY_CONTEXT_LOST && hy_member_idle(member))
+	{
+		hy_attempt_report(executor, member, op, HY_CANCELLED);
 		return gone(run);
+	}
 	hy_count_attempt(&member->counters[op], run->status);
 	hy_attempt_report(executor, member, op, run->status);
 	return run->status;
@@ -93,7 +99,8 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 
 /*
  * gone: report that the context has closed itself and the resident rows are lost.  This counts
- * neither as an attempt nor as a failure.
+ * neither as an attempt nor as a failure.  If the breaker has allowed a probe, the caller has ended
+ * it.  Otherwise no session could probe the device before this probe times out.
  */
 static HyStatus
 gone(HyDeviceRun *run)
