@@ -59,9 +59,9 @@ extern HyStatus
 hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
 
 /*
- * hy_threads_stop: end all threads, and wait for their end.  The next call starts new ones.  A signal
- * handler that ends the process may call it while hy_threads_run runs.  No new part then starts, and
- * the parts that run are canceled.
+ * hy_threads_stop: end all threads, and wait for their end.  The next call of hy_threads_run starts
+ * new ones.  A signal handler that ends the process may call it while hy_threads_run runs.  Then no
+ * new part starts, and the parts that run are canceled.
  */
 extern void hy_threads_stop(void);
 
