@@ -38,6 +38,11 @@ find "/$lib/lib" -maxdepth 1 -name '*.so' ! -name 'llvmjit*' -exec cp -a -t "$ro
 cp -a "/$lib/lib/pgxs/src/test/regress" "$root/server/$lib/lib/pgxs/src/test/"
 cp -a "/$share" "$root/server/${share%/*}/"
 rm -rf "$root/server/$share/man"
+# nor is what other packages have put there: PostGIS takes more libraries than all the rest
+if owned=$(dpkg -L "postgresql-$major" "postgresql-client-$major" "postgresql-server-dev-$major" 2>/dev/null); then
+	(cd "$root/server" && find usr ! -type d -printf '/%p\n' | grep -vxFf <(printf '%s\n' "$owned") |
+		sed 's|^/||' | xargs -r -d '\n' rm)
+fi
 # ldd fails for what is no program of this machine, and says so of scripts
 find "$root/server/$lib" \( -perm -u+x -o -name '*.so' \) -type f -exec ldd {} + 2>/dev/null |
 	awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
