@@ -47,6 +47,10 @@ SELECT * FROM shown($$'empty', 'id', 'v', '[1,0,0]', 'links'$$);
 SELECT * FROM shown($$'doc', 'id', 'v', '[1,0,0]', 'SELECT 1, 2 WHERE false', seeds => 1, k => 2$$);
 -- seeds that point away start with nothing
 SELECT * FROM shown($$'doc', 'id', 'v', '[-1,-1,-1]', 'links', k => 2$$);
+-- a related row without a vector is more similar than rows that point away
+SELECT id FROM shown($$'doc', 'id', 'v', '[1,0,0]', 'links', seeds => 6, k => 5$$);
+-- of rows with the same score, the one with the smallest id is returned, whether it is near or related
+SELECT id FROM shown($$'doc', 'id', 'v', '[0,1,0.3]', 'VALUES (5, 4), (5, 2)', seeds => 1, k => 2, vector_weight => 0$$);
 -- a view, partitions, a column of another name that needs quotes, NULL as id
 CREATE VIEW others AS SELECT id AS "the id", v AS "V" FROM doc WHERE id <> 1;
 SELECT id, score FROM shown($$'others', 'the id', 'V', '[1,0,0]', 'links', k => 2, seeds => 1$$);

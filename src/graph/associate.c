@@ -4,7 +4,8 @@
  *
  * One statement does it all, on the snapshot and with the privileges of the caller. A row that is not among
  * the nearest is no nearer than the last of them. This limits its score, so the statement reads the vectors
- * of only those related rows that may be among the first k.
+ * of only those related rows that may be among the first k. A row without a vector has similarity 0, which
+ * may be more than that of the last.
  *
  * The search_path of the caller applies to the graph only: the statement qualifies all names and operators.
  */
@@ -61,12 +62,13 @@ enum AssociateArgument
 	"scored AS MATERIALIZED (SELECT n.id, n.similarity, COALESCE(s.activation, 0) AS activation, s.hop, " \
 	SCORE("n.similarity", "COALESCE(s.activation, 0)") " AS score " \
 	"  FROM near n LEFT JOIN reached s ON s.id" OP("=") "n.id), " \
-	"bound AS MATERIALIZED (" \
-	"  SELECT (SELECT score FROM scored ORDER BY score DESC OFFSET $6" OP("-") "1 LIMIT 1) AS score, " \
-	"  (SELECT pg_catalog.min(similarity) FROM near) AS similarity), " \
+	"bound AS MATERIALIZED (SELECT l.score, l.id, n.similarity " \
+	"  FROM (SELECT GREATEST(pg_catalog.min(similarity), 0) AS similarity FROM near) n LEFT JOIN " \
+	"  (SELECT score, id FROM scored ORDER BY score DESC, id OFFSET $6" OP("-") "1 LIMIT 1) l ON true), " \
 	"related AS (SELECT f.id, CASE WHEN f.distance" OP("<") "'NaN' THEN %4$s END AS similarity, f.activation, f.hop " \
 	"  FROM (SELECT s.*, %3$s AS distance FROM reached s, bound b, %1$s r WHERE r.%2$s" OP("=") "s.id " \
-	"  AND (b.score IS NULL OR " SCORE("b.similarity", "s.activation") OP(">") "b.score) " \
+	"  AND (b.score IS NULL OR " SCORE("b.similarity", "s.activation") OP(">") "b.score " \
+	"  OR s.id" OP("<") "b.id AND " SCORE("b.similarity", "s.activation") OP("=") "b.score) " \
 	"  AND NOT EXISTS (SELECT FROM near WHERE near.id" OP("=") "s.id)) f) " \
 	"SELECT id, score, similarity, activation, hop FROM scored UNION ALL " \
 	"SELECT id, " SCORE("COALESCE(similarity, 0)", "activation") ", similarity, activation, hop FROM related " \
