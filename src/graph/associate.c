@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "executor/tstoreReceiver.h"
@@ -19,6 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
 PG_FUNCTION_INFO_V1(hybrid_associate);
@@ -144,12 +146,15 @@ make_statement(FunctionCallInfo fcinfo)
 	Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
 	const char *quoted = quote_identifier(get_namespace_name(schema));
 	int metric = hybrid_word_argument(fcinfo, METRIC_ARGUMENT, "metric", &metrics);
+	/* locked until the transaction ends, so that its name and its columns mean the same to the statement */
+	Relation relation = try_relation_open(rel, AccessShareLock);
 	Oid vectors[lengthof(names)];
+	const char *name;
 	int32 typmod;
 	char *distance;
 	int i;
 
-	if (get_rel_name(rel) == NULL)
+	if (relation == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 		                errmsg("relation with OID %u does not exist", rel)));
 	for (i = 0; i < (int) lengthof(names); i++)
@@ -163,10 +168,11 @@ make_statement(FunctionCallInfo fcinfo)
 		quoted, operators[metric],
 		format_type_extended(vectors[i], typmod,
 	                         FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+	name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
+	                                  RelationGetRelationName(relation));
+	relation_close(relation, NoLock);
 	return psprintf(
-		STATEMENT,
-		quote_qualified_identifier(get_namespace_name(get_rel_namespace(rel)), get_rel_name(rel)),
-		quote_identifier(NameStr(*PG_GETARG_NAME(ID_ARGUMENT))), distance,
+		STATEMENT, name, quote_identifier(NameStr(*PG_GETARG_NAME(ID_ARGUMENT))), distance,
 		metric == 0 ? "(1" OP("-") "f.distance)" : "(1" OP("/") "(1" OP("+") "f.distance))",
 		quoted);
 }
