@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries between two polls of the caller's cancel. */
+/* Entries, edges or nodes between two polls of the caller's cancel. */
 #define BLOCK 65536
 
 /* Nodes whose numbers are looked up together. */
@@ -100,12 +100,14 @@ static HyStatus renumber(Plan *plan);
 static int64_t count_before(const Plan *plan, int64_t node);
 static void move_ids(Plan *plan);
 static void move_starts(const Plan *plan, int64_t *start, int64_t nodes, const Step *entry);
-static void insert_entries(Plan *plan);
+static HyStatus insert_entries(Plan *plan);
 static HyStatus sum_again(Plan *plan);
-static int64_t find_sources(const Plan *plan, uint32_t *source);
+static HyStatus find_sources(const Plan *plan, uint32_t *source, int64_t *count);
 static void move(void *array, size_t size, int64_t count, const Step *step, int64_t steps);
 static HyStatus
 enlarge(const HyAllocator *allocator, void *array, size_t size, int64_t count, int64_t room);
+static HyStatus sort(const Plan *plan, void *array, int64_t count, size_t size,
+                     int (*compare)(const void *, const void *));
 static int64_t first_node(const HyCsr *csr, int64_t id);
 static int64_t first_number(const uint32_t *number, int64_t begin, int64_t end, int64_t least);
 static int compare_cells(const void *a, const void *b);
@@ -117,6 +119,12 @@ static inline bool
 is_changed(const Plan *plan, uint32_t origin)
 {
 	return (plan->patch->changed[origin / 64] >> origin % 64 & 1) != 0;
+}
+
+static inline bool
+stop_at(const Plan *plan, int64_t i)
+{
+	return i % BLOCK == 0 && hy_cancelled(plan->cancel);
 }
 
 static inline int
@@ -176,6 +184,8 @@ make_cells(Plan *plan)
 	{
 		const HyEdge *edge = &patch->edge[i];
 
+		if (stop_at(plan, i))
+			return HY_CANCELLED;
 		if (!(edge->weight >= 0) || edge->weight - edge->weight != 0)
 			return HY_INVALID;
 		if (patch->direction != HY_DIRECTION_IN)
@@ -185,8 +195,7 @@ make_cells(Plan *plan)
 			plan->cell[plan->cells++] =
 				(Cell){edge->source, edge->target, edge->weight, patch->origin[i]};
 	}
-	qsort(plan->cell, (size_t) plan->cells, sizeof(Cell), compare_cells);
-	return HY_OK;
+	return sort(plan, plan->cell, plan->cells, sizeof(Cell), compare_cells);
 }
 
 /* plan_entries: make the edits. */
@@ -276,6 +285,7 @@ take_cells(Plan *plan, const Cell *end)
 {
 	const HyCsr *csr = plan->csr;
 	const HyOrigins *origins = plan->origins;
+	int64_t taken = 0;
 
 	while (plan->next_cell < plan->cells)
 	{
@@ -288,6 +298,8 @@ take_cells(Plan *plan, const Cell *end)
 
 		if (end != NULL && compare_pairs(cell->row, cell->column, end->row, end->column) >= 0)
 			break;
+		if (stop_at(plan, taken++))
+			return HY_CANCELLED;
 		in = first_node(csr, cell->row);
 		from = first_node(csr, cell->column);
 		at = csr->row_start[in];
@@ -365,8 +377,9 @@ take_entry(Plan *plan, int64_t row, int64_t column, int64_t at, bool exists, int
 		HyParallel *edge = plan->parallel + begin;
 
 		edit.origin = count == 1 ? edge->origin : HY_ORIGIN_MANY;
-		if (count > 1)
-			qsort(edge, (size_t) count, sizeof(HyParallel), compare_edges);
+		status = sort(plan, edge, count, sizeof(HyParallel), compare_edges);
+		if (status != HY_OK)
+			return status;
 		if (!hy_csr_merge(plan->patch->merge, edge, count, &edit.weight))
 			return HY_QUOTA;
 	}
@@ -422,20 +435,21 @@ plan_steps(Plan *plan)
 	for (i = 0; i < plan->edits; i++)
 	{
 		const Edit *edit = &plan->edit[i];
-		int64_t from = first_node(csr, edit->column);
-		int64_t to = first_node(csr, edit->row);
-		int64_t at = csr->out_start[from];
+		int64_t from, to, at;
 
+		if (stop_at(plan, i))
+			return HY_CANCELLED;
 		if (edit->change == 0)
 			continue;
+		from = first_node(csr, edit->column);
+		to = first_node(csr, edit->row);
+		at = csr->out_start[from];
 		if (from < csr->nodes && csr->ids[from] == edit->column)
 			at = first_number(csr->out_row, at, csr->out_start[from + 1], to);
 		plan->in[plan->steps] = (Step){edit->at, edit->change, edit->row, edit->column};
 		plan->out[plan->steps++] = (Step){at, edit->change, edit->column, edit->row};
 	}
-	if (plan->steps > 0)
-		qsort(plan->out, (size_t) plan->steps, sizeof(Step), compare_steps);
-	return HY_OK;
+	return sort(plan, plan->out, plan->steps, sizeof(Step), compare_steps);
 }
 
 /* plan_nodes: find the nodes that appear, and those that have no entry left. */
@@ -444,7 +458,9 @@ plan_nodes(Plan *plan)
 {
 	const HyCsr *csr = plan->csr;
 	Step *node = hy_alloc_array(plan->allocator, (size_t) plan->steps * 2 + 1, sizeof(Step));
+	HyStatus status;
 	int64_t count = 0;
+	int64_t polled = 0;
 	int64_t i;
 
 	plan->node = node;
@@ -457,8 +473,9 @@ plan_nodes(Plan *plan)
 		node[count++] = (Step){.id = step->id, .change = step->change};
 		node[count++] = (Step){.id = step->other, .change = step->change};
 	}
-	if (count > 0)
-		qsort(node, (size_t) count, sizeof(Step), compare_steps);
+	status = sort(plan, node, count, sizeof(Step), compare_steps);
+	if (status != HY_OK)
+		return status;
 	for (i = 0; i < count;)
 	{
 		int64_t id = node[i].id;
@@ -468,6 +485,8 @@ plan_nodes(Plan *plan)
 		                            csr->out_start[at + 1] - csr->out_start[at]
 		                      : 0;
 
+		if (stop_at(plan, polled++))
+			return HY_CANCELLED;
 		for (; i < count && node[i].id == id; i++)
 			ends += node[i].change;
 		if (exists != (ends > 0))
@@ -511,9 +530,9 @@ apply(Plan *plan)
 		move_starts(plan, csr->row_start, nodes, plan->in);
 		move_starts(plan, csr->out_start, nodes, plan->out);
 		csr->edges = csr->row_start[csr->nodes];
-		insert_entries(plan);
+		status = insert_entries(plan);
 	}
-	return sum_again(plan);
+	return status == HY_OK ? sum_again(plan) : status;
 }
 
 /* make_room: enlarge the arrays where they are too small. */
@@ -739,7 +758,7 @@ move_starts(const Plan *plan, int64_t *start, int64_t nodes, const Step *entry)
 }
 
 /* insert_entries: fill in the inserted entries. */
-static void
+static HyStatus
 insert_entries(Plan *plan)
 {
 	HyCsr *csr = plan->csr;
@@ -751,6 +770,8 @@ insert_entries(Plan *plan)
 		const Edit *edit = &plan->edit[i];
 		int64_t at = edit->at + shift;
 
+		if (stop_at(plan, i))
+			return HY_CANCELLED;
 		shift += edit->change;
 		if (edit->change <= 0)
 			continue;
@@ -763,10 +784,13 @@ insert_entries(Plan *plan)
 	{
 		const Step *step = &plan->out[i];
 
+		if (stop_at(plan, i))
+			return HY_CANCELLED;
 		if (step->change > 0)
 			csr->out_row[step->at + shift] = (uint32_t) first_node(csr, step->other);
 		shift += step->change;
 	}
+	return HY_OK;
 }
 
 /* sum_again: compute s_i for the nodes whose outgoing entries have changed. */
@@ -788,13 +812,16 @@ sum_again(Plan *plan)
 
 	if (source == NULL || next == NULL || wanted == NULL)
 		goto done;
-	count = find_sources(plan, source);
+	status = find_sources(plan, source, &count);
+	if (status != HY_OK)
+		goto done;
 	for (i = 0; i < count; i++)
 	{
 		wanted[source[i] / 64] |= (uint64_t) 1 << source[i] % 64;
 		next[i] = total;
 		total += csr->out_start[source[i] + 1] - csr->out_start[source[i]];
 	}
+	status = HY_NOMEM;
 	leaving = hy_alloc_array(allocator, (size_t) total + 1, sizeof(float));
 	if (leaving == NULL)
 		goto done;
@@ -822,30 +849,33 @@ done:
 	return status;
 }
 
-/* find_sources: list the nodes whose outgoing entries have changed, ascending. */
-static int64_t
-find_sources(const Plan *plan, uint32_t *source)
+/* find_sources: list the nodes whose outgoing entries have changed, ascending, and count them. */
+static HyStatus
+find_sources(const Plan *plan, uint32_t *source, int64_t *count)
 {
 	const HyCsr *csr = plan->csr;
 	int64_t found = 0;
-	int64_t count = 0;
 	int64_t i;
+	HyStatus status;
 
+	*count = 0;
 	for (i = 0; i < plan->edits; i++)
 	{
-		int64_t node = plan->edit[i].differs ? hy_csr_find(csr, plan->edit[i].column) : -1;
+		int64_t node;
 
+		if (stop_at(plan, i))
+			return HY_CANCELLED;
+		node = plan->edit[i].differs ? hy_csr_find(csr, plan->edit[i].column) : -1;
 		if (node >= 0)
 			source[found++] = (uint32_t) node;
 	}
-	if (found > 0)
-		qsort(source, (size_t) found, sizeof(*source), compare_numbers);
+	status = sort(plan, source, found, sizeof(*source), compare_numbers);
 	for (i = 0; i < found; i++)
 	{
-		if (count == 0 || source[count - 1] != source[i])
-			source[count++] = source[i];
+		if (*count == 0 || source[*count - 1] != source[i])
+			source[(*count)++] = source[i];
 	}
-	return count;
+	return status;
 }
 
 /*
@@ -903,6 +933,75 @@ enlarge(const HyAllocator *allocator, void *array, size_t size, int64_t count, i
 	hy_free(allocator, old);
 	memcpy(array, &larger, sizeof(larger));
 	return HY_OK;
+}
+
+/* sort: like qsort, but can be canceled.  Sorts blocks, and merges them. */
+static HyStatus
+sort(const Plan *plan, void *array, int64_t count, size_t size,
+     int (*compare)(const void *, const void *))
+{
+	char *from = array;
+	char *scratch;
+	char *to;
+	HyStatus status = HY_CANCELLED;
+	int64_t length;
+	int64_t i;
+
+	if (count <= BLOCK)
+	{
+		if (count > 1)
+			qsort(array, (size_t) count, size, compare);
+		return HY_OK;
+	}
+	scratch = hy_alloc_array(plan->allocator, (size_t) count, size);
+	if (scratch == NULL)
+		return HY_NOMEM;
+	for (i = 0; i < count; i += BLOCK)
+	{
+		if (hy_cancelled(plan->cancel))
+			goto done;
+		qsort(from + (size_t) i * size, (size_t) (count - i < BLOCK ? count - i : BLOCK), size,
+		      compare);
+	}
+	to = scratch;
+	for (length = BLOCK; length < count; length *= 2)
+	{
+		int64_t left = 0;
+		int64_t right = 0;
+		int64_t left_end = 0;
+		int64_t right_end = 0;
+		char *swap = from;
+
+		for (i = 0; i < count; i++)
+		{
+			int64_t next;
+
+			if (stop_at(plan, i))
+				goto done;
+			if (i == right_end)
+			{
+				left = i;
+				left_end = right = count - i < length ? count : i + length;
+				right_end = count - right < length ? count : right + length;
+			}
+			if (left < left_end &&
+			    (right == right_end ||
+			     compare(from + (size_t) left * size, from + (size_t) right * size) <= 0))
+				next = left++;
+			else
+				next = right++;
+			memcpy(to + (size_t) i * size, from + (size_t) next * size, size);
+		}
+		from = to;
+		to = swap;
+	}
+	if (from != array)
+		memcpy(array, from, (size_t) count * size);
+	status = HY_OK;
+
+done:
+	hy_free(plan->allocator, scratch);
+	return status;
 }
 
 /* first_node: return the first node with this id or a greater one. */

@@ -438,6 +438,83 @@ test_fails_anywhere(void)
 	free(trial.after);
 }
 
+/* patch_large: build a graph of the first `old` edges, and add all others from another origin. */
+static HyStatus
+patch_large(const HyEdge *edge, uint32_t *origin, int64_t old, int64_t all,
+            const HyAllocator *allocator, const HyCancel *cancel)
+{
+	const uint64_t changed = (uint64_t) 1 << origin[old];
+	const HyCsrPatch what = {.changed = &changed,
+	                         .edge = edge + old,
+	                         .origin = origin + old,
+	                         .count = all - old,
+	                         .direction = HY_DIRECTION_BOTH};
+	HyEdge *work = malloc(sizeof(HyEdge) * (size_t) all);
+	HyCsrInput input = {
+		.edge = work, .origin = origin, .count = old, .direction = HY_DIRECTION_BOTH};
+	HyOrigins origins;
+	HyOrigins origins_anew;
+	HyCsr csr;
+	HyCsr anew;
+	bool differs;
+	HyStatus status;
+
+	memcpy(work, edge, sizeof(HyEdge) * (size_t) old);
+	CHECK_INT(hy_csr_build_from(&input, allocator, NULL, &csr, &origins), HY_OK);
+	status = hy_csr_patch(&csr, &origins, &what, allocator, cancel, &differs);
+	if (status == HY_OK)
+	{
+		CHECK(differs);
+		memcpy(work, edge, sizeof(HyEdge) * (size_t) all);
+		input.count = all;
+		CHECK_INT(hy_csr_build_from(&input, allocator, NULL, &anew, &origins_anew), HY_OK);
+		check_same(&csr, &origins, &anew, &origins_anew);
+		free_both(&anew, &origins_anew, allocator);
+		free_both(&csr, &origins, allocator);
+	}
+	free(work);
+	return status;
+}
+
+/* More new edges than fit in one block are sorted in parts: many entries, or one with all edges. */
+static void
+test_large_change(void)
+{
+	static const int64_t nodes[] = {40000, 1};
+	const int64_t old = 1000;
+	const int64_t all = BLOCK + 5000;
+	UnitRandom random = {34};
+	uint32_t *origin = malloc(sizeof(uint32_t) * (size_t) all);
+	int64_t i;
+	int n;
+
+	for (i = 0; i < all; i++)
+		origin[i] = i < old ? 1 : 2;
+	for (n = 0; n < 2; n++)
+	{
+		HyEdge *edge = stage_edges(&random, nodes[n], all);
+		UnitMemory memory;
+		UnitCancel cancel;
+		int64_t polls;
+
+		unit_memory_init(&memory, 0);
+		unit_cancel_init(&cancel, 0);
+		CHECK_INT(patch_large(edge, origin, old, all, &memory.allocator, &cancel.cancel), HY_OK);
+		polls = cancel.polls;
+		CHECK(polls > 20);
+		for (i = 4; i <= polls; i += 5)
+		{
+			unit_cancel_init(&cancel, i);
+			CHECK_INT(patch_large(edge, origin, old, all, &memory.allocator, &cancel.cancel),
+			          HY_CANCELLED);
+			CHECK_INT(cancel.polls, i);
+		}
+		CHECK_INT(memory.outstanding, 0);
+		free(edge);
+	}
+	free(origin);
+}
+
 int
 main(void)
 {
@@ -445,6 +522,7 @@ main(void)
 	UNIT_RUN(test_nodes_come_and_go);
 	UNIT_RUN(test_edge_of_another_origin);
 	UNIT_RUN(test_out_of_range);
+	UNIT_RUN(test_large_change);
 	UNIT_RUN(test_fails_anywhere);
 	return unit_finish();
 }
