@@ -287,6 +287,18 @@ SELECT count(*) FROM hybrid_degree('large_graph', 'out');
 SELECT count(*) FROM hybrid_degree('large_back', 'out');
 SELECT kept, pages_read FROM hybrid_graph_check('large_back');
 SELECT kept, pages_read > 0 AS read, differences FROM hybrid_graph_check('large_graph');
+-- a change of many edges, for the memory that there is, makes the copy anew; one of fewer edges does not
+SET hybrid.graph_memory_limit = '400kB';
+CREATE TABLE growing (source int, target int);
+CREATE INDEX growing_graph ON growing USING hybrid_graph (source, target);
+INSERT INTO growing SELECT i, i + 1 FROM generate_series(1, 3000) i;
+VACUUM growing;
+SELECT kept, edges, differences FROM hybrid_graph_check('growing_graph');
+INSERT INTO growing SELECT i, i + 1 FROM generate_series(3001, 4000) i;
+SELECT kept, pages_read > 15 AS all_read, edges, differences FROM hybrid_graph_check('growing_graph');
+INSERT INTO growing SELECT i, i + 1 FROM generate_series(4001, 4100) i;
+SELECT kept, pages_read > 15 AS all_read, edges, differences FROM hybrid_graph_check('growing_graph');
+DROP TABLE growing;
 RESET hybrid.graph_memory_limit;
 
 -- privileges on the columns, at each call

@@ -3,8 +3,8 @@
  *		A session's copies of registered graphs: see copy.h.
  *
  * The origin of an edge in the graph of a copy is the page of its row plus 1, so a patch replaces the edges of
- * all pages that were read again. If they are too many, all pages are read, and the graph is built
- * anew. The edges of rows are not kept anywhere else.
+ * all pages that were read again. If these pages or their edges are too many, all pages are read, and the
+ * graph is built anew. The edges of rows are not kept anywhere else.
  *
  * The graph changes only when all pages are read. After an error or a cancel before that, the graph is
  * unchanged and the pages still count as unread. If the patch itself fails, the graph is dropped.
@@ -23,7 +23,10 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-/* A graph is patched if at most FEW_PAGES pages or 1/PATCH_SHARE of all pages are read again. */
+/*
+ * A graph is patched if at most FEW_PAGES pages or 1/PATCH_SHARE of all pages are read again, and if these pages
+ * have at most 1/PATCH_SHARE of the edges that fit the memory limit.
+ */
 #define FEW_PAGES 16
 #define PATCH_SHARE 8
 
@@ -73,9 +76,10 @@ static HybridCopy *find_copy(const HybridRegistered *registered, const HybridEdg
 static bool same_types(const ArrayType *a, const ArrayType *b);
 static HybridCopy *make_copy(const HybridRegistered *registered, const HybridEdgesQuery *query);
 static void drop_copy(HybridCopy *copy);
+static void drop_graph(HybridCopy *copy);
 static bool fit(HybridCopy *copy);
 static HybridGraph *bring_up_to_date(Reading *reading);
-static bool read_pages(Reading *reading);
+static bool read_pages(Reading *reading, int64 most);
 static HybridGraph *build(Reading *reading);
 static void patch(Reading *reading);
 static bool take_row(void *arg, HeapTuple tuple);
@@ -248,6 +252,13 @@ drop_copy(HybridCopy *copy)
 	MemoryContextDelete(copy->context);
 }
 
+static void
+drop_graph(HybridCopy *copy)
+{
+	MemoryContextDelete(copy->graph->context);
+	copy->graph = NULL;
+}
+
 /*
  * fit: return whether all copies together fit the memory limit. Drops other copies until they do, the
  * least recently used first.
@@ -286,21 +297,24 @@ bring_up_to_date(Reading *reading)
 {
 	HybridCopy *copy = reading->copy;
 	HybridPages *pages = &copy->pages;
+	const int64 most = hybrid_most_edges(copy->direction);
 	HybridGraph *graph;
 
 	hybrid_pages_examine(&reading->reader);
 	if (copy->graph != NULL && pages->unread > FEW_PAGES &&
 	    pages->unread > pages->count / PATCH_SHARE)
+		drop_graph(copy);
+	/* a patch needs more scratch memory for each edge than a build */
+	if (copy->graph != NULL && !read_pages(reading, most / PATCH_SHARE))
+		drop_graph(copy);
+	if (copy->graph == NULL)
 	{
-		MemoryContextDelete(copy->graph->context);
-		copy->graph = NULL;
-	}
-	if (copy->graph == NULL)
 		hybrid_pages_forget(&reading->reader);
-	if (!read_pages(reading))
-		return NULL;
-	if (copy->graph == NULL)
+		reading->edges.count = 0;
+		if (!read_pages(reading, most))
+			return NULL;
 		copy->graph = build(reading);
+	}
 	else if (pages->unread > 0 || pages->count < copy->blocks)
 		patch(reading);
 	graph = copy->graph;
@@ -315,13 +329,13 @@ bring_up_to_date(Reading *reading)
 	return graph;
 }
 
-/* read_pages: read the edges of the pages that must be read. Returns false if they are too many. */
+/* read_pages: read the edges of the pages that must be read. Returns false if they are more than most. */
 static bool
-read_pages(Reading *reading)
+read_pages(Reading *reading, int64 most)
 {
 	const HybridPages *pages = &reading->copy->pages;
 
-	reading->most = hybrid_most_edges(reading->copy->direction);
+	reading->most = most;
 	for (reading->block = 0; pages->unread > 0 && reading->block < pages->count; reading->block++)
 	{
 		CHECK_FOR_INTERRUPTS();
