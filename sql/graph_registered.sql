@@ -287,6 +287,13 @@ SELECT count(*) FROM hybrid_degree('large_graph', 'out');
 SELECT count(*) FROM hybrid_degree('large_back', 'out');
 SELECT kept, pages_read FROM hybrid_graph_check('large_back');
 SELECT kept, pages_read > 0 AS read, differences FROM hybrid_graph_check('large_graph');
+-- one that does not fit alone is used, but not kept
+SET hybrid.graph_memory_limit = '64kB';
+CREATE TABLE wide (source int, target int);
+CREATE INDEX wide_graph ON wide USING hybrid_graph (source, target);
+INSERT INTO wide SELECT i, -i FROM generate_series(1, 650) i;
+SELECT * FROM hybrid_graph_check('wide_graph');
+DROP TABLE wide;
 -- a change of many edges, for the memory that there is, makes the copy anew; one of fewer edges does not
 SET hybrid.graph_memory_limit = '400kB';
 CREATE TABLE growing (source int, target int);

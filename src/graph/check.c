@@ -44,8 +44,10 @@ hybrid_graph_check(PG_FUNCTION_ARGS)
 	hybrid_read_edges(&query, &read);
 	if (copy != NULL)
 		differences = count_differences(&copied, &read);
+	if (!validation.kept)
+		memset(&validation, 0, sizeof(validation));
 	{
-		Datum values[] = {BoolGetDatum(copy != NULL),       Int64GetDatum(validation.by_map),
+		Datum values[] = {BoolGetDatum(validation.kept),    Int64GetDatum(validation.by_map),
 		                  Int64GetDatum(validation.by_lsn), Int64GetDatum(validation.read),
 		                  Int64GetDatum(read.count),        Int64GetDatum(differences)};
 

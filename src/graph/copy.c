@@ -129,7 +129,8 @@ hybrid_copy_open(const HybridRegistered *registered, const HybridEdgesQuery *que
 	}
 	PG_END_TRY();
 	end_rows(&reading);
-	if (copy->graph == NULL)
+	validation->kept = copy->graph != NULL;
+	if (!validation->kept)
 		drop_copy(copy);
 	return graph;
 }
@@ -261,15 +262,17 @@ drop_graph(HybridCopy *copy)
 
 /*
  * fit: return whether all copies together fit the memory limit. Drops other copies until they do, the
- * least recently used first.
+ * least recently used first. A copy that does not fit alone takes the place of no other.
  */
 static bool
 fit(HybridCopy *copy)
 {
 	Size limit = (Size) hybrid_graph_memory_limit * 1024;
+	Size own = MemoryContextMemAllocated(copy->context, true);
+	bool fits = own <= limit;
 	dlist_iter at;
 
-	while (MemoryContextMemAllocated(all_context, true) > limit)
+	while (MemoryContextMemAllocated(all_context, true) - (fits ? 0 : own) > limit)
 	{
 		HybridCopy *victim = NULL;
 
@@ -284,7 +287,7 @@ fit(HybridCopy *copy)
 			return false;
 		drop_copy(victim);
 	}
-	return true;
+	return fits;
 }
 
 /*

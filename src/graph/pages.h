@@ -22,6 +22,7 @@ typedef struct HybridValidation
 	int64 by_map; /* pages that the visibility map shows to be unchanged */
 	int64 by_lsn; /* pages that their LSN shows to be unchanged */
 	int64 read;   /* pages that were read */
+	bool kept;    /* whether the copy is kept for later calls */
 } HybridValidation;
 
 typedef struct HybridPage HybridPage;
