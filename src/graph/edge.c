@@ -11,6 +11,7 @@
 #include "graph/arguments.h"
 #include "server/compat.h"
 #include "graph/edge.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/lsyscache.h"
@@ -171,6 +172,7 @@ compare_texts(const void *a, const void *b)
 	size_t right_length = VARSIZE_ANY_EXHDR(right);
 	int order = memcmp(VARDATA_ANY(left), VARDATA_ANY(right), Min(left_length, right_length));
 
+	CHECK_FOR_INTERRUPTS();
 	if (order != 0)
 		return order;
 	return left_length == right_length ? 0 : left_length < right_length ? -1 : 1;
