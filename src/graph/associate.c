@@ -144,7 +144,8 @@ make_statement(FunctionCallInfo fcinfo)
 	static const Oid integers[] = {INT2OID, INT4OID, INT8OID};
 	Oid rel = PG_GETARG_OID(REL_ARGUMENT);
 	Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
-	const char *quoted = quote_identifier(get_namespace_name(schema));
+	const char *namespace = get_namespace_name(schema);
+	const char *quoted;
 	int metric = hybrid_word_argument(fcinfo, METRIC_ARGUMENT, "metric", &metrics);
 	/* locked until the transaction ends, so that its name and its columns mean the same to the statement */
 	Relation relation = try_relation_open(rel, AccessShareLock);
@@ -157,6 +158,10 @@ make_statement(FunctionCallInfo fcinfo)
 	if (relation == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 		                errmsg("relation with OID %u does not exist", rel)));
+	/* the extension was dropped while the query ran */
+	if (namespace == NULL)
+		elog(ERROR, "cache lookup failed for function %u", fcinfo->flinfo->fn_oid);
+	quoted = quote_identifier(namespace);
 	for (i = 0; i < (int) lengthof(names); i++)
 		vectors[i] = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(names[i]),
 		                             ObjectIdGetDatum(schema));
