@@ -99,6 +99,22 @@ SELECT bool_and(rows_of_index = rows_of_sort) FROM
 		(SELECT v <-> '[0,0,0,0,0]' AS a, v <-> '[1,2,3,4,5]' AS b FROM item WHERE v IS NOT NULL
 			ORDER BY (v <-> '[0,0,0,0,0]') + 0, (v <-> '[1,2,3,4,5]') + 0 LIMIT 2000) s) t;
 
+-- a scan that is started again for every row of another table keeps no memory of its earlier runs
+CREATE TABLE wide AS SELECT i AS id, (SELECT array_agg(sin(i * j) ORDER BY j) FROM generate_series(1, 256) j)::halfvec(256) AS h
+	FROM generate_series(1, 50) i;
+CREATE INDEX wide_h ON wide USING hybrid (h);
+BEGIN;
+SET LOCAL enable_memoize = off;
+SET LOCAL enable_sort = off;
+DECLARE c CURSOR FOR SELECT n.id FROM generate_series(1, 40) g, wide q, LATERAL
+	(SELECT id FROM wide ORDER BY h <-> q.h, h <-> array_fill(1::real, ARRAY[256])::halfvec LIMIT 1) n;
+MOVE 500 IN c;
+SELECT sum(used_bytes) AS used FROM pg_backend_memory_contexts \gset
+MOVE 1500 IN c;
+SELECT sum(used_bytes) - :used < 1000000 AS same FROM pg_backend_memory_contexts;
+ROLLBACK;
+DROP TABLE wide;
+
 -- a cursor shows what was there when it was opened
 BEGIN;
 DECLARE c CURSOR FOR SELECT id, v <-> '[0,0,0,0,0]' AS d FROM item ORDER BY v <-> '[0,0,0,0,0]';

@@ -31,7 +31,12 @@ struct HybridTrueOrder
 	IndexScanDesc scan;
 	HybridScanQuals *rows; /* has no conditions: it only fetches rows */
 	IndexInfo *columns;
-	EState *state;         /* for the expressions of the index */
+	EState *state; /* for the expressions of the index */
+	/*
+	 * distance function of each ORDER BY expression. The functions of the scan keys lose their state at each
+	 * rescan, but not its memory.
+	 */
+	FmgrInfo *distances;
 	MemoryContext context; /* of the rows in the queue */
 	pairingheap *queue;
 };
@@ -45,11 +50,15 @@ HybridTrueOrder *
 hybrid_true_order_new(IndexScanDesc scan, MemoryContext context)
 {
 	HybridTrueOrder *order = palloc0(sizeof(HybridTrueOrder));
+	int i;
 
 	order->scan = scan;
 	order->rows = hybrid_scan_quals_new(scan, NULL);
 	order->columns = BuildIndexInfo(scan->indexRelation);
 	order->state = CreateExecutorState();
+	order->distances = palloc(scan->numberOfOrderBys * sizeof(FmgrInfo));
+	for (i = 0; i < scan->numberOfOrderBys; i++)
+		fmgr_info_copy(&order->distances[i], &scan->orderByData[i].sk_func, CurrentMemoryContext);
 	order->context = context;
 	order->queue = pairingheap_allocate(compare_rows, order);
 	return order;
@@ -140,8 +149,9 @@ take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDist
 		values[i].isnull = nulls[key->sk_attno - 1] || (key->sk_flags & SK_ISNULL) != 0;
 		values[i].value = 0;
 		if (!values[i].isnull)
-			values[i].value = DatumGetFloat8(FunctionCall2Coll(
-				&key->sk_func, key->sk_collation, columns[key->sk_attno - 1], key->sk_argument));
+			values[i].value =
+				DatumGetFloat8(FunctionCall2Coll(&order->distances[i], key->sk_collation,
+			                                     columns[key->sk_attno - 1], key->sk_argument));
 	}
 	MemoryContextSwitchTo(old);
 	ResetExprContext(context);
