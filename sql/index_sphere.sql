@@ -104,6 +104,18 @@ SELECT id, v <-> '[3e38,-3e38]' AS distance FROM far WHERE v <<->> hybrid_sphere
 SELECT id FROM far WHERE v <<->> hybrid_sphere('[3e38,-3e38]', 1e300);
 RESET enable_seqscan;
 
+-- an inner product that the stored copy does not bound
+CREATE TABLE huge (id int, v vector(2));
+INSERT INTO huge VALUES (1, '[1.4e19,1e17]'), (2, '[1,1]'), (3, '[1.5e19,1e17]');
+CREATE INDEX huge_v ON huge USING hybrid (v vector_ip_ops) WITH (storage = float16);
+SET enable_seqscan = off;
+SET enable_sort = off;
+SET hybrid.target_recall = 0.9;
+SELECT id FROM huge WHERE v <<#>> hybrid_sphere('[1.5e19,0]', -1e30) ORDER BY v <#> '[1.5e19,0]';
+SET hybrid.target_recall = 1;
+RESET enable_sort;
+RESET enable_seqscan;
+
 -- where codes are searched, a condition without an order is complete all the same, and one in order stops at its radius
 CREATE INDEX item_v ON item USING hybrid (v);
 SET enable_seqscan = off;
@@ -174,5 +186,5 @@ CREATE OPERATOR CLASS wrong FOR TYPE vector USING hybrid FAMILY wrong AS
 	OPERATOR 1 <-> (vector, vector) FOR ORDER BY pg_catalog.float_ops, OPERATOR 2 = (vector, vector), FUNCTION 1 hybrid_index_l2(internal);
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'wrong';
 DROP OPERATOR FAMILY wrong USING hybrid CASCADE;
-DROP TABLE item, far, ball;
+DROP TABLE item, far, huge, ball;
 DROP FUNCTION compare, expected;

@@ -575,10 +575,13 @@ static bool
 in_place(HybridScan *state, const HyNeighbor *candidate)
 {
 	double farthest = state->farthest, upper;
+	float width;
 
 	if (state->exact)
 		return false;
-	upper = candidate->distance + state->finds[state->next - 1].width;
+	width = state->finds[state->next - 1].width;
+	/* the lower bound of an inner product of unknown size is minus infinity */
+	upper = isinf(width) ? INFINITY : candidate->distance + width;
 	state->farthest = Max(farthest, upper);
 	return farthest <= candidate->distance && state->next < state->candidates.count &&
 	       upper <= state->candidates.items[state->next].distance;

@@ -108,10 +108,10 @@ hybrid_scan_next_batch(HybridScan *state)
 	for (i = 0; i < count; i++)
 	{
 		const HybridFoundRow *find = &state->finds[i];
-		bool unknown = isinf(find->distance) && isinf(find->width);
+		bool none = find->distance > 0 && isinf(find->distance) && isinf(find->width);
 
 		/* later rows are even farther away; a row without a distance satisfies no condition */
-		if (!(find->distance <= state->radius) || (unknown && state->within))
+		if (!(find->distance <= state->radius) || (none && state->within))
 		{
 			state->exhausted = true;
 			state->limit_reached = HY_SCAN_NO_LIMIT;
