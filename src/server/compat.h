@@ -97,14 +97,18 @@ hybrid_local_transaction(void)
  * its cost is returned. The cost of an impossible path must be prohibitive, too. From 18 on, the planner
  * compares the numbers of disabled nodes before it compares costs. It does not count nodes below a bitmap
  * scan, so amhasgetbitmap is cleared. The planner reads that flag right after it has asked for the cost
- * of a path.
+ * of a path. It is never set here, because it is also false if the table's access method has no bitmap
+ * scans.
  */
 static inline void
 hybrid_offer_path(IndexPath *path, bool possible)
 {
 #if PG_VERSION_NUM >= 180000
-	path->indexinfo->amhasgetbitmap = possible;
-	path->path.disabled_nodes += possible ? 0 : 1;
+	if (!possible)
+	{
+		path->indexinfo->amhasgetbitmap = false;
+		path->path.disabled_nodes++;
+	}
 #else
 	(void) path;
 	(void) possible;
