@@ -11,11 +11,14 @@
 
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/relscan.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "commands/vacuum.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
+#include "pgstat.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
@@ -89,6 +92,17 @@ hybrid_local_transaction(void)
 	return MyProc->vxid.lxid;
 #else
 	return MyProc->lxid;
+#endif
+}
+
+/* hybrid_count_search: count a search of an index, for the statistics and, from 18 on, for EXPLAIN ANALYZE. */
+static inline void
+hybrid_count_search(IndexScanDesc scan)
+{
+	pgstat_count_index_scan(scan->indexRelation);
+#if PG_VERSION_NUM >= 180000
+	if (scan->instrument != NULL)
+		scan->instrument->nsearches++;
 #endif
 }
 

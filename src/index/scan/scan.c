@@ -31,7 +31,6 @@
 #include "access/relscan.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -40,6 +39,7 @@
 #include "core/distance.h"
 #include "core/topk.h"
 #include "dispatch/run/record.h"
+#include "server/compat.h"
 #include "server/executor.h"
 #include "server/position.h"
 #include "types/sphere.h"
@@ -284,7 +284,7 @@ begin_query(IndexScanDesc scan)
 	if (!IsMVCCSnapshot(scan->xs_snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 
-	pgstat_count_index_scan(scan->indexRelation);
+	hybrid_count_search(scan);
 
 	state->pass = 0;
 	state->filtered = 0;
