@@ -107,7 +107,7 @@ BEGIN;
 SET LOCAL enable_memoize = off;
 SET LOCAL enable_sort = off;
 DECLARE c CURSOR FOR SELECT n.id FROM generate_series(1, 40) g, wide q, LATERAL
-	(SELECT id FROM wide ORDER BY h <-> q.h, h <-> array_fill(1::real, ARRAY[256])::halfvec LIMIT 1) n;
+	(SELECT id FROM wide ORDER BY h <-> q.h, h <-> array_fill(g::real, ARRAY[256])::halfvec LIMIT 1) n;
 MOVE 500 IN c;
 SELECT sum(used_bytes) AS used FROM pg_backend_memory_contexts \gset
 MOVE 1500 IN c;
