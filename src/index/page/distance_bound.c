@@ -16,8 +16,9 @@
  * absolute error in sums that underflow. If the computed distance is not finite, or the norms are too
  * small, the bound is the smallest possible distance. The same holds if an inner product computed from
  * the original vector may leave the range of fp32. Such a product would be minus infinity, whereas a sum
- * of squares or magnitudes that overflows is above every bound. The executor compares true distances in
- * any case. A loose bound costs time, but a bound that is too tight makes the result of the query wrong.
+ * of squares or magnitudes that overflows is above every bound. A scan orders rows by true distances
+ * where the bounds leave the order open. A loose bound costs time, but a bound that is too tight makes the
+ * result of the query wrong.
  */
 #include "postgres.h"
 
