@@ -161,6 +161,7 @@ hybridgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 		ItemPointerData tid = hybrid_position_tid(candidate->row);
 
 		tbm_add_tuples(bitmap, &tid, 1, state->recheck);
+		state->done.returned++;
 		count++;
 	}
 	return count;
@@ -248,7 +249,6 @@ next_candidate(IndexScanDesc scan)
 	}
 	state->last = state->candidates.items[state->next++];
 	state->bounded = state->ordered;
-	state->done.returned++;
 	return &state->last;
 }
 
@@ -554,12 +554,13 @@ bound_of(const HybridScan *state, const HyNeighbor *candidate)
 	return bound;
 }
 
-/* report: fill in the fields of the scan descriptor that the executor reads, from state->distances. */
+/* report: return a row: fill in the fields of the scan descriptor that the executor reads. */
 static void
 report(IndexScanDesc scan, int64 position)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 
+	state->done.returned++;
 	scan->xs_heaptid = hybrid_position_tid(position);
 	scan->xs_recheck = state->within && state->recheck;
 	if (state->ordered)
