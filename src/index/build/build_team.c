@@ -106,7 +106,8 @@ plan_workers(Relation heap, Relation index)
 	PG_TRY();
 	{
 		/* lowering the minimum size has the same effect as a larger table */
-		min_parallel_table_scan_size = (int) (least * (pages / Max(pages + outside, 1)));
+		if (outside > 0)
+			min_parallel_table_scan_size = (int) (least * (pages / (pages + outside)));
 		workers = plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
 	}
 	PG_FINALLY();
