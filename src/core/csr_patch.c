@@ -591,9 +591,10 @@ move_parallels(Plan *plan)
 {
 	HyOrigins *origins = plan->origins;
 	const HyParallel *old = origins->parallel;
-	const HyParallel *old_end = old + origins->parallels;
 	const HyParallel *edge = plan->parallel;
 	HyParallel *all;
+	int64_t old_at = 0;
+	int64_t edge_at = 0;
 	int64_t count = 0;
 	int64_t shift = 0;
 	int64_t i;
@@ -608,14 +609,17 @@ move_parallels(Plan *plan)
 	{
 		const Edit *edit = &plan->edit[i];
 
-		for (; old < old_end && (i == plan->edits || old->at < edit->at); old++)
-			all[count++] = (HyParallel){(uint32_t) (old->at + shift), old->origin, old->weight};
+		for (; old_at < origins->parallels && (i == plan->edits || old[old_at].at < edit->at);
+		     old_at++)
+			all[count++] = (HyParallel){(uint32_t) (old[old_at].at + shift), old[old_at].origin,
+			                            old[old_at].weight};
 		if (i == plan->edits)
 			break;
-		while (edit->change <= 0 && old < old_end && old->at == edit->at)
-			old++;
-		for (; edge < plan->parallel + plan->parallels && edge->at == i; edge++)
-			all[count++] = (HyParallel){(uint32_t) (edit->at + shift), edge->origin, edge->weight};
+		while (edit->change <= 0 && old_at < origins->parallels && old[old_at].at == edit->at)
+			old_at++;
+		for (; edge_at < plan->parallels && edge[edge_at].at == i; edge_at++)
+			all[count++] = (HyParallel){(uint32_t) (edit->at + shift), edge[edge_at].origin,
+			                            edge[edge_at].weight};
 		shift += edit->change;
 	}
 	hy_free(plan->allocator, origins->parallel);
