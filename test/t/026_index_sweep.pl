@@ -15,11 +15,11 @@ my $hold_lock = "$FindBin::RealBin/hold_lock";
 
 my $node = PostgreSQL::Test::Cluster->new('taken');
 $node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\ntemp_file_limit = 0\n");
+$node->append_conf('postgresql.conf', "autovacuum = off\ntemp_file_limit = 0\nmax_parallel_maintenance_workers = 0\n");
 $node->start;
 session_on($node);
 # two clusters, each of two halves, so that lists are split in the middle; 13 vectors to a page: a leaf that is full has
-# four pages, its halves three each.  Without temporary files VACUUM makes no other tree
+# four pages, its halves three each.  Without temporary files VACUUM makes no other tree, and a parallel build fails
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION hybrid;
 	CREATE FUNCTION hold_extension(index regclass) RETURNS void LANGUAGE c STRICT AS '$hold_lock';
