@@ -204,7 +204,7 @@ hy_origins_free(HyOrigins *origins, const HyAllocator *allocator)
 }
 
 int64_t
-hy_csr_find(const HyCsr *csr, int64_t id)
+hy_csr_first(const HyCsr *csr, int64_t id)
 {
 	int64_t low = 0;
 	int64_t high = csr->nodes;
@@ -218,7 +218,15 @@ hy_csr_find(const HyCsr *csr, int64_t id)
 		else
 			high = middle;
 	}
-	return low < csr->nodes && csr->ids[low] == id ? low : -1;
+	return low;
+}
+
+int64_t
+hy_csr_find(const HyCsr *csr, int64_t id)
+{
+	int64_t node = hy_csr_first(csr, id);
+
+	return node < csr->nodes && csr->ids[node] == id ? node : -1;
 }
 
 double

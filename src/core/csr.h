@@ -129,6 +129,9 @@ extern double hy_csr_sum(const float *weight, int64_t count);
  */
 extern bool hy_csr_merge(HyMerge merge, const HyParallel *edge, int64_t count, float *weight);
 
+/* hy_csr_first: return the dense number of the first node with this id or a greater one, or the number of nodes. */
+extern int64_t hy_csr_first(const HyCsr *csr, int64_t id);
+
 /* hy_csr_find: return the dense number of a node id, or -1 if the graph has no such node. */
 extern int64_t hy_csr_find(const HyCsr *csr, int64_t id);
 

@@ -108,7 +108,6 @@ static HyStatus
 enlarge(const HyAllocator *allocator, void *array, size_t size, int64_t count, int64_t room);
 static HyStatus sort(const Plan *plan, void *array, int64_t count, size_t size,
                      int (*compare)(const void *, const void *));
-static int64_t first_node(const HyCsr *csr, int64_t id);
 static int64_t first_number(const uint32_t *number, int64_t begin, int64_t end, int64_t least);
 static int compare_cells(const void *a, const void *b);
 static int compare_edges(const void *a, const void *b);
@@ -300,8 +299,8 @@ take_cells(Plan *plan, const Cell *end)
 			break;
 		if (stop_at(plan, taken++))
 			return HY_CANCELLED;
-		in = first_node(csr, cell->row);
-		from = first_node(csr, cell->column);
+		in = hy_csr_first(csr, cell->row);
+		from = hy_csr_first(csr, cell->column);
 		at = csr->row_start[in];
 		if (in < csr->nodes && csr->ids[in] == cell->row)
 		{
@@ -441,8 +440,8 @@ plan_steps(Plan *plan)
 			return HY_CANCELLED;
 		if (edit->change == 0)
 			continue;
-		from = first_node(csr, edit->column);
-		to = first_node(csr, edit->row);
+		from = hy_csr_first(csr, edit->column);
+		to = hy_csr_first(csr, edit->row);
 		at = csr->out_start[from];
 		if (from < csr->nodes && csr->ids[from] == edit->column)
 			at = first_number(csr->out_row, at, csr->out_start[from + 1], to);
@@ -479,7 +478,7 @@ plan_nodes(Plan *plan)
 	for (i = 0; i < count;)
 	{
 		int64_t id = node[i].id;
-		int64_t at = first_node(csr, id);
+		int64_t at = hy_csr_first(csr, id);
 		bool exists = at < csr->nodes && csr->ids[at] == id;
 		int64_t ends = exists ? csr->row_start[at + 1] - csr->row_start[at] +
 		                            csr->out_start[at + 1] - csr->out_start[at]
@@ -779,7 +778,7 @@ insert_entries(Plan *plan)
 		shift += edit->change;
 		if (edit->change <= 0)
 			continue;
-		csr->column[at] = (uint32_t) first_node(csr, edit->column);
+		csr->column[at] = (uint32_t) hy_csr_first(csr, edit->column);
 		csr->weight[at] = edit->weight;
 		plan->origins->entry[at] = edit->origin;
 	}
@@ -791,7 +790,7 @@ insert_entries(Plan *plan)
 		if (stop_at(plan, i))
 			return HY_CANCELLED;
 		if (step->change > 0)
-			csr->out_row[step->at + shift] = (uint32_t) first_node(csr, step->other);
+			csr->out_row[step->at + shift] = (uint32_t) hy_csr_first(csr, step->other);
 		shift += step->change;
 	}
 	return HY_OK;
@@ -1006,25 +1005,6 @@ sort(const Plan *plan, void *array, int64_t count, size_t size,
 done:
 	hy_free(plan->allocator, scratch);
 	return status;
-}
-
-/* first_node: return the first node with this id or a greater one. */
-static int64_t
-first_node(const HyCsr *csr, int64_t id)
-{
-	int64_t low = 0;
-	int64_t high = csr->nodes;
-
-	while (low < high)
-	{
-		int64_t middle = low + (high - low) / 2;
-
-		if (csr->ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 /* first_number: return the place of the first of ascending numbers that is not below least. */
