@@ -31,8 +31,7 @@ BEGIN
 END $$;
 
 -- rows of a cone, queries from everywhere
-INSERT INTO item SELECT i, (SELECT array_agg(x + CASE WHEN n = 1 THEN 25 ELSE 0 END ORDER BY n) FROM unnest(cloud(32)) WITH ORDINALITY AS u(x, n) WHERE i > 0)::vector
-	FROM generate_series(1, 4000) i;
+INSERT INTO item SELECT i, ('[25' || repeat(',0', 31) || ']')::vector + (SELECT cloud(32)::vector WHERE i > 0) FROM generate_series(1, 4000) i;
 ALTER TABLE item ALTER v TYPE vector(32);
 INSERT INTO asked SELECT i, (SELECT cloud(32) WHERE i > 0)::vector FROM generate_series(1, 40) i;
 CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);
@@ -41,7 +40,7 @@ DROP INDEX item_v;
 
 -- rows of a sphere, queries far outside
 UPDATE item SET v = (SELECT l2_normalize(cloud(32)::vector(32)) WHERE id > 0);
-UPDATE asked SET v = (SELECT (SELECT array_agg(3 * x) FROM unnest(cloud(32)) x) WHERE id > 0)::vector;
+UPDATE asked SET v = array_fill(3, ARRAY[32])::vector * (SELECT cloud(32)::vector WHERE id > 0);
 CREATE INDEX item_v ON item USING hybrid (v vector_l2_ops);
 SELECT target, recall('<->', target) >= target - 0.03 AS kept FROM unnest(ARRAY[0.9, 0.95, 0.99]) target;
 DROP INDEX item_v;
@@ -61,6 +60,20 @@ CREATE INDEX item_ip ON item USING hybrid (v vector_ip_ops);
 INSERT INTO item SELECT i, ARRAY[random() * random(), random() * random(), random() * random()]::vector FROM generate_series(1, 4000) i;
 SELECT count(*) AS measured FROM hybrid_index_curve('item_ip');
 SELECT op, target, recall(op, target) >= target - 0.03 AS kept FROM unnest(ARRAY['<->', '<#>']) op, unnest(ARRAY[0.9, 0.95, 0.99]) target;
+
+-- rows that came after the build, ever nearer to each other: there are three times as many lists as when the recall was
+-- measured (.82, .87 and .97 were found)
+DROP TABLE item, asked;
+SELECT setseed(0.45);
+CREATE TABLE item (id int, v vector(32)) WITH (autovacuum_enabled = off);
+CREATE FUNCTION nearer(first int, last int) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO item SELECT i, array_fill(exp(4 - i / 3000.0)::real, ARRAY[32])::vector * (SELECT cloud(32)::vector WHERE i > 0) FROM generate_series(first, last) i $$;
+SELECT nearer(1, 3600);
+CREATE INDEX item_v ON item USING hybrid (v vector_l2_ops);
+SELECT nearer(3601, 12000);
+CREATE TABLE asked AS SELECT i AS id, (SELECT cloud(32)::vector WHERE i > 0) AS v FROM generate_series(1, 40) i;
+SELECT target, recall('<->', target, 100) >= target - 0.015 AS kept FROM unnest(ARRAY[0.9, 0.95, 0.99]) target;
+DROP FUNCTION nearer;
 
 -- Student's t distribution: each list has a few rows far outside, which made its radius another than that of nearly all
 -- of its rows (.84 was found at .9)

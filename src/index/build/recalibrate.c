@@ -5,8 +5,8 @@
  *
  * How far a search must go depends on the number of lists. A build measures the curve. An insert does
  * not, because measuring would take seconds. Until the next VACUUM, searches in an index that grew from
- * nothing rely on their own estimates, and searches in other indexes use the old curve. (Autovacuum runs
- * VACUUM after inserts, too.)
+ * nothing, or to twice as many lists, rely on their own estimates. (Autovacuum runs VACUUM after inserts,
+ * too.)
  *
  * hybrid_index_measure has the curve measured in the same way on its caller's queries. That curve stays
  * until the next measurement on rows is due.
@@ -23,6 +23,7 @@
 #include "index/build/build.h"
 #include "index/build/recalibrate.h"
 #include "index/page/lock.h"
+#include "index/scan/lookup.h"
 #include "index/tree/tree.h"
 
 #define TRIES 64 /* attempts per row of the sample; many are needed because many lists are short */
@@ -49,8 +50,7 @@ hybrid_recalibrate_due(Relation index, const HybridIndex *open)
 	hybrid_tree_read(index, &tree);
 	/* a single list is always searched completely, so there is nothing to measure */
 	return open->coded && tree.height > 0 &&
-	       (tree.curve.size == 0 || tree.leaves >= (uint64) tree.curve.leaves * 2 ||
-	        (uint64) tree.leaves * 2 <= tree.curve.leaves);
+	       (tree.curve.size == 0 || hybrid_curve_outdated(&tree));
 }
 
 bool

@@ -135,6 +135,12 @@ extern double hybrid_lookup_memory_of_all(double rows, double wanted);
 extern float hybrid_lookup_eps(double recall);
 
 /*
+ * hybrid_curve_outdated: test whether the number of lists has doubled or halved since the curve was
+ * measured. VACUUM then measures it again. The index must have a curve.
+ */
+extern bool hybrid_curve_outdated(const HybridTree *tree);
+
+/*
  * hybrid_lookup_limits: set the limits for a target recall from 0.5 to 1, using the calibration curve of
  * the index.
  */
