@@ -49,8 +49,7 @@ hybrid_recalibrate_due(Relation index, const HybridIndex *open)
 
 	hybrid_tree_read(index, &tree);
 	/* a single list is always searched completely, so there is nothing to measure */
-	return open->coded && tree.height > 0 &&
-	       (tree.curve.size == 0 || hybrid_curve_outdated(&tree));
+	return open->coded && tree.height > 0 && (tree.curve.size == 0 || hybrid_curve_outdated(&tree));
 }
 
 bool
