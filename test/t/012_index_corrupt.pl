@@ -59,8 +59,8 @@ sub blocks { my ($table, $kind) = @_; return grep { kind($table, $_) == $kind{$k
 
 # meta page: header of 24 bytes, magic, format, dims, storage, seed, list size, center, root ...
 my %meta = (magic => 24, format => 28, dims => 32, storage => 36, list_size => 48, center => 52, root => 56, generation => 60,
-	height => 62, leaves => 64, curve_size => 68, curve_leaves => 72, curve_by_queries => 76, curve => 88, moved_first => 376,
-	moved_count => 380, moved => 384, regroup_leaves => 6528, logging => 6532);
+	height => 62, leaves => 64, curve_size => 68, curve_leaves => 72, curve_by_queries => 76, curve => 96, moved_first => 384,
+	moved_count => 388, moved => 392, regroup_leaves => 6536, logging => 6540);
 # list page: next, used, live, tail, pages, total, level, state, changes, forward, moved
 my %list = (next => 24, used => 28, live => 30, tail => 32, pages => 36, total => 40, level => 44, state => 46, changes => 48, forward => 56,
 	directory => 80);
@@ -161,7 +161,7 @@ sub says { my ($what) = @_; return qr/XX002: index "\w+_v" $what/; }
 my $none = pack('L', 0xFFFFFFFF);
 
 # the meta page
-damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 8\n.*HINT:  REINDEX it/s,
+damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 9\n.*HINT:  REINDEX it/s,
 	$query{item}, $check, $stats);
 damage('other magic', 'item', [ $meta{magic}, 'HELP' ], says('is not a hybrid index'), $query{item}, $check);
 damage('impossible dimensions', 'item', [ $meta{dims}, pack('L', 1 << 30) ], says('has a damaged meta page'), $query{item}, $check);

@@ -86,7 +86,8 @@ typedef struct Sums
 /* Truth: the true neighbors of a query, by their positions, and how near it is to centroids. */
 typedef struct Truth
 {
-	float nearness; /* see hybrid_lookup_nearness */
+	float nearness;          /* see hybrid_lookup_nearness */
+	HybridOutliers outliers; /* seen by the search for it */
 	int count;
 	int64 positions[WANTED];
 } Truth;
@@ -123,6 +124,7 @@ static void note(Sums *sums, const Truth *truth, int found, int64 rows);
 static int found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self);
 static void make_curve(const Measuring *measuring, HybridCurve *curve);
 static void range_of_nearness(const Measuring *measuring, float *nearness);
+static void add_up_outliers(const Measuring *measuring, HybridCurve *curve);
 static float missing_for(const Sums *sums, const Sums *all, double recall, double own);
 static const Sums *known(const Sums *sums, const Sums *all, int level);
 static double recall_of(const Sums *sums, double own);
@@ -286,6 +288,7 @@ search_for(Measuring *measuring, int query)
 		limits.other = limits.target = levels[level];
 		limits.nearness[0] = 0;
 		limits.nearness[1] = INFINITY;
+		limits.outliers = limits.outlier_reach = 0;
 		limits.eps = hybrid_lookup_eps(Max(1 - levels[level], 0));
 		limits.probes = 0;
 		if (level == 0)
@@ -306,6 +309,7 @@ search_for(Measuring *measuring, int query)
 			note(&measuring->measured->sums[difficulty][level], truth, found, rows);
 	}
 	truth->nearness = hybrid_lookup_nearness(measuring->search);
+	truth->outliers = hybrid_lookup_outliers(measuring->search);
 }
 
 /* note: add the result of a search at one level to the sums. */
@@ -351,6 +355,7 @@ make_curve(const Measuring *measuring, HybridCurve *curve)
 	curve->leaves = leaves;
 	curve->by_queries = measuring->queries->positions == NULL;
 	range_of_nearness(measuring, curve->nearness);
+	add_up_outliers(measuring, curve);
 	curve->size = HYBRID_CURVE_POINTS;
 	for (point = 0; point < HYBRID_CURVE_POINTS; point++)
 	{
@@ -386,6 +391,24 @@ range_of_nearness(const Measuring *measuring, float *nearness)
 	}
 	/* no query has a nearness */
 	nearness[0] = Min(nearness[0], nearness[1]);
+}
+
+/* add_up_outliers: set the share of outliers among the rows that all queries sampled, and their reach. */
+static void
+add_up_outliers(const Measuring *measuring, HybridCurve *curve)
+{
+	const Truth *truths = measuring->measured->truths;
+	double rows = 0, outliers = 0, squares = 0;
+	int i;
+
+	for (i = 0; i < measuring->queries->count; i++)
+	{
+		rows += truths[i].outliers.rows;
+		outliers += truths[i].outliers.count;
+		squares += truths[i].outliers.squares;
+	}
+	curve->outliers = (float) (outliers / Max(rows, 1));
+	curve->outlier_reach = (float) sqrt(squares / Max(outliers, 1));
 }
 
 /*

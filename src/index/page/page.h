@@ -47,7 +47,7 @@
 #define HYBRID_META_BLOCK 0
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
-#define HYBRID_INDEX_FORMAT 8
+#define HYBRID_INDEX_FORMAT 9
 /* last two bytes of a page; dump tools identify the access method by them */
 #define HYBRID_PAGE_ID 0xFFA7
 
@@ -119,6 +119,12 @@ typedef struct HybridCurve
 	 * hybrid_lookup_nearness
 	 */
 	float nearness[2];
+	/*
+	 * share of rows that are outliers of their lists (stopping.c), and their distance from the centroid in
+	 * radii of the list, as a root mean square
+	 */
+	float outliers;
+	float outlier_reach;
 	HybridCurvePoint points[HYBRID_CURVE_POINTS];
 } HybridCurve;
 
@@ -167,7 +173,7 @@ typedef struct HybridMeta
 	uint8 notes[HYBRID_COPY_LOG_BYTES]; /* log of changed leaves: see copy_log.h */
 } HybridMeta;
 
-StaticAssertDecl(sizeof(HybridMeta) == 368 + HYBRID_MOVED_LISTS * 16 + HYBRID_COPY_LOG_BYTES,
+StaticAssertDecl(sizeof(HybridMeta) == 376 + HYBRID_MOVED_LISTS * 16 + HYBRID_COPY_LOG_BYTES,
                  "the meta data has its size on disk");
 StaticAssertDecl(sizeof(HybridMeta) <= BLCKSZ - SizeOfPageHeaderData - sizeof(HybridPageSpecial),
                  "the meta data fits a page");

@@ -248,6 +248,15 @@ hybrid_lookup_difficulty(const HybridLookup *search)
 	return hybrid_stopping_difficulty(&search->stopping, worst(search));
 }
 
+HybridOutliers
+hybrid_lookup_outliers(const HybridLookup *search)
+{
+	HybridOutliers outliers = search->stopping.outliers;
+
+	outliers.rows = search->stopping.sampled;
+	return outliers;
+}
+
 float
 hybrid_lookup_nearness(const HybridLookup *search)
 {

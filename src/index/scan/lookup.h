@@ -8,6 +8,14 @@
 #include "index/scan/found_rows.h"
 #include "index/page/index.h"
 
+/* HybridOutliers: outliers of their lists among the rows that a search has sampled. */
+typedef struct HybridOutliers
+{
+	int rows; /* sampled rows */
+	int count;
+	double squares; /* sum of their squared distances from the centroids, in squared radii */
+} HybridOutliers;
+
 /*
  * HybridLookupLimits: how far a search goes. Calibration sets the number of rows that a search may expect
  * to miss. It is the number that equally difficult searches for rows of the index have missed.
@@ -19,6 +27,8 @@ typedef struct HybridLookupLimits
 	float other; /* the same for a query of unknown difficulty, or of another nearness than these */
 	float target; /* the same by the target recall alone */
 	float nearness[2];
+	float outliers; /* as in HybridCurve; 0: unknown */
+	float outlier_reach;
 	float eps; /* standard deviations allowed to the estimates from codes */
 	/* examine only this many leaf lists, the nearest ones; 0: until few enough rows are missing */
 	int probes;
@@ -115,6 +125,9 @@ extern int hybrid_lookup_difficulty(const HybridLookup *search);
  * which have no such distance, and if the lists have no radius.
  */
 extern float hybrid_lookup_nearness(const HybridLookup *search);
+
+/* hybrid_lookup_outliers: return the outliers among the rows sampled so far. There are none for inner products. */
+extern HybridOutliers hybrid_lookup_outliers(const HybridLookup *search);
 
 /* hybrid_lookup_work: return the work that this search has done. */
 extern HybridLookupWork hybrid_lookup_work(const HybridLookup *search);

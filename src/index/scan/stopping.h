@@ -20,8 +20,9 @@ typedef struct HybridStopping
 {
 	float *sample; /* u of the rows in the sample */
 	int sampled;
-	double noise; /* sum of the variances that the codes add to the values of u */
-	HyTail tail;  /* tail of the sample at the last check */
+	HybridOutliers outliers; /* in the sample, but for `rows` */
+	double noise;            /* sum of the variances that the codes add to the values of u */
+	HyTail tail;             /* tail of the sample at the last check */
 	/* rows nearer than the k-th best of that time that were expected in the lists examined */
 	double expected;
 	double found;                 /* number of such rows found in these lists */
