@@ -16,8 +16,7 @@ set -u
 
 cd "$(dirname "$0")/../.." || exit 2
 
-flags="-std=c11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc -Itest/unit"
-neon_flags="-std=c11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -I../../../../src"
+flags="-std=c11 -O2 -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc -Itest/unit"
 dir=build/unit/other
 mkdir -p "$dir"
 log=
@@ -28,7 +27,7 @@ failed=0
 count() {
 	good=$(grep -c '^ok ' "$log")
 	bad=$(grep -c '^not ok ' "$log")
-	planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$log" | tail -n 1)
+	planned=$(sed -n 's/^1\.\.\([0-9]*\).*$/\1/p' "$log" | tail -n 1)
 	if [ "$bad" -eq 0 ] && { [ "$2" -ne 0 ] || [ "${planned:--1}" -ne "$good" ]; }; then
 		bad=1
 	fi
@@ -38,6 +37,25 @@ count() {
 	[ "$bad" -eq 0 ] || grep -v '^ok ' "$log"
 }
 
+# each PART LABEL TEST ...: builds and runs the tests beside each other, by PART_test, and counts what they say.
+each() {
+	part=$1
+	label=$2
+	shift 2
+	for name; do
+		{
+			"${part}_test" "$name" >"$dir/$part/$name.log" 2>&1
+			echo $? >"$dir/$part/$name.status"
+		} &
+	done
+	wait
+	for name; do
+		log=$dir/$part/$name.log
+		read -r status <"$dir/$part/$name.status"
+		count "$name ($label)" "$status"
+	done
+}
+
 neon() {
 	emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64)
 	if ! command -v aarch64-linux-gnu-gcc >/dev/null; then
@@ -45,24 +63,24 @@ neon() {
 		return
 	fi
 	# The pure sources once, then a program for each test.
+	rm -rf "$dir/neon"
 	mkdir -p "$dir/neon"
-	log=$dir/neon/log
-	# shellcheck disable=SC2086
-	(cd "$dir/neon" && rm -f ./*.o && aarch64-linux-gnu-gcc $neon_flags -c ../../../../src/core/*.c)
-	for name in distance_test half_test distance_blocks_test bits_test topk_test cpu_features_test \
-		tile_test prefilter_test rotation_test codes_test codes_levels_test; do
+	for file in src/core/*.c; do
 		# shellcheck disable=SC2086
-		if ! aarch64-linux-gnu-gcc $flags -static -o "$dir/neon/$name" "test/unit/$name.c" \
-			"$dir"/neon/*.o -lm; then
-			echo "== $name (neon): does not compile"
-			failed=$((failed + 1))
-		elif [ -z "$emulator" ]; then
-			echo "== $name (neon): compiled only, there is no qemu-aarch64"
-		else
-			"$emulator" "$dir/neon/$name" >"$log" 2>&1
-			count "$name (neon)" $?
-		fi
+		aarch64-linux-gnu-gcc $flags -c -o "$dir/neon/$(basename "$file" .c).o" "$file"
 	done
+	each neon neon distance_test half_test distance_blocks_test bits_test topk_test cpu_features_test \
+		tile_test prefilter_test rotation_test codes_test codes_levels_test
+}
+
+neon_test() {
+	# shellcheck disable=SC2086
+	aarch64-linux-gnu-gcc $flags -static -o "$dir/neon/$1" "test/unit/$1.c" "$dir"/neon/*.o -lm || return 1
+	if [ -z "$emulator" ]; then
+		echo "1..0 # compiled only, there is no qemu-aarch64"
+	else
+		"$emulator" "$dir/neon/$1"
+	fi
 }
 
 emulated() {
@@ -73,30 +91,27 @@ emulated() {
 		echo "== avx512, amx: skipped, there is no SIMDe (Debian: libsimde-dev)"
 		return
 	fi
+	rm -rf "$dir/emulated"
 	mkdir -p "$dir/emulated"
-	log=$dir/emulated/log
-	rm -f "$dir"/emulated/*.o
 	for file in src/core/*.c test/unit/emulated_cpu.c; do
-		set --
 		case $file in
+			*/cpu_features.c) continue ;;
 			*_avx512.c | *_amx.c)
 				set -- -Wno-psabi -mavx2 -mfma -mf16c -mpopcnt '-DHY_SIMD_HEADER="emulated_amx.h"'
 				;;
-			*/cpu_features.c) continue ;;
+			*) set -- ;;
 		esac
 		# shellcheck disable=SC2086
 		"${CC:-gcc}" $flags "$@" -c -o "$dir/emulated/$(basename "$file" .c).o" "$file"
 	done
-	for name in distance_test half_test bits_test tile_test prefilter_test rotation_test codes_test codes_levels_test; do
-		# shellcheck disable=SC2086
-		if "${CC:-gcc}" $flags -o "$dir/emulated/$name" "test/unit/$name.c" "$dir"/emulated/*.o -lm; then
-			UNIT_SHARE=3 "$dir/emulated/$name" >"$log" 2>&1
-			count "$name (avx512, amx)" $?
-		else
-			echo "== $name (avx512, amx): does not compile"
-			failed=$((failed + 1))
-		fi
-	done
+	each emulated "avx512, amx" distance_test half_test bits_test tile_test prefilter_test rotation_test codes_test \
+		codes_levels_test
+}
+
+emulated_test() {
+	# shellcheck disable=SC2086
+	"${CC:-gcc}" $flags -o "$dir/emulated/$1" "test/unit/$1.c" "$dir"/emulated/*.o -lm || return 1
+	UNIT_SHARE=3 "$dir/emulated/$1"
 }
 
 # part NAME: one of them, beside the other; one that does not come to its end has counted nothing, which is a failure.
