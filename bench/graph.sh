@@ -36,20 +36,6 @@ cd "$(dirname "$0")/.."
 # shellcheck source=bench/wordnet.sh
 . bench/wordnet.sh
 
-# shellcheck disable=SC2317  # called by the trap
-stop_server()
-{
-	[ -z "$kept_server" ] || return 0
-	test/server.sh down "$server"
-	rm -rf "$server"
-}
-
-usage()
-{
-	sed -n '2,/^set -/{/^#/s/^# \{0,1\}//p}' "$0" >&2
-	exit 2
-}
-
 sections=()
 options=()
 while [ $# -gt 0 ]; do

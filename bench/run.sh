@@ -15,13 +15,6 @@ cd "$(dirname "$0")/.."
 . bench/wordnet.sh
 seconds=${1:-${BENCH_SECONDS:-10}}
 
-# shellcheck disable=SC2317  # called by the trap
-stop_server()
-{
-	test/server.sh down "$server"
-	rm -rf "$server"
-}
-
 # row CASE METRIC VALUE BETTER
 row()
 {

@@ -24,13 +24,6 @@
 # shellcheck source=bench/wordnet.sh
 . bench/wordnet.sh
 
-# shellcheck disable=SC2317  # called by the trap
-stop_server()
-{
-	test/server.sh down "$server"
-	rm -rf "$server"
-}
-
 # side_by_side PROGRAM [--quick] [--busy] [ROUNDS]
 side_by_side()
 {

@@ -16,6 +16,13 @@ done_step()
 	printf '%4d.%d s\n' $((ms / 1000)) $((ms % 1000 / 100))
 }
 
+# usage: prints the comment at the top of the script, and ends
+usage()
+{
+	sed -n '2,/^set -/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+	exit 2
+}
+
 # quietly COMMAND ...: its output only where it fails
 quietly()
 {
@@ -95,7 +102,8 @@ psql_in()
 
 # With pgvector in it where the machine's PostgreSQL has it, or where BENCH_PGVECTOR names a directory
 # that `make install DESTDIR=...` of pgvector has filled.
-# kept_server, where it is set, is the directory.
+# kept_server, where it is set, is the directory, and the server is not stopped at the end. A script that ends in
+# another way defines a stop_server of its own.
 server_settings=()
 kept_server=''
 start_server()
@@ -110,6 +118,14 @@ start_server()
 		"max_parallel_workers_per_gather = 0" "jit = off" "autovacuum = off" "${server_settings[@]}" || exit 1
 	add_pgvector
 	done_step
+}
+
+# shellcheck disable=SC2317  # called by the trap
+stop_server()
+{
+	[ -z "$kept_server" ] || return 0
+	test/server.sh down "$server"
+	rm -rf "$server"
 }
 
 add_pgvector()
