@@ -54,7 +54,7 @@ static void define_options(void);
 static IndexAmRoutine *routine_with(amoptions_function options);
 static bytea *hnsw_options(Datum reloptions, bool validate);
 static bytea *ivfflat_options(Datum reloptions, bool validate);
-static bytea *finish_options(bytea *options, bool validate);
+static bytea *named_options(Datum reloptions, bool validate, relopt_kind kind);
 static void adjust(Relation index, HybridScanSettings *settings);
 
 static int ef_search;
@@ -142,6 +142,23 @@ define_options(void)
 static bytea *
 hnsw_options(Datum reloptions, bool validate)
 {
+	return named_options(reloptions, validate, hnsw_kind);
+}
+
+static bytea *
+ivfflat_options(Datum reloptions, bool validate)
+{
+	return named_options(reloptions, validate, ivfflat_kind);
+}
+
+/*
+ * named_options: parse the options of an index. The table has the options of both kinds; one that "kind" does
+ * not have is an error, as any unknown option is. Says once in a session that pgvector's options have no effect,
+ * if one is set.
+ */
+static bytea *
+named_options(Datum reloptions, bool validate, relopt_kind kind)
+{
 	static const relopt_parse_elt elements[] = {
 		{.optname = "storage",
 	     .opttype = RELOPT_TYPE_ENUM,
@@ -153,39 +170,11 @@ hnsw_options(Datum reloptions, bool validate)
 		{.optname = "ef_construction",
 	     .opttype = RELOPT_TYPE_INT,
 	     .offset = offsetof(NamedOptions, ef_construction)},
-	};
-
-	return finish_options((bytea *) build_reloptions(reloptions, validate, hnsw_kind,
-	                                                 sizeof(NamedOptions), elements,
-	                                                 lengthof(elements)),
-	                      validate);
-}
-
-static bytea *
-ivfflat_options(Datum reloptions, bool validate)
-{
-	static const relopt_parse_elt elements[] = {
-		{.optname = "storage",
-	     .opttype = RELOPT_TYPE_ENUM,
-	     .offset = offsetof(NamedOptions, hybrid.storage)},
-		{.optname = "list_size",
-	     .opttype = RELOPT_TYPE_INT,
-	     .offset = offsetof(NamedOptions, hybrid.list_size)},
 		{.optname = "lists", .opttype = RELOPT_TYPE_INT, .offset = offsetof(NamedOptions, lists)},
 	};
-
-	return finish_options((bytea *) build_reloptions(reloptions, validate, ivfflat_kind,
-	                                                 sizeof(NamedOptions), elements,
-	                                                 lengthof(elements)),
-	                      validate);
-}
-
-/* finish_options: say once in a session that pgvector's options have no effect, if one is set. */
-static bytea *
-finish_options(bytea *options, bool validate)
-{
 	static bool said = false;
-	const NamedOptions *named = (const NamedOptions *) options;
+	NamedOptions *named = build_reloptions(reloptions, validate, kind, sizeof(NamedOptions),
+	                                       elements, lengthof(elements));
 
 	if (validate && !said && named != NULL &&
 	    (named->m != 0 || named->ef_construction != 0 || named->lists != 0))
@@ -195,7 +184,7 @@ finish_options(bytea *options, bool validate)
 		                 errdetail("The index is one of access method hybrid, which needs no such "
 		                           "options.")));
 	}
-	return options;
+	return (bytea *) named;
 }
 
 static void
