@@ -114,8 +114,8 @@ for my $preloaded (0, 1)
 	is(ask($one, $short), 2000, "$how: the answer of two threads");
 	is(ask($one, $own_threads), 2, "$how: two threads");
 	is(ask($one, q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'}), 0, "$how: no lock is kept");
-	sleep 7;
-	is(ask($one, $own_threads), 1, "$how: an idle thread ends");
+	my $idle = ask($one, 'SELECT pg_backend_pid()');
+	wait_for("$how: an idle thread ends", sub { threads_of($idle) == 1 });
 
 	# --- the limit over two sessions
 
