@@ -9,7 +9,7 @@
  */
 #include "postgres.h"
 
-#include "dispatch/route/decide.h"
+#include "dispatch/route/able.h"
 #include "dispatch/tools/words.h"
 #include "lib/stringinfo.h"
 #include "server/forced.h"

@@ -5,6 +5,8 @@
 #include "dispatch/route/splitting.h"
 
 #include "dispatch/model/slice.h"
+#include "dispatch/route/able.h"
+#include "dispatch/route/decide.h"
 #include "dispatch/route/session.h"
 
 #define SPLIT_GAIN 0.9

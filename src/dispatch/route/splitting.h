@@ -9,7 +9,7 @@
 #ifndef HY_SPLITTING_H
 #define HY_SPLITTING_H
 
-#include "dispatch/route/decide.h"
+#include "dispatch/route/choice.h"
 
 /*
  * hy_consider_split: set the fields share, split and split_ns of a choice that has a candidate.

@@ -4,6 +4,7 @@
  */
 #include "dispatch/run/resident.h"
 
+#include "dispatch/route/able.h"
 #include "dispatch/route/budget.h"
 #include "dispatch/route/gauge.h"
 #include "dispatch/route/memo.h"

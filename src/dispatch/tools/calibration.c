@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dispatch/route/able.h"
 #include "dispatch/route/memo.h"
 #include "dispatch/run/member.h"
 #include "dispatch/tools/workload.h"

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "dispatch/route/able.h"
 #include "dispatch/route/gauge.h"
 #include "dispatch/route/memo.h"
 

@@ -1,0 +1,46 @@
+/*
+ * able.h
+ *		Which sides may run a task: rules 3 to 7 of decide.c.
+ */
+#ifndef HY_ABLE_H
+#define HY_ABLE_H
+
+#include "dispatch/route/choice.h"
+
+/*
+ * hy_find_devices: apply rules 3 to 7 to every device that the settings allow, and set
+ * choice->devices and choice->unable.  Returns the able device with the least work in flight.  If
+ * no device is able, returns 0, and the choice has the reason of the device that passed the most
+ * rules, in its final words, and the device to report.
+ */
+extern int32_t hy_find_devices(HyExecutor *executor, const HyTask *task, const HyShape *shape,
+                               uint64_t now, HyChoice *choice);
+
+/* hy_cpu_able: return whether the CPU can run a task of this shape. */
+extern bool hy_cpu_able(const HyExecutor *executor, const HyShape *shape);
+
+/*
+ * hy_fits_memory: apply rule 7 to a device, for the whole task or in pieces, and set the memory
+ * figures of the choice and choice->chunked.
+ */
+extern bool hy_fits_memory(HyExecutor *executor, int32_t device, const HyShape *shape, uint64_t now,
+                           HyChoice *choice);
+
+/* hy_side_able: return whether rules 3 to 7 allow an exact task of this shape on device. */
+extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
+
+/* hy_side_can: the same as hy_side_able, but only for rules 3, 4 and 7. */
+extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
+
+/*
+ * hy_side_fits: return whether a task of this shape fits the device's memory budget in one piece.
+ */
+extern bool hy_side_fits(HyExecutor *executor, const HyShape *shape, int32_t device);
+
+/* hy_device_meant: return whether the settings allow tasks on this device. */
+extern bool hy_device_meant(const HyExecutor *executor, int32_t device);
+
+/* hy_executor_called: return whether hybrid.execution = name selects this device. */
+extern bool hy_executor_called(const HyExecutor *executor, int32_t device, const char *name);
+
+#endif
