@@ -86,6 +86,8 @@ tell()
 
 if make -s -j"$processors" cuda-tests >"$work/make" 2>&1; then
 	verdict "the tests on the fake device build" 0
+	# the programs for a real device, which would otherwise first run there; first, since they take longer than anything else
+	start test/cuda/hour.sh
 	# two threads, watched by the thread sanitizer
 	if make -s -j"$processors" cuda-thread-tests >"$work/make" 2>&1; then
 		start env TSAN_OPTIONS=die_after_fork=0 build/cuda/thread/plugin_idle_test
@@ -99,8 +101,6 @@ if make -s -j"$processors" cuda-tests >"$work/make" 2>&1; then
 	for program in build/cuda/fake/plugin_*_test; do
 		[ -f "test/cuda/${program##*/}.c" ] && start env HY_FAKE_LATE=1 "$program"
 	done
-	# the programs for a real device, which would otherwise first run there
-	start test/cuda/hour.sh
 	tell
 else
 	verdict "the tests on the fake device build" 1 "$work/make"
