@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs every test. Steps that can use every processor run one after the other. After them, steps that mostly use one
-# run beside each other, as many as there are processors.
+# run beside each other, as many as there are processors; tap, which mostly waits, is not counted.
 #
 #	test/check.sh [STEP ...]			all steps, or the named ones (check.sh --list)
 #	test/check.sh --soak [STEP ...]		after a build: the long versions of fuzz, storm, crash and load, the long
@@ -448,6 +448,16 @@ finish()
 	broken+=("$step")
 }
 
+# places: how many steps may run beside each other: one per processor, and tap, which mostly waits for servers to start and stop
+places()
+{
+	if [[ " ${running[*]} " == *" tap "* ]]; then
+		echo $((jobs + 1))
+	else
+		echo "$jobs"
+	fi
+}
+
 beside=()
 for step in "${steps[@]}"; do
 	if [[ " ${alone[*]} " != *" $step "* ]]; then
@@ -463,7 +473,9 @@ for step in "${steps[@]}"; do
 	fi
 done
 for step in "${beside[@]}"; do
-	[ ${#running[@]} -lt "$jobs" ] || finish
+	while [ ${#running[@]} -ge "$(places)" ]; do
+		finish
+	done
 	begin "$step"
 done
 while [ ${#running[@]} -gt 0 ]; do
