@@ -81,7 +81,7 @@ hy_memory::allocate(size_t bytes, int device)
 	                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (block.pages == MAP_FAILED)
 		hy_device::fatal("out of memory");
-	/* large pages, where there are any, are opened and closed many times as fast */
+	/* the protection of large pages, where there are any, changes much faster */
 	(void) madvise(block.pages, block.length, MADV_HUGEPAGE);
 	memset(block.pages, 0xa5, block.length);
 	/* the end lies at the forbidden page */

@@ -11,7 +11,7 @@
  * hy_find_devices: apply rules 3 to 7 to every device that the settings allow, and set
  * choice->devices and choice->unable.  Returns the able device with the least work in flight.  If
  * no device is able, returns 0, and the choice has the reason of the device that passed the most
- * rules, in its final words, and the device to report.
+ * rules: choice->why explains it, and choice->missed is the device to report, if there is one.
  */
 extern int32_t hy_find_devices(HyExecutor *executor, const HyTask *task, const HyShape *shape,
                                uint64_t now, HyChoice *choice);

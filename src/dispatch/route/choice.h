@@ -1,6 +1,6 @@
 /*
  * choice.h
- *		The choice of a side, which the rules in the head of decide.c fill.
+ *		The side that a task goes to, and why, by the rules in the head of decide.c.
  */
 #ifndef HY_CHOICE_H
 #define HY_CHOICE_H
