@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs every test. Steps that can use every processor run one after the other. After them, steps that mostly use one
-# run beside each other, as many as there are processors; tap, which mostly waits, is not counted.
+# run beside each other, as many as there are processors; tap, which often waits for a server, is not counted.
 #
 #	test/check.sh [STEP ...]			all steps, or the named ones (check.sh --list)
 #	test/check.sh --soak [STEP ...]		after a build: the long versions of fuzz, storm, crash and load, the long
@@ -448,7 +448,7 @@ finish()
 	broken+=("$step")
 }
 
-# places: how many steps may run beside each other: one per processor, and tap, which mostly waits for servers to start and stop
+# places: how many steps may run beside each other: one per processor, and tap, which often waits for a server
 places()
 {
 	if [[ " ${running[*]} " == *" tap "* ]]; then
