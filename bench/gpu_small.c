@@ -113,10 +113,8 @@ static void
 spreading(int64_t nodes, double limit_ms)
 {
 	HyTask task = gpu_spread_task(nodes, 10, 1, 3);
-	HySpreadTask *s = &task.u.spread;
-	HyCsr *graph = (HyCsr *) (uintptr_t) s->graph;
+	HyCsr *graph = (HyCsr *) (uintptr_t) task.u.spread.graph;
 	const HyCsr pageable = *graph;
-	const double *gain = s->gain;
 	size_t starts = (size_t) (nodes + 1) * sizeof(int64_t);
 	size_t entries = (size_t) graph->edges * 4;
 	size_t doubles = (size_t) nodes * sizeof(double);
@@ -135,14 +133,13 @@ spreading(int64_t nodes, double limit_ms)
 	graph->row_start = pin(pageable.row_start, starts);
 	graph->column = pin(pageable.column, entries);
 	graph->weight = pin(pageable.weight, entries);
-	s->gain = pin(gain, doubles);
+	graph->out_weight = pin(pageable.out_weight, doubles);
 	report_pinned(name, &task, (double) (starts + 2 * entries + doubles));
 	gpu_check(cudaFreeHost(graph->row_start), "freeing");
 	gpu_check(cudaFreeHost(graph->column), "freeing");
 	gpu_check(cudaFreeHost(graph->weight), "freeing");
-	gpu_check(cudaFreeHost((void *) (uintptr_t) s->gain), "freeing");
+	gpu_check(cudaFreeHost(graph->out_weight), "freeing");
 	*graph = pageable;
-	s->gain = gain;
 	gpu_spread_free(&task);
 }
 

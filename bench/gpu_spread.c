@@ -34,13 +34,11 @@ gpu_spread_task(int64_t nodes, int32_t entries, int32_t sets, int32_t hop_count)
 	HyTask task = {.op = HY_OP_SPREAD, .allocator = &hy_malloc_allocator};
 	HySpreadTask *s = &task.u.spread;
 	HyCsr *graph = random_graph(nodes, entries);
-	double *gain = gpu_room((size_t) nodes, sizeof(double));
 	double *value = gpu_room((size_t) sets, sizeof(double));
 	uint32_t *node = gpu_room((size_t) sets, sizeof(uint32_t));
 	int64_t *start = gpu_room((size_t) sets + 1, sizeof(int64_t));
 	int32_t i;
 
-	hy_spread_gain(graph, 0.85, 1, gain);
 	for (i = 0; i <= sets; i++)
 		start[i] = i;
 	for (i = 0; i < sets; i++)
@@ -49,7 +47,6 @@ gpu_spread_task(int64_t nodes, int32_t entries, int32_t sets, int32_t hop_count)
 		value[i] = 1;
 	}
 	s->graph = graph;
-	s->gain = gain;
 	s->params = (HySpreadParams){.decay = 0.85, .fan = 1, .hops = hop_count, .tolerance = 1e-9};
 	s->seeds = (HySpreadSeeds){sets, start, node, value};
 	s->activation = gpu_room((size_t) nodes * (size_t) sets, sizeof(double));
@@ -68,7 +65,6 @@ gpu_spread_free(HyTask *task)
 	free(graph->weight);
 	free(graph->out_weight);
 	free(graph);
-	free((void *) (uintptr_t) s->gain);
 	free((void *) (uintptr_t) s->seeds.start);
 	free((void *) (uintptr_t) s->seeds.node);
 	free((void *) (uintptr_t) s->seeds.value);
@@ -94,10 +90,11 @@ gpu_spread_reside(HyTask *task)
 		{
 			const void *data;
 			uint64_t bytes;
-		} part[HY_PACKED_PARTS] = {{s->graph->column, edges * sizeof(uint32_t)},
-		                           {s->graph->weight, edges * sizeof(float)},
-		                           {s->gain, (uint64_t) packed->nodes * sizeof(double)},
-		                           {packed->row, rows * sizeof(HyPackedRow)}};
+		} part[HY_PACKED_PARTS] = {
+			{s->graph->column, edges * sizeof(uint32_t)},
+			{s->graph->weight, edges * sizeof(float)},
+			{s->graph->out_weight, (uint64_t) packed->nodes * sizeof(double)},
+			{packed->row, rows * sizeof(HyPackedRow)}};
 
 		if (gpu.cuda->upload(gpu.device, s->buffer, packed->layout.offset[i], part[i].data,
 		                     part[i].bytes) != HY_OK)

@@ -324,8 +324,11 @@ state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSprea
 	HyCudaSpreadState state = {
 		.column = (const uint32_t *) (const void *) (spread->graph + offset[HY_PACKED_COLUMN]),
 		.weight = (const float *) (const void *) (spread->graph + offset[HY_PACKED_WEIGHT]),
-		.gain = (const double *) (const void *) (spread->graph + offset[HY_PACKED_GAIN]),
+		.out_weight =
+			(const double *) (const void *) (spread->graph + offset[HY_PACKED_OUT_WEIGHT]),
 		.control = (HyCudaSpreadControl *) (void *) spread->group,
+		.decay = task->params.decay,
+		.fan = task->params.fan,
 		.threshold = task->params.threshold,
 		.tolerance = task->params.tolerance,
 		.nodes = task->graph->nodes,

@@ -154,17 +154,30 @@ hy_spread_fold(double (&sum)[Kind::sets], int lane)
 	return sum[0];
 }
 
+/* hy_spread_charge_of: return the charge of a node with activation y that fires. */
+__device__ __forceinline__ double
+hy_spread_charge_of(const HyCudaSpreadState &state, double out_weight, double y)
+{
+	if (!(out_weight > 0.0))
+		return __dmul_rn(y, 0.0);
+	if (state.fan == 0.0)
+		return __dmul_rn(y, state.decay);
+	if (state.fan == 0.5)
+		out_weight = __dsqrt_rn(out_weight);
+	return __dmul_rn(y, __ddiv_rn(state.decay, out_weight));
+}
+
 /* HyKnown: values of a node and a set that can be read before y is known. */
 struct HyKnown
 {
 	double activation;
-	double gain;
+	double out_weight;
 };
 
 __device__ __forceinline__ HyKnown
 hy_spread_known(const HyCudaSpreadState &state, uint32_t row, int64_t at)
 {
-	return HyKnown{__ldcs(&state.activation[at]), state.gain[row]};
+	return HyKnown{__ldcs(&state.activation[at]), state.out_weight[row]};
 }
 
 /*
@@ -201,7 +214,7 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const
 				state.fired[at] = times + 1;
 		}
 		if (fires)
-			charge = __dmul_rn(y, known.gain);
+			charge = hy_spread_charge_of(state, known.out_weight, y);
 	}
 	hy_spread_charge(state, hop)[at] = charge;
 	return fires;
@@ -420,7 +433,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 		return;
 	if (state.fired != NULL)
 		state.fired[at] = 1;
-	state.charge[0][at] = __dmul_rn(seed.value, state.gain[seed.node]);
+	state.charge[0][at] = hy_spread_charge_of(state, state.out_weight[seed.node], seed.value);
 	state.control->fires[seed.set] = 1;
 }
 

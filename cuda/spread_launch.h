@@ -58,13 +58,15 @@ extern "C"
 	{
 		const uint32_t *column;
 		const float *weight;
-		const double *gain;
-		double *charge[2]; /* hop h reads charge[(h - 1) % 2] and writes the other array */
+		const double *out_weight; /* s_i of each node */
+		double *charge[2];        /* hop h reads charge[(h - 1) % 2] and writes the other array */
 		double *activation;
 		double *arrived; /* y of the last hop, if |y|_1 is needed, else NULL */
 		uint32_t *hop;   /* 1 + hop in which activation first arrived; 0: never */
 		uint32_t *fired; /* number of firings of each node, if limited, else NULL */
 		HyCudaSpreadControl *control;
+		double decay;
+		double fan;
 		double threshold;
 		double tolerance; /* read only if arrived is not NULL */
 		int64_t nodes;

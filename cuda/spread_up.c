@@ -109,7 +109,7 @@ stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from
 	} part[HY_PACKED_PARTS] = {
 		{task->graph->column, (uint64_t) packed->edges * sizeof(uint32_t)},
 		{task->graph->weight, (uint64_t) packed->edges * sizeof(float)},
-		{task->gain, (uint64_t) packed->nodes * sizeof(double)},
+		{task->graph->out_weight, (uint64_t) packed->nodes * sizeof(double)},
 		{packed->row, (uint64_t) hy_cuda_spread_rows(packed) * sizeof(HyPackedRow)}};
 	uint64_t done = 0;
 	int i;

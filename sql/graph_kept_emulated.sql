@@ -18,7 +18,7 @@ BEGIN
 	INSERT INTO device SELECT s.row, a.* FROM seed s, LATERAL hybrid_spread('TABLE link', s.ids, hops => CASE WHEN s.row % 3 = 0 THEN NULL ELSE s.row END, threshold => s.row * 1e-6, refire => NULLIF(s.row % 4, 0), combine => CASE WHEN s.row % 2 = 0 THEN 'max' ELSE 'sum' END) a;
 	RETURN differ();
 END $$;
--- bytes of 20,000 columns and weights, the gain of 1,009 nodes and their rows; bytes that all calls have sent
+-- bytes of 20,000 columns and weights, the sums of 1,009 nodes and their rows; bytes that all calls have sent
 CREATE VIEW resident AS SELECT resident_units AS units, resident_bytes BETWEEN 20000 * 8 + 1009 * 20 AND 20000 * 8 + 1009 * 20 + 4096 AS one, resident_hits AS hits,
 	(SELECT sum(bytes_up) FROM hybrid_stats WHERE operation = 'spread' AND hybrid_stats.device = 1) AS up FROM hybrid_devices d WHERE d.device = 1;
 
@@ -31,15 +31,28 @@ SELECT on_device();
 SELECT units, hits, up - :before < 2.5 * 200000 AS little FROM resident;
 SELECT count(*) AS calls, bool_and(device = 1) AS there, bool_or(fallback) AS fallback FROM hybrid_events WHERE operation = 'spread' AND device > 0;
 
--- another decay or fan is another gain
+-- another decay or fan finds the same graph
 TRUNCATE cpu, device;
 \set shaped 'seed s, LATERAL hybrid_spread(\'TABLE link\', s.ids, decay => 0.5 + (s.row / 4) * 0.1, fan => (s.row / 6) * 0.5) a'
 SET hybrid.force_cpu = on;
 INSERT INTO cpu SELECT s.row, a.* FROM :shaped;
 RESET hybrid.force_cpu;
-SELECT hits AS before FROM resident \gset
+SELECT hits AS before, up AS sent FROM resident \gset
 INSERT INTO device SELECT s.row, a.* FROM :shaped;
-SELECT differ(), hits > :before AS hit FROM resident;
+SELECT differ(), hits - :before AS hits, up - :sent < 2.5 * 200000 AS little FROM resident;
+CREATE INDEX registered ON link USING hybrid_graph (source, target, weight);
+SELECT count(*) FROM seed s, LATERAL (SELECT count(*) FROM hybrid_spread('registered', s.ids)) a WHERE s.row < 4;
+SELECT units AS units_before, hits AS before, up AS sent FROM resident \gset
+TRUNCATE cpu, device;
+\set shapes '(VALUES (1, 0.3, 1), (2, 0.3, 0.5), (3, 1, 0), (4, 0, 0.5)) p (row, decay, fan), LATERAL hybrid_spread(\'registered\', \'{1, 5}\', decay => p.decay, fan => p.fan) a'
+INSERT INTO device SELECT p.row, a.* FROM :shapes;
+SELECT sum(rank) > 0.999 AS ranked FROM hybrid_pagerank('registered', 0.5, tolerance => 0.1, seeds => '{1, 5}');
+SELECT units - :units_before AS units, hits - :before AS hits, up - :sent < 1000 AS only_seeds FROM resident;
+SET hybrid.force_cpu = on;
+INSERT INTO cpu SELECT p.row, a.* FROM :shapes;
+RESET hybrid.force_cpu;
+SELECT differ();
+DROP INDEX registered;
 TRUNCATE cpu, device;
 SET hybrid.force_cpu = on;
 INSERT INTO cpu SELECT s.row, a.* FROM seed s, :spread;

@@ -88,8 +88,8 @@ hy_packed_graph_free(HyPackedGraph *packed, const HyAllocator *allocator)
 }
 
 const void *
-hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph, const double *gain,
-                     HyPackedPart part, uint64_t *bytes)
+hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph, HyPackedPart part,
+                     uint64_t *bytes)
 {
 	int64_t rows = packed->rows[0] + packed->rows[1] + packed->rows[2];
 
@@ -101,9 +101,9 @@ hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph, const doub
 		case HY_PACKED_WEIGHT:
 			*bytes = (uint64_t) packed->edges * sizeof(float);
 			return graph->weight;
-		case HY_PACKED_GAIN:
+		case HY_PACKED_OUT_WEIGHT:
 			*bytes = (uint64_t) packed->nodes * sizeof(double);
-			return gain;
+			return graph->out_weight;
 		case HY_PACKED_ROWS:
 			*bytes = (uint64_t) rows * sizeof(HyPackedRow);
 			return packed->row;

@@ -3,7 +3,7 @@
  *		Layout of a graph in one contiguous range of device memory, and the host's description of it.
  *
  * There are four parts, each at a multiple of HY_PACKED_ALIGN: the columns of a HyCsr, its weights,
- * the gain of each node, and the rows that have entries.  The rows form three lists by length, one
+ * s_i of each node, and the rows that have entries.  The rows form three lists by length, one
  * after another, each in node order.  A kernel pulls one list at a time, so the rows of a pass have
  * similar cost.
  *
@@ -39,7 +39,7 @@ typedef enum HyPackedPart
 {
 	HY_PACKED_COLUMN = 0, /* a uint32_t per edge */
 	HY_PACKED_WEIGHT,     /* a float per edge */
-	HY_PACKED_GAIN,       /* a double per node, from hy_spread_gain */
+	HY_PACKED_OUT_WEIGHT, /* a double per node */
 	HY_PACKED_ROWS        /* a HyPackedRow per row with entries, at most one per node */
 } HyPackedPart;
 
@@ -93,7 +93,7 @@ extern void hy_packed_graph_free(HyPackedGraph *packed, const HyAllocator *alloc
  * hy_packed_graph_part: return the host address of a part's contents, and set *bytes to their size.
  */
 extern const void *hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph,
-                                        const double *gain, HyPackedPart part, uint64_t *bytes);
+                                        HyPackedPart part, uint64_t *bytes);
 
 /*
  * hy_packed_graph_in: test whether the layout and the lists agree with the numbers of nodes and

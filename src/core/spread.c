@@ -10,7 +10,6 @@
  */
 #include "core/spread.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/cpu_features.h"
@@ -26,12 +25,11 @@
 typedef struct Walk
 {
 	const HyCsr *graph;
-	const double *gain;
 	const HySpreadParams *params;
 	const HyCancel *cancel;
 	HySpreadPull pull;
 	double *y;        /* activation that arrived in the last hop; undefined outside active */
-	double *charge;   /* c_i = f_i * gain_i; 0 where node i does not fire */
+	double *charge;   /* 0 where node i does not fire */
 	int32_t *fired;   /* times each node has fired; NULL without refire */
 	uint64_t *active; /* bitmap of nodes whose y is not 0 */
 	uint64_t *next;   /* bitmap of rows that the next hop may reach; all 0 between hops */
@@ -56,30 +54,9 @@ words_of(int64_t nodes)
 	return (nodes + 63) / 64;
 }
 
-void
-hy_spread_gain(const HyCsr *graph, double decay, double fan, double *gain)
-{
-	int64_t i;
-
-	for (i = 0; i < graph->nodes; i++)
-	{
-		double s = graph->out_weight[i];
-
-		if (!(s > 0))
-			gain[i] = 0;
-		else if (fan == 0)
-			gain[i] = decay;
-		else if (fan == 0.5)
-			gain[i] = decay / sqrt(s);
-		else
-			gain[i] = decay / s;
-	}
-}
-
 HyStatus
-hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
-          const HySpreadSeeds *seeds, const HyAllocator *allocator, const HyCancel *cancel,
-          const HySpreadResult *result)
+hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
+          const HyAllocator *allocator, const HyCancel *cancel, const HySpreadResult *result)
 {
 	Walk walk;
 	int64_t words;
@@ -94,7 +71,6 @@ hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
 	words = words_of(graph->nodes);
 	memset(&walk, 0, sizeof(walk));
 	walk.graph = graph;
-	walk.gain = gain;
 	walk.params = params;
 	walk.cancel = cancel;
 	walk.pull = hy_spread_pull(params->combine, hy_simd_available(HY_SIMD_AVX2));
@@ -224,7 +200,8 @@ fire(Walk *walk, int64_t *reach)
 				walk->fired[i]++;
 			}
 			any = true;
-			walk->charge[i] = walk->y[i] * walk->gain[i];
+			walk->charge[i] =
+				walk->y[i] * hy_spread_gain(graph->out_weight[i], params->decay, params->fan);
 			if (graph->out_start != NULL)
 				*reach += graph->out_start[i + 1] - graph->out_start[i];
 		}

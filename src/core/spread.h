@@ -10,7 +10,7 @@
  *
  * Results have the same bits everywhere.  Weights are fp32, and everything else is fp64.  With
  *
- *		gain_i = decay / s_i^fan (0 where s_i = 0)		c_i = f_i * gain_i
+ *		c_i = f_i * (decay / s_i^fan)					(0 where s_i = 0)
  *
  * the entry at position p of a row adds to lane p mod 32 by fma(c_source, w, lane), even when only
  * a few nodes fire.  Lanes fold as a tree from h = 16.  Sums over nodes use the same 32 lanes in id
@@ -28,6 +28,7 @@
 #ifndef HY_SPREAD_H
 #define HY_SPREAD_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -86,8 +87,16 @@ typedef struct HySpreadResult
 	int32_t *hop; /* at which the node first had activation > 0: 0 for seeds, -1 for never */
 } HySpreadResult;
 
-/* hy_spread_gain: gain[i] = decay / s_i^fan for every node, 0 where s_i is 0. */
-extern void hy_spread_gain(const HyCsr *graph, double decay, double fan, double *gain);
+/* hy_spread_gain: return decay / s^fan, or 0 where s is 0. */
+static inline double
+hy_spread_gain(double s, double decay, double fan)
+{
+	if (!(s > 0))
+		return 0;
+	if (fan == 0)
+		return decay;
+	return decay / (fan == 0.5 ? sqrt(s) : s);
+}
 
 /*
  * hy_spread_converges: test whether hops = -1 is safe, that is, decay * max_i sum_j T_ij < 1.
@@ -106,8 +115,8 @@ hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpread
  * hy_spread: compute the result of every set of seeds, in arrays of the caller's.  Returns HY_NOMEM,
  * HY_CANCELLED, HY_OK, or the status of hy_spread_check.
  */
-extern HyStatus hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
-                          const HySpreadSeeds *seeds, const HyAllocator *allocator,
-                          const HyCancel *cancel, const HySpreadResult *result);
+extern HyStatus
+hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
+          const HyAllocator *allocator, const HyCancel *cancel, const HySpreadResult *result);
 
 #endif

@@ -191,7 +191,7 @@ spread_makes_sense(const HySpreadTask *task)
 		return false;
 	if (p->hops == -1 && !(p->tolerance > 0))
 		return false;
-	if (task->graph->nodes > 0 && task->gain == NULL && task->buffer == NULL)
+	if (task->graph->nodes > 0 && task->graph->out_weight == NULL && task->buffer == NULL)
 		return false;
 	if (task->buffer != NULL && task->packed == NULL)
 		return false;

@@ -103,9 +103,8 @@ typedef struct HySpreadTask
 	 * may be NULL
 	 */
 	const HyCsr *graph;
-	const double *gain;          /* graph->nodes, host; not read with a buffer */
 	const HyPackedGraph *packed; /* packed form of this graph, host; NULL: none */
-	HyBuffer *buffer;            /* device buffer with the packed graph and this gain; NULL: none */
+	HyBuffer *buffer;            /* device buffer with the packed graph; NULL: none */
 	HySpreadParams params;
 	HySpreadSeeds seeds;
 	double *activation; /* seeds.sets * graph->nodes, host */

@@ -69,12 +69,11 @@ spread(const HyDevice *device, const HyTask *task)
 {
 	const HySpreadTask *s = &task->u.spread;
 	const HyPackedGraph *packed = s->packed;
-	HyCsr graph = {
-		.nodes = s->graph->nodes, .edges = s->graph->edges, .out_weight = s->graph->out_weight};
+	HyCsr graph = {.nodes = s->graph->nodes, .edges = s->graph->edges};
 	HyStatus st;
 
 	if (s->buffer == NULL)
-		return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator, task->cancel,
+		return hy_spread(s->graph, &s->params, &s->seeds, task->allocator, task->cancel,
 		                 &(HySpreadResult){s->activation, s->hop});
 	if (s->buffer->device != device || !hy_packed_graph_in(packed, s->buffer->bytes))
 		return HY_INVALID;
@@ -84,10 +83,7 @@ spread(const HyDevice *device, const HyTask *task)
 		return HY_NOMEM;
 	st = unpack(s->buffer, packed, &graph);
 	if (st == HY_OK)
-		st = hy_spread(&graph,
-		               (const double *) (const void *) (s->buffer->data +
-		                                                packed->layout.offset[HY_PACKED_GAIN]),
-		               &s->params, &s->seeds, task->allocator, task->cancel,
+		st = hy_spread(&graph, &s->params, &s->seeds, task->allocator, task->cancel,
 		               &(HySpreadResult){s->activation, s->hop});
 	hy_free(task->allocator, graph.row_start);
 	return st;
@@ -104,6 +100,8 @@ unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph)
 
 	graph->column = (uint32_t *) (void *) (buffer->data + packed->layout.offset[HY_PACKED_COLUMN]);
 	graph->weight = (float *) (void *) (buffer->data + packed->layout.offset[HY_PACKED_WEIGHT]);
+	graph->out_weight =
+		(double *) (void *) (buffer->data + packed->layout.offset[HY_PACKED_OUT_WEIGHT]);
 	memset(graph->row_start, 0, ((size_t) graph->nodes + 1) * sizeof(*graph->row_start));
 	for (i = 0; i < rows; i++)
 	{

@@ -3,10 +3,9 @@
  *		Keeps the graph of a call site on a device: see device.h.
  *
  * On a device, a graph is a unit like the units of an index (dispatch/run/residency.h). In the unit's
- * key, the field place is the graph's serial number, which this process never reuses. The field
- * version consists of decay and fan, which determine the gain that is stored with the graph. After
- * a graph is dropped, its unit is never requested again. The cache then evicts that unit before all
- * others.
+ * key, the field place is the graph's serial number, which this process never reuses. The unit does
+ * not depend on the parameters of the spreading. After a graph is dropped, its unit is never
+ * requested again. The cache then evicts that unit before all others.
  */
 #include "postgres.h"
 
@@ -80,18 +79,11 @@ by_device(HybridGraph *graph, HyTask *task, uint64 room)
 	return there;
 }
 
-/*
- * key_of: return the key of the graph's unit. The bits of decay and fan are copied, so -0 differs
- * from 0.
- */
+/* key_of: return the key of the graph's unit. */
 static HyUnitKey
 key_of(const HybridGraph *graph)
 {
-	HyUnitKey key = {.place = {0, graph->number, graph->number}};
-
-	memcpy(&key.version[0], &graph->decay, sizeof(graph->decay));
-	memcpy(&key.version[1], &graph->fan, sizeof(graph->fan));
-	return key;
+	return (HyUnitKey){.place = {0, graph->number, graph->number}};
 }
 
 /* pack: pack the graph unless it is packed already. Returns false if there is not enough memory. */
@@ -130,7 +122,7 @@ send_graph(HybridGraph *graph, HyResident *resident)
 	const HyUnitPart part[HY_PACKED_PARTS] = {
 		{csr->column, csr->edges * sizeof(*csr->column), offset[HY_PACKED_COLUMN]},
 		{csr->weight, csr->edges * sizeof(*csr->weight), offset[HY_PACKED_WEIGHT]},
-		{graph->gain, csr->nodes * sizeof(*graph->gain), offset[HY_PACKED_GAIN]},
+		{csr->out_weight, csr->nodes * sizeof(*csr->out_weight), offset[HY_PACKED_OUT_WEIGHT]},
 		{packed->row, rows * sizeof(*packed->row), offset[HY_PACKED_ROWS]}};
 	const HyUnitRows sent = {.part = part,
 	                         .parts = HY_PACKED_PARTS,

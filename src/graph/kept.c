@@ -35,7 +35,6 @@ static void drop(FunctionCallInfo fcinfo);
 static HybridGraph *graph_of_query(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
 static HybridGraph *build(const HybridEdgesQuery *query, bool *constant);
 static void check(HyStatus status, const char *what);
-static void made_for(HybridGraph *graph, double decay, double fan);
 
 HybridGraph *
 hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
@@ -99,28 +98,14 @@ graph_of_query(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 	return graph;
 }
 
-const double *
-hybrid_graph_gain(HybridGraph *graph, double decay, double fan)
-{
-	made_for(graph, decay, fan);
-	if (!graph->gained)
-	{
-		if (graph->gain == NULL)
-			graph->gain = MemoryContextAllocHuge(graph->context,
-			                                     sizeof(double) * (Size) Max(graph->csr.nodes, 1));
-		hy_spread_gain(&graph->csr, decay, fan, graph->gain);
-		graph->gained = true;
-	}
-	return graph->gain;
-}
-
 bool
 hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double *norm)
 {
-	made_for(graph, params->decay, params->fan);
-	if (!graph->normed)
+	if (!graph->normed || graph->decay != params->decay || graph->fan != params->fan)
 	{
 		graph->converges = hy_spread_converges(&graph->csr, params, &graph->norm);
+		graph->decay = params->decay;
+		graph->fan = params->fan;
 		graph->normed = true;
 	}
 	*norm = graph->norm;
@@ -216,10 +201,6 @@ hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch)
 	if (!differs)
 		return;
 	hybrid_graph_unpack(graph);
-	if (graph->gain != NULL)
-		pfree(graph->gain);
-	graph->gain = NULL;
-	graph->gained = false;
 	graph->normed = false;
 	hybrid_graph_keep(graph);
 }
@@ -241,21 +222,4 @@ hybrid_graph_keep(HybridGraph *graph)
 	static uint64 numbers = 0;
 
 	graph->number = ++numbers;
-}
-
-/*
- * made_for: discard results that were computed for another decay or fan. Compares bits, so -0
- * differs from 0.
- */
-static void
-made_for(HybridGraph *graph, double decay, double fan)
-{
-	if (memcmp(&graph->decay, &decay, sizeof(decay)) != 0 ||
-	    memcmp(&graph->fan, &fan, sizeof(fan)) != 0)
-	{
-		graph->gained = false;
-		graph->normed = false;
-		graph->decay = decay;
-		graph->fan = fan;
-	}
 }

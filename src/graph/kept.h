@@ -22,16 +22,14 @@
 #include "core/spread.h"
 #include "graph/edges.h"
 
-/* HybridGraph: a graph, with the results computed from it for the last decay and fan. */
+/* HybridGraph: a graph, and whether spreading over it converges, for the last decay and fan. */
 typedef struct HybridGraph
 {
 	HyCsr csr;
 	HyOrigins origins; /* of a copy of a registered graph (copy.h) */
 	double decay;
 	double fan;
-	double *gain; /* gain of each node; NULL until allocated */
-	bool gained;  /* whether gain is valid for decay and fan */
-	bool normed;  /* whether converges and norm are valid for decay and fan */
+	bool normed; /* whether converges and norm are valid for decay and fan */
 	bool converges;
 	double norm;
 	MemoryContext context; /* memory context of the whole graph */
@@ -61,9 +59,6 @@ extern void hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch);
 
 /* hybrid_graph_keep: give the graph a number, because a later call may use it. */
 extern void hybrid_graph_keep(HybridGraph *graph);
-
-/* hybrid_graph_gain: return the result of hy_spread_gain for this decay and fan. */
-extern const double *hybrid_graph_gain(HybridGraph *graph, double decay, double fan);
 
 /* hybrid_graph_converges: return the results of hy_spread_converges for these parameters. */
 extern bool hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double *norm);

@@ -46,10 +46,10 @@ enum SpreadArgument
 #define SETS_ARGUMENT 1
 
 /*
- * Bytes for each node: y, charge and the times fired in core, the gain, and a row of the answer;
- * and for each set its activation and hops.
+ * Bytes for each node: y, charge and the times fired in core, and a row of the answer; and for
+ * each set its activation and hops.
  */
-#define TASK_BYTES (3 * sizeof(double) + sizeof(int32) + sizeof(HybridScored))
+#define TASK_BYTES (2 * sizeof(double) + sizeof(int32) + sizeof(HybridScored))
 #define SET_BYTES (sizeof(double) + sizeof(int32))
 
 /* Maximum bytes of the answers of a slice, if no device can run it. */

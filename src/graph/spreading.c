@@ -55,7 +55,6 @@ hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpr
 	task.op = HY_OP_SPREAD;
 	task.numeric_class = HY_CLASS_EXACT;
 	task.u.spread.graph = call->csr;
-	task.u.spread.gain = hybrid_graph_gain(call->graph, params->decay, params->fan);
 	task.u.spread.params = *params;
 	task.u.spread.seeds = *seeds;
 	task.u.spread.activation = activation;

@@ -15,7 +15,6 @@ typedef struct GraphJob
 {
 	HyTask task;
 	HyCsr graph;
-	double *gain;
 	int64_t *start;
 	uint32_t *node;
 	double *value;
@@ -95,7 +94,6 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	memset(job, 0, sizeof(*job));
 	job->graph = graph;
 	job->values = n * sets;
-	job->gain = malloc(sizeof(double) * (size_t) (n + 1));
 	job->start = malloc(sizeof(int64_t) * (size_t) (sets + 1));
 	job->node = malloc(sizeof(uint32_t) * (size_t) (sets * (most + 1) + 3));
 	job->value = malloc(sizeof(double) * (size_t) (sets * (most + 1) + 3));
@@ -103,7 +101,6 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	job->hop = malloc(sizeof(int32_t) * (size_t) (job->values + 1));
 	job->expected = malloc(sizeof(double) * (size_t) (job->values + 1));
 	job->expected_hop = malloc(sizeof(int32_t) * (size_t) (job->values + 1));
-	hy_spread_gain(&graph, params.decay, params.fan, job->gain);
 	/* a slice of a larger task: its seeds begin somewhere */
 	job->start[0] = 3;
 	for (set = 0; set < sets; set++)
@@ -127,12 +124,11 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	job->task.op = HY_OP_SPREAD;
 	job->task.allocator = &hy_malloc_allocator;
 	s->graph = &job->graph;
-	s->gain = job->gain;
 	s->params = params;
 	s->seeds = (HySpreadSeeds){sets, job->start, job->node, job->value};
 	s->activation = job->activation;
 	s->hop = job->hop;
-	CHECK_INT(hy_spread(&job->graph, job->gain, &params, &s->seeds, &hy_malloc_allocator, NULL,
+	CHECK_INT(hy_spread(&job->graph, &params, &s->seeds, &hy_malloc_allocator, NULL,
 	                    &(HySpreadResult){job->expected, job->expected_hop}),
 	          HY_OK);
 }
@@ -168,7 +164,7 @@ graph_job_reside(GraphJob *job, const HyBackend *backend, HyDevice *device)
 		} part[HY_PACKED_PARTS] = {
 			{job->graph.column, edges * sizeof(uint32_t)},
 			{job->graph.weight, edges * sizeof(float)},
-			{job->gain, (uint64_t) job->graph.nodes * sizeof(double)},
+			{job->graph.out_weight, (uint64_t) job->graph.nodes * sizeof(double)},
 			{p->row, (uint64_t) graph_job_bytes(job) - p->layout.offset[HY_PACKED_ROWS]}};
 
 		if (part[i].bytes > 0)
@@ -177,7 +173,6 @@ graph_job_reside(GraphJob *job, const HyBackend *backend, HyDevice *device)
 	}
 	job->numbers = (HyCsr){.nodes = job->graph.nodes, .edges = job->graph.edges};
 	s->graph = &job->numbers;
-	s->gain = NULL;
 	s->packed = p;
 	return status;
 }
@@ -191,7 +186,6 @@ graph_job_leave(GraphJob *job, const HyBackend *backend, HyDevice *device)
 	backend->buf_free(device, s->buffer);
 	hy_packed_graph_free(&job->packed, &hy_malloc_allocator);
 	s->graph = &job->graph;
-	s->gain = job->gain;
 	s->packed = NULL;
 	s->buffer = NULL;
 }
@@ -220,7 +214,6 @@ static UNIT_UNUSED void
 graph_job_free(GraphJob *job)
 {
 	hy_csr_free(&job->graph, &hy_malloc_allocator);
-	free(job->gain);
 	free(job->start);
 	free(job->node);
 	free(job->value);

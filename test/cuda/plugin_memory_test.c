@@ -308,7 +308,7 @@ nothing_of_the_data_is_left(void)
 		graph_job_check(&job, "beside a buffer");
 		/* the graph has left the device with its task */
 		CHECK(!hy_fake_find(job.graph.column, 64));
-		CHECK(!hy_fake_find(job.gain, 64));
+		CHECK(!hy_fake_find(job.graph.out_weight, 64));
 		if (forgotten < 2)
 		{
 			cuda->buf_free(device, buffer);

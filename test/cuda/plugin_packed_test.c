@@ -22,7 +22,7 @@ expect(GraphJob *job)
 {
 	HySpreadTask *s = &job->task.u.spread;
 
-	CHECK_INT(hy_spread(&job->graph, job->gain, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
+	CHECK_INT(hy_spread(&job->graph, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
 	                    &(HySpreadResult){job->expected, job->expected_hop}),
 	          HY_OK);
 }
@@ -62,7 +62,6 @@ bytes_are_counted(void)
 	cuda->buf_free(device, job.task.u.spread.buffer);
 	job.task.u.spread.buffer = NULL;
 	job.task.u.spread.graph = &job.graph;
-	job.task.u.spread.gain = job.gain;
 	counted(device, &job, graph_job_bytes(&job) + seeds);
 	job.task.u.spread.packed = NULL;
 	counted(device, &job, graph_job_bytes(&job) + seeds);
@@ -240,7 +239,6 @@ wrong_buffers_are_refused(void)
 	/* without a buffer, too: rows are read from its list */
 	s->buffer = NULL;
 	s->graph = &job.graph;
-	s->gain = job.gain;
 	refused(device, &job, "does not lie");
 	s->packed = &job.packed;
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);

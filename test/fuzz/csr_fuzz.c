@@ -188,7 +188,6 @@ check_spread(const HyCsr *graph, const unsigned char *header)
 	uint32_t node = header[3] % (uint32_t) n;
 	double value = 1 + header[3];
 	HySpreadSeeds seeds = {1, start, &node, &value};
-	double *gain = malloc(sizeof(double) * n);
 	double *a = malloc(sizeof(double) * n);
 	double *b = malloc(sizeof(double) * n);
 	int32_t *hop = malloc(sizeof(int32_t) * n);
@@ -207,13 +206,12 @@ check_spread(const HyCsr *graph, const unsigned char *header)
 	/* what converges slowly takes as long as it takes */
 	if (params.hops == -1 && hy_spread_converges(graph, &params, &norm) && norm > 0.99)
 		params.hops = 9;
-	hy_spread_gain(graph, params.decay, params.fan, gain);
-	status = hy_spread(graph, gain, &params, &seeds, &hy_malloc_allocator, NULL,
-	                   &(HySpreadResult){a, hop});
+	status =
+		hy_spread(graph, &params, &seeds, &hy_malloc_allocator, NULL, &(HySpreadResult){a, hop});
 	require(status == HY_OK || (status == HY_INVALID && params.hops == -1 &&
 	                            !hy_spread_converges(graph, &params, NULL)));
 	dense.out_start = NULL;
-	require(hy_spread(&dense, gain, &params, &seeds, &hy_malloc_allocator, NULL,
+	require(hy_spread(&dense, &params, &seeds, &hy_malloc_allocator, NULL,
 	                  &(HySpreadResult){b, again}) == status);
 	for (i = 0; status == HY_OK && i < n; i++)
 	{
@@ -221,7 +219,6 @@ check_spread(const HyCsr *graph, const unsigned char *header)
 		require(hop[i] == again[i]);
 		require(!(a[i] < 0) && (a[i] == 0) == (hop[i] == -1));
 	}
-	free(gain);
 	free(a);
 	free(b);
 	free(hop);

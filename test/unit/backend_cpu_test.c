@@ -98,7 +98,6 @@ test_spread(void)
 {
 	HyEdge edges[3] = {{10, 20, 1}, {20, 30, 1}, {10, 30, 1}};
 	HyCsr graph;
-	double gain[3];
 	int64_t start[2] = {0, 1};
 	uint32_t node[1] = {0};
 	double value[1] = {1};
@@ -107,9 +106,7 @@ test_spread(void)
 	HyTask task = {.op = HY_OP_SPREAD, .allocator = &hy_malloc_allocator};
 
 	CHECK_INT(hy_csr_build(edges, 3, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph), HY_OK);
-	hy_spread_gain(&graph, 0.5, 1, gain);
 	task.u.spread.graph = &graph;
-	task.u.spread.gain = gain;
 	task.u.spread.params = (HySpreadParams){.decay = 0.5, .fan = 1, .hops = 2};
 	task.u.spread.seeds = (HySpreadSeeds){1, start, node, value};
 	task.u.spread.activation = activation;
@@ -121,7 +118,7 @@ test_spread(void)
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
-/* A graph in a buffer has neither gain nor rows on the host. */
+/* A graph in a buffer has neither sums nor rows on the host. */
 static void
 test_resident_spread(void)
 {

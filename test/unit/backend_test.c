@@ -37,8 +37,8 @@ topk_task(void)
 	return task;
 }
 
-static HyCsr graph = {.nodes = 3, .edges = 4};
-static double gain[3];
+static double out_weight[3];
+static HyCsr graph = {.nodes = 3, .edges = 4, .out_weight = out_weight};
 static int64_t start[3] = {0, 1, 2};
 static uint32_t node[2] = {0, 2};
 static double value[2] = {1, 1};
@@ -64,7 +64,6 @@ spread_task(void)
 	HyTask task = {.op = HY_OP_SPREAD};
 
 	task.u.spread.graph = &graph;
-	task.u.spread.gain = gain;
 	task.u.spread.params = (HySpreadParams){.decay = 0.5, .fan = 1, .hops = 3, .tolerance = 1e-6};
 	task.u.spread.seeds = (HySpreadSeeds){2, start, node, value};
 	task.u.spread.activation = activation;
@@ -179,7 +178,9 @@ test_spread_tasks(void)
 	HyTask task = spread_task();
 
 	refused(spread_task, task.u.spread.graph = NULL);
-	refused(spread_task, task.u.spread.gain = NULL);
+	graph.out_weight = NULL;
+	CHECK_INT(hy_task_check(&task), HY_INVALID);
+	graph.out_weight = out_weight;
 	refused(spread_task, task.u.spread.params.decay = 1.1);
 	refused(spread_task, task.u.spread.params.decay = NAN);
 	refused(spread_task, task.u.spread.params.fan = 0.4);

@@ -11,7 +11,6 @@
 
 static HyCsr graph;
 static HyPackedGraph packed;
-static double gain[NODES];
 static double activation[SETS * NODES];
 static double wanted[SETS * NODES];
 static int32_t hop[SETS * NODES];
@@ -28,16 +27,14 @@ spread_task(void)
 	HySpreadTask *s = &task.u.spread;
 
 	s->graph = &graph;
-	s->gain = gain;
 	s->packed = &packed;
 	s->params = (HySpreadParams){.decay = 0.85, .fan = 1, .hops = 3};
 	s->seeds = (HySpreadSeeds){.sets = SETS, .start = start, .node = node, .value = value};
 	s->activation = activation;
 	s->hop = hop;
-	hy_spread_gain(&graph, s->params.decay, s->params.fan, gain);
 	memset(wanted, 0, sizeof(wanted));
 	memset(wanted_hop, 0, sizeof(wanted_hop));
-	CHECK_INT(hy_spread(&graph, gain, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
+	CHECK_INT(hy_spread(&graph, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
 	                    &(HySpreadResult){wanted, wanted_hop}),
 	          HY_OK);
 	memset(activation, 0, sizeof(activation));
@@ -55,7 +52,7 @@ send(HyDevice *device)
 	for (p = 0; p < HY_PACKED_PARTS; p++)
 	{
 		uint64_t bytes;
-		const void *data = hy_packed_graph_part(&packed, &graph, gain, (HyPackedPart) p, &bytes);
+		const void *data = hy_packed_graph_part(&packed, &graph, (HyPackedPart) p, &bytes);
 
 		if (bytes > 0)
 			CHECK_INT(device_of->upload(device, buffer, packed.layout.offset[p], data, bytes),
@@ -113,10 +110,9 @@ test_same_bits(void)
 
 		task.u.spread.buffer = send(device);
 		CHECK(hy_task_shape(&task).resident);
-		/* of the graph and its gain nobody reads what the host has */
+		/* of the graph nobody reads what the host has */
 		numbers = (HyCsr){.nodes = graph.nodes, .edges = graph.edges};
 		task.u.spread.graph = &numbers;
-		task.u.spread.gain = NULL;
 		memset(activation, 0, sizeof(activation));
 		CHECK_INT(run(device, &task, &done, &timings), HY_OK);
 		CHECK(done && right());
@@ -143,13 +139,12 @@ test_until_convergence_by_numbers(void)
 	task.u.spread.params.hops = -1;
 	task.u.spread.params.tolerance = 1e-3;
 	memset(wanted, 0, sizeof(wanted));
-	CHECK_INT(hy_spread(&graph, gain, &task.u.spread.params, &task.u.spread.seeds,
-	                    &hy_malloc_allocator, NULL, &(HySpreadResult){wanted, wanted_hop}),
+	CHECK_INT(hy_spread(&graph, &task.u.spread.params, &task.u.spread.seeds, &hy_malloc_allocator,
+	                    NULL, &(HySpreadResult){wanted, wanted_hop}),
 	          HY_OK);
 	task.u.spread.buffer = send(device);
 	numbers = (HyCsr){.nodes = graph.nodes, .edges = graph.edges};
 	task.u.spread.graph = &numbers;
-	task.u.spread.gain = NULL;
 	CHECK_INT(hy_task_check(&task), HY_OK);
 	CHECK_INT(run(device, &task, &done, &timings), HY_OK);
 	CHECK(done && right());

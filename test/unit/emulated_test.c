@@ -78,7 +78,6 @@ test_under_the_dispatcher(void)
 	static ScoreStage stage;
 	UnitRandom random = {5};
 	HyCsr graph;
-	double gain[50];
 	int64_t start[3] = {0, 1, 2};
 	uint32_t node[2] = {3, 7};
 	double value[2] = {1, 2};
@@ -92,7 +91,6 @@ test_under_the_dispatcher(void)
 		edges[i] = (HyEdge){i % 50, (i * 7 + i / 50) % 50, (float) (1 + i % 3)};
 	CHECK_INT(hy_csr_build(edges, 200, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph),
 	          HY_OK);
-	hy_spread_gain(&graph, 0.85, 1, gain);
 	score_stage_init(&stage, &random, true);
 	for (f = 0; f < sizeof(faults) / sizeof(faults[0]); f++)
 	{
@@ -165,12 +163,11 @@ test_under_the_dispatcher(void)
 			task.op = HY_OP_SPREAD;
 			memset(&task.u, 0, sizeof(task.u));
 			task.u.spread.graph = &graph;
-			task.u.spread.gain = gain;
 			task.u.spread.params = (HySpreadParams){.decay = 0.85, .fan = 1, .hops = 4};
 			task.u.spread.seeds = (HySpreadSeeds){2, start, node, value};
 			task.u.spread.activation = activation[1];
 			task.u.spread.hop = hop[1];
-			CHECK_INT(hy_spread(&graph, gain, &task.u.spread.params, &task.u.spread.seeds,
+			CHECK_INT(hy_spread(&graph, &task.u.spread.params, &task.u.spread.seeds,
 			                    &hy_malloc_allocator, NULL,
 			                    &(HySpreadResult){activation[0], hop[0]}),
 			          HY_OK);

@@ -53,7 +53,6 @@ static Block blocks = {&blocks, &blocks};
 
 static float vectors[(QUERIES + ROWS) * DIMS];
 static HyCsr graph;
-static double gain[NODES];
 static double distances[QUERIES * ROWS], expected_distances[QUERIES * ROWS];
 static HyNeighbor nearest[QUERIES * K], expected_nearest[QUERIES * K];
 static int32_t counts[QUERIES], expected_counts[QUERIES];
@@ -122,7 +121,6 @@ task_of(HyOp op)
 		task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, K, nearest, counts, NULL};
 	else
 		task.u.spread = (HySpreadTask){.graph = &graph,
-		                               .gain = gain,
 		                               .params = {.decay = 0.7,
 		                                          .fan = 1,
 		                                          .hops = 3,
@@ -173,7 +171,6 @@ prepare(void)
 	CHECK_INT(hy_csr_build(edges, EDGES, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph),
 	          HY_OK);
 	CHECK_INT(graph.nodes, NODES);
-	hy_spread_gain(&graph, 0.7, 1, gain);
 
 	task = task_of(HY_OP_DISTANCE);
 	hy_distance_matrix(HY_METRIC_COSINE, &task.u.distance.queries, &task.u.distance.targets,
@@ -183,9 +180,8 @@ prepare(void)
 	                         expected_nearest, expected_counts, NULL),
 	          HY_OK);
 	task = task_of(HY_OP_SPREAD);
-	CHECK_INT(hy_spread(&graph, gain, &task.u.spread.params, &task.u.spread.seeds,
-	                    &hy_malloc_allocator, NULL,
-	                    &(HySpreadResult){expected_activation, expected_hops}),
+	CHECK_INT(hy_spread(&graph, &task.u.spread.params, &task.u.spread.seeds, &hy_malloc_allocator,
+	                    NULL, &(HySpreadResult){expected_activation, expected_hops}),
 	          HY_OK);
 }
 

@@ -85,7 +85,6 @@ test_layout(void)
 	{
 		HyCsr graph = make_graph(&random, sizes[i][0], sizes[i][1], HY_DIRECTION_BOTH);
 		HyPackedLayout layout = hy_packed_layout(graph.nodes, graph.edges);
-		double gain = 0;
 		HyPackedGraph packed;
 		uint64_t end = 0;
 
@@ -94,8 +93,7 @@ test_layout(void)
 		for (p = 0; p < HY_PACKED_PARTS; p++)
 		{
 			uint64_t bytes;
-			const void *data =
-				hy_packed_graph_part(&packed, &graph, &gain, (HyPackedPart) p, &bytes);
+			const void *data = hy_packed_graph_part(&packed, &graph, (HyPackedPart) p, &bytes);
 
 			CHECK(layout.offset[p] >= end && layout.offset[p] % HY_PACKED_ALIGN == 0);
 			CHECK(data != NULL || bytes == 0);

@@ -334,7 +334,6 @@ static void
 test_spread(void)
 {
 	static HyEdge edges[600];
-	static double gain[NODES];
 	static double activation[2][SETS * NODES];
 	static int32_t hop[2][SETS * NODES];
 	int64_t start[SETS + 1];
@@ -350,7 +349,6 @@ test_spread(void)
 		                    (int64_t) unit_random_below(&random_, NODES), (float) (1 + i % 5)};
 	CHECK_INT(hy_csr_build(edges, 600, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph),
 	          HY_OK);
-	hy_spread_gain(&graph, 0.8, 1, gain);
 	for (round = 0; round < 20; round++)
 	{
 		for (i = 0; i < SETS * 4; i++)
@@ -362,7 +360,6 @@ test_spread(void)
 		for (i = 0; i < SETS; i++)
 			start[i + 1] = start[i] + (int64_t) unit_random_below(&random_, 4);
 		task.u.spread.graph = &graph;
-		task.u.spread.gain = gain;
 		task.u.spread.params = (HySpreadParams){
 			.decay = 0.8, .fan = 1, .hops = round % 3 == 0 ? -1 : 4, .tolerance = 1e-6};
 		task.u.spread.seeds = (HySpreadSeeds){SETS, start, node, value};

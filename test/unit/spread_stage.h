@@ -1,6 +1,6 @@
 /*
  * spread_stage.h
- *		What the tests of spreading share: random graphs, and a run with its gains.
+ *		What the tests of spreading share: random graphs, and a run.
  */
 #ifndef HY_TEST_SPREAD_STAGE_H
 #define HY_TEST_SPREAD_STAGE_H
@@ -34,18 +34,11 @@ make_graph(UnitRandom *random, int64_t nodes, int64_t edges, HyDirection directi
 	return graph;
 }
 
-/* run_spread: by the gains that the parameters ask for. */
 static UNIT_UNUSED HyStatus
 run_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
            const HyAllocator *allocator, const HyCancel *cancel, double *a, int32_t *hop)
 {
-	double *gain = malloc(sizeof(double) * (size_t) (graph->nodes + 1));
-	HyStatus status;
-
-	hy_spread_gain(graph, params->decay, params->fan, gain);
-	status = hy_spread(graph, gain, params, seeds, allocator, cancel, &(HySpreadResult){a, hop});
-	free(gain);
-	return status;
+	return hy_spread(graph, params, seeds, allocator, cancel, &(HySpreadResult){a, hop});
 }
 
 #endif

@@ -273,11 +273,11 @@ run_task(const HyTask *task)
 		{
 			const HySpreadTask *s = &task->u.spread;
 
-			/* with a buffer, the host's graph and gain may be invalid */
+			/* with a buffer, the host's graph may be invalid */
 			if (s->buffer != NULL)
 				return HY_UNSUPPORTED;
-			return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator,
-			                 task->cancel, &(HySpreadResult){s->activation, s->hop});
+			return hy_spread(s->graph, &s->params, &s->seeds, task->allocator, task->cancel,
+			                 &(HySpreadResult){s->activation, s->hop});
 		}
 		case HY_OP_ASSIGN:
 		{

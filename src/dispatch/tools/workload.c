@@ -284,7 +284,6 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	uint64_t edges = (uint64_t) shape->targets;
 	uint64_t nodes = edges / EDGES_PER_NODE + 1;
 	uint64_t sets = (uint64_t) shape->queries;
-	double *gain;
 	double *value;
 	uint32_t *node;
 	uint64_t e = 0;
@@ -300,14 +299,13 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	graph->column = carve(workload, edges, sizeof(uint32_t));
 	graph->weight = carve(workload, edges, sizeof(float));
 	graph->out_weight = carve(workload, nodes, sizeof(double));
-	gain = carve(workload, nodes, sizeof(double));
 	node = carve(workload, sets, sizeof(uint32_t));
 	value = carve(workload, sets, sizeof(double));
 	spread->activation = carve(workload, nodes * sets, sizeof(double));
 	spread->hop = carve(workload, nodes * sets, sizeof(int32_t));
 	if (graph->row_start == NULL || graph->column == NULL || graph->weight == NULL ||
-	    graph->out_weight == NULL || gain == NULL || node == NULL || value == NULL ||
-	    spread->activation == NULL || spread->hop == NULL)
+	    graph->out_weight == NULL || node == NULL || value == NULL || spread->activation == NULL ||
+	    spread->hop == NULL)
 		return false;
 
 	memset(graph->out_weight, 0, nodes * sizeof(double));
@@ -327,7 +325,6 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	}
 	graph->row_start[nodes] = (int64_t) e;
 	graph->edges = (int64_t) e;
-	hy_spread_gain(graph, 0.8, 1, gain);
 	for (i = 0; i < sets; i++)
 	{
 		workload->start[i] = (int64_t) i;
@@ -336,7 +333,6 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	}
 	workload->start[sets] = (int64_t) sets;
 	spread->graph = graph;
-	spread->gain = gain;
 	spread->params = (HySpreadParams){
 		.decay = 0.8, .fan = 1, .hops = HOPS, .combine = HY_COMBINE_SUM, .tolerance = 1e-6};
 	spread->seeds = (HySpreadSeeds){
