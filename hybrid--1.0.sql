@@ -1621,38 +1621,40 @@ COMMENT ON FUNCTION hybrid_graph_check(text) IS
 
 CREATE FUNCTION hybrid_spread(
 	graph text, seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,
-	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, threshold float8 DEFAULT 0,
-	refire int DEFAULT NULL, combine text DEFAULT 'sum', direction text DEFAULT 'out',
-	types text[] DEFAULT NULL, normalized bool DEFAULT false, tolerance float8 DEFAULT 1e-9,
-	k int DEFAULT NULL, params text[] DEFAULT NULL)
-	RETURNS TABLE (id bigint, activation float8, hop int)
+	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, hub float8 DEFAULT 0,
+	threshold float8 DEFAULT 0, refire int DEFAULT NULL, combine text DEFAULT 'sum',
+	direction text DEFAULT 'out', types text[] DEFAULT NULL, normalized bool DEFAULT false,
+	unknown bool DEFAULT false, tolerance float8 DEFAULT 1e-9, k int DEFAULT NULL,
+	params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, activation float8, hop int, via bigint)
 	AS 'MODULE_PATHNAME', 'hybrid_spread'
 	-- unsafe: the edges query may call any function
 	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
 
-COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, int, text,
-	text, text[], bool, float8, int, text[]) IS
+COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, float8, int,
+	text, text, text[], bool, bool, float8, int, text[]) IS
 'Spreads activation over a weighted graph.
-graph: the name of an index of the access method hybrid_graph, or a query. The name may contain a schema and is looked up in search_path otherwise. The caller needs the SELECT privilege on the columns of the index. A row whose source or target is NULL is not an edge. A query begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], matched by position. It can only read, with the privileges, snapshot and search_path of the caller. params: the values of $1, $2, ... in the query, each of type text, so that another type needs a cast ($1::int). A weight must be finite and >= 0; it is 1 if the query returns no weight column. If one statement calls the function for many rows, the query runs once, unless it calls volatile functions or reads foreign tables or sequences, or something that it depends on changes in between.
-seeds: the nodes at which activation starts. activation: the initial activation of each seed, finite and >= 0 (NULL: 1 each). A seed given twice starts with the sum. A seed without edges keeps its activation.
-At each hop, a node that received at least threshold passes on decay times that amount. Along each outgoing edge, this is multiplied by its weight / (sum of the outgoing weights ^ fan). fan is 0, 0.5 or 1.
-hops: number of hops. NULL: continue until the activation that moves is less than tolerance times that of the seeds; an error if this may never end.
-refire: how often a node may pass on activation (NULL: no limit). combine: ''sum'' of the incoming activation, or ''max'' for the best path. direction: ''out'', ''in'' or ''both''. types: use only edges of these types. normalized: scale the activations of all nodes to a sum of 1. k: maximum number of rows.
-Returns the nodes with activation above 0 and the hop that first reached each of them (0 for a seed), ordered by activation, largest first, then by id. All backends return bit-identical numbers.
-Raises an error on an edge that contains NULL or has a weight that is NaN, infinite or negative; on a query that does more than read, or that returns other columns; on arguments or activation out of range; and on a graph that exceeds hybrid.graph_memory_limit.';
+graph: the name of an index of the access method hybrid_graph, or a query. The name may contain a schema and is looked up in search_path otherwise. The caller needs the SELECT privilege on the columns of the index. A row whose source or target is NULL is not an edge. A query begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], matched by position. It can only read, with the privileges, snapshot and search_path of the caller. params: the values of $1, $2, ... in the query, each of type text, so that another type needs a cast ($1::int). A weight must be finite and >= 0, and counts as 0 if it is too small for real; it is 1 if the query returns no weight column. If one statement calls the function for many rows, the query runs once, unless it calls volatile functions or reads foreign tables or sequences, or something that it depends on changes in between.
+seeds: the nodes at which activation starts. activation: the initial activation of each seed, finite and >= 0 (NULL: 1 each). A seed given twice starts with the sum. If seeds is NULL or empty, there are no rows. unknown: whether seeds that occur in no edge are returned, with their activation.
+At each hop, a node that received at least threshold passes on decay times that amount. Along each outgoing edge, this is multiplied by its weight / (sum of the outgoing weights ^ fan), and divided by (sum of the weights that enter the target ^ hub). fan is 0, 0.5 or 1. hub is 0 to 1; a larger one keeps activation away from nodes to which many edges lead.
+hops: number of hops. NULL: continue until the activation that moves is less than tolerance times that of the seeds; an error if this may never end or take more than 100,000 hops.
+refire: how often a node may pass on activation (NULL: no limit). combine: ''sum'' of the incoming activation, or ''max'' for the best path. direction: ''out'', ''in'' or ''both''. types: use only edges of these types. normalized: scale the activations of all rows to a sum of 1, before k applies. k: maximum number of rows.
+Returns the nodes with activation above 0 and the hop that first reached each of them (0 for a seed), ordered by activation, largest first, then by id. via: the other node that has passed most activation to this one over all hops (for max, the largest amount), the smallest id of several; NULL for a seed that has received nothing. All backends return bit-identical numbers.
+Raises an error on an edge that contains NULL or has a weight that is NaN, infinite or negative; on a query that does more than read, or that returns other columns; on arguments, activation or its sum out of range; and on a graph that exceeds hybrid.graph_memory_limit.';
 
 CREATE FUNCTION hybrid_spread_batch(
 	graph text, sets bigint[], seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,
-	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, threshold float8 DEFAULT 0,
-	refire int DEFAULT NULL, combine text DEFAULT 'sum', direction text DEFAULT 'out',
-	types text[] DEFAULT NULL, normalized bool DEFAULT false, tolerance float8 DEFAULT 1e-9,
-	k int DEFAULT NULL, params text[] DEFAULT NULL)
-	RETURNS TABLE (set bigint, id bigint, activation float8, hop int)
+	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, hub float8 DEFAULT 0,
+	threshold float8 DEFAULT 0, refire int DEFAULT NULL, combine text DEFAULT 'sum',
+	direction text DEFAULT 'out', types text[] DEFAULT NULL, normalized bool DEFAULT false,
+	unknown bool DEFAULT false, tolerance float8 DEFAULT 1e-9, k int DEFAULT NULL,
+	params text[] DEFAULT NULL)
+	RETURNS TABLE (set bigint, id bigint, activation float8, hop int, via bigint)
 	AS 'MODULE_PATHNAME', 'hybrid_spread_batch'
 	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10000;
 
 COMMENT ON FUNCTION hybrid_spread_batch(text, bigint[], bigint[], float8[], int, float8, float8,
-	float8, int, text, text, text[], bool, float8, int, text[]) IS
+	float8, float8, int, text, text, text[], bool, bool, float8, int, text[]) IS
 'Spreads activation from many sets of seeds in one call. sets: for each seed, the number of its set, which can be any bigint; the array has as many elements as seeds. The other arguments are those of hybrid_spread, and each set gets the rows that hybrid_spread returns for its seeds, with the same bits: normalized, tolerance and k apply to each set alone.
 Ordered by set, then by activation, largest first, then by id. The sets are computed together as far as hybrid.graph_memory_limit allows. Errors are those of hybrid_spread.';
 
@@ -1660,17 +1662,19 @@ CREATE FUNCTION hybrid_associate(
 	rel regclass, id name, col name, query vector, graph text, k int DEFAULT 10,
 	seeds int DEFAULT 10, vector_weight float8 DEFAULT 0.5, metric text DEFAULT 'cosine',
 	hops int DEFAULT 3, decay float8 DEFAULT 0.85, fan float8 DEFAULT 1,
-	direction text DEFAULT 'out', types text[] DEFAULT NULL, params text[] DEFAULT NULL)
-	RETURNS TABLE (id bigint, score float8, similarity float8, activation float8, hop int)
+	hub float8 DEFAULT 0, direction text DEFAULT 'out', types text[] DEFAULT NULL,
+	params text[] DEFAULT NULL)
+	RETURNS TABLE (id bigint, score float8, similarity float8, activation float8, hop int,
+		via bigint)
 	AS 'MODULE_PATHNAME', 'hybrid_associate'
 	-- unsafe: as hybrid_spread, and a view or a policy may call any function
 	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
 
 COMMENT ON FUNCTION hybrid_associate(regclass, name, name, vector, text, int, int, float8, text, int,
-	float8, float8, text, text[], text[]) IS
+	float8, float8, float8, text, text[], text[]) IS
 'Returns the rows of rel that are most similar to query, or most related to such rows, by one score. Activation spreads from the rows nearest to query, the seeds. Each seed starts with its similarity.
-rel: a table, a partitioned table, a view or a foreign table. id: its integer column, whose values are the nodes of the graph; rows with NULL there do not count. col: its column of type vector, halfvec or sparsevec. graph, hops, decay, fan, direction, types, params: as for hybrid_spread. seeds: number of seeds. vector_weight: 0 to 1. metric: cosine, l2 or l1. k: maximum number of rows.
-similarity: 1 - distance for cosine, 1 / (1 + distance) for l2 and l1; NULL if the vector is NULL or has no direction. activation: divided by the largest activation of any node; 0 if none arrives. hop: the hop that first reached the row, 0 for a seed whose similarity is above 0, NULL if none did. score: vector_weight * similarity + (1 - vector_weight) * activation, where NULL counts as 0.
+rel: a table, a partitioned table, a view or a foreign table. id: its integer column, whose values are the nodes of the graph; rows with NULL there do not count. col: its column of type vector, halfvec or sparsevec. graph, hops, decay, fan, hub, direction, types, params: as for hybrid_spread. seeds: number of seeds. vector_weight: 0 to 1. metric: cosine, l2 or l1. k: maximum number of rows.
+similarity: 1 - distance for cosine, 1 / (1 + distance) for l2 and l1; NULL if the vector is NULL or has no direction. activation: divided by the largest activation of any node; 0 if none arrives. hop: the hop that first reached the row, 0 for a seed whose similarity is above 0, NULL if none did. via: as for hybrid_spread. score: vector_weight * similarity + (1 - vector_weight) * activation, where NULL counts as 0.
 Ordered by score, largest first, then by id. An index on col finds the nearest rows as for ORDER BY ... LIMIT, and an index on id finds the related ones. The function sees the rows and edges that SELECTs by the caller would return. Nodes without a row in rel pass activation on, but are not returned.
 Raises an error if a column does not exist or has another type, if dimensions differ, on NULL, on a number out of range, on an unknown metric, on missing privileges, and as hybrid_spread.';
 
@@ -1685,7 +1689,7 @@ CREATE FUNCTION hybrid_pagerank(
 COMMENT ON FUNCTION hybrid_pagerank(text, float8, bigint[], float8[], text, text[], float8, int, text[]) IS
 'Returns the PageRank of each node: how often a random walk visits it. At each step, the walk follows an edge of its node with probability damping, chosen by weight, and otherwise starts again. It also starts again at a node without outgoing weight. Ranks have the sum 1.
 graph, types, params, direction: as for hybrid_spread. damping: at least 0, below 1. seeds: the nodes where the walk starts (personalized PageRank); NULL: all nodes of the graph, equally often. activation: how often it starts at each seed, relative to the others (NULL: equally often). Seeds that are not in the graph do not count. tolerance: the computation ends when a step moves less than this share. k: maximum number of rows.
-Returns the nodes with a rank above 0, ordered by rank, largest first, then by id. All backends return bit-identical numbers. Raises an error as hybrid_spread, on a damping or tolerance out of range, and if these two could take more than a million steps.';
+Returns the nodes with a rank above 0, ordered by rank, largest first, then by id. All backends return bit-identical numbers. Raises an error as hybrid_spread, on a damping or tolerance out of range, and if these two could take more than 100,000 steps. A tolerance below 2^-53 counts as 2^-53.';
 
 CREATE FUNCTION hybrid_neighbors(
 	graph text, nodes bigint[], hops int DEFAULT 1, direction text DEFAULT 'out',

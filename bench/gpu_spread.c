@@ -79,7 +79,7 @@ gpu_spread_reside(HyTask *task)
 	HyPackedGraph *packed = gpu_room(1, sizeof(*packed));
 	int i;
 
-	if (hy_packed_graph_make(s->graph, &hy_malloc_allocator, NULL, packed) != HY_OK ||
+	if (hy_packed_graph_make(s->graph, false, &hy_malloc_allocator, NULL, packed) != HY_OK ||
 	    gpu.cuda->buf_alloc(gpu.device, packed->layout.bytes, &s->buffer) != HY_OK)
 		gpu_give_up("a resident graph");
 	for (i = 0; i < HY_PACKED_PARTS; i++)
@@ -94,6 +94,7 @@ gpu_spread_reside(HyTask *task)
 			{s->graph->column, edges * sizeof(uint32_t)},
 			{s->graph->weight, edges * sizeof(float)},
 			{s->graph->out_weight, (uint64_t) packed->nodes * sizeof(double)},
+			{NULL, 0},
 			{packed->row, rows * sizeof(HyPackedRow)}};
 
 		if (gpu.cuda->upload(gpu.device, s->buffer, packed->layout.offset[i], part[i].data,

@@ -57,9 +57,9 @@ aligned(uint64_t bytes)
 
 /* answer_bytes: return the bytes of the answer per node and set. */
 static inline uint64_t
-answer_bytes(void)
+answer_bytes(bool sent)
 {
-	return sizeof(double) + sizeof(int32_t);
+	return sizeof(double) + sizeof(int32_t) + (sent ? sizeof(double) : 0);
 }
 
 /*
@@ -90,16 +90,16 @@ spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *
 	uint64_t sets = shape->queries > INT32_MAX ? INT32_MAX : (uint64_t) shape->queries;
 	/* a resident graph is not uploaded and takes no memory besides its buffer */
 	uint64_t graph =
-		shape->resident ? 0 : hy_packed_layout((int64_t) nodes, (int64_t) entries).bytes;
+		shape->resident ? 0 : hy_packed_layout((int64_t) nodes, (int64_t) entries, false).bytes;
 	uint64_t width = (uint64_t) hy_cuda_spread_width((int64_t) sets, HY_CUDA_SPREAD_WIDTH);
 
 	(void) scratch;
 	if (sets == 0)
 		return;
-	estimate->device_bytes += graph + nodes * width * hy_cuda_spread_node_bytes(true, true) +
+	estimate->device_bytes += graph + nodes * width * hy_cuda_spread_node_bytes(true, true, true) +
 	                          HY_CUDA_SPREAD_CONTROL + ALIGNED;
 	estimate->bytes_up = graph + sets * sizeof(HyCudaSpreadSeed);
-	estimate->bytes_down = nodes * sets * answer_bytes();
+	estimate->bytes_down = nodes * sets * answer_bytes(true);
 }
 
 static HyStatus
@@ -119,6 +119,8 @@ spread_check(HyDevice *device, const HyTask *task)
 		return hy_cuda_refuse(device, HY_INVALID, "the parameters or seeds make no sense");
 	if (s->buffer != NULL && s->buffer->device != device)
 		return hy_cuda_refuse(device, HY_INVALID, "the buffer belongs to another device");
+	if (s->packed != NULL && s->params.hub != NULL && !s->packed->hub)
+		return hy_cuda_refuse(device, HY_INVALID, "the packed graph has no divisors for a hub");
 	/* a read outside the buffer would be a permanent error */
 	if (s->packed != NULL &&
 	    !hy_packed_graph_in(s->packed, s->buffer != NULL ? s->buffer->bytes : UINT64_MAX))
@@ -152,7 +154,8 @@ spread_start(HyDevice *device)
 	spread->plan.nodes = s->graph->nodes;
 	spread->plan.seeds = &device->task.task.u.spread.seeds;
 	spread->plan.hops = s->params.hops;
-	spread->plan.node_bytes = hy_cuda_spread_node_bytes(s->params.hops == -1, s->params.refire > 0);
+	spread->plan.node_bytes =
+		hy_cuda_spread_node_bytes(s->params.hops == -1, s->params.refire > 0, s->sent != NULL);
 	status = take_memory(device, spread);
 	if (status != HY_OK)
 		return status;
@@ -171,7 +174,8 @@ pack(HyDevice *device, HyCudaSpread *spread)
 	spread->plan.packed = s->packed != NULL ? s->packed : &spread->own;
 	if (s->packed != NULL)
 		return HY_OK;
-	status = hy_packed_graph_make(s->graph, device->host->allocator, task->cancel, &spread->own);
+	status = hy_packed_graph_make(s->graph, s->params.hub != NULL, device->host->allocator,
+	                              task->cancel, &spread->own);
 	if (status == HY_INVALID)
 		return hy_cuda_refuse(device, status,
 		                      "rows do not ascend, or an edge comes from no node of its graph");
@@ -238,7 +242,9 @@ spread_next(HyDevice *device, HyCudaSlot *slot)
 	piece->width = spread->plan.width;
 	piece->sets = spread->plan.sets;
 	room.seeds = (int64_t) ((device->scratch.up - left) / sizeof(HyCudaSpreadSeed)) - 1;
-	room.nodes = (int64_t) (word_at(device) / ((uint64_t) piece->sets * answer_bytes()));
+	room.nodes =
+		(int64_t) (word_at(device) / ((uint64_t) piece->sets *
+	                                  answer_bytes(device->task.task.u.spread.sent != NULL)));
 	while (piece->steps < HY_CUDA_SPREAD_STEPS)
 	{
 		HyCudaSpreadStep *step = &piece->step[piece->steps];
@@ -326,9 +332,13 @@ state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSprea
 		.weight = (const float *) (const void *) (spread->graph + offset[HY_PACKED_WEIGHT]),
 		.out_weight =
 			(const double *) (const void *) (spread->graph + offset[HY_PACKED_OUT_WEIGHT]),
+		.hub = task->params.hub == NULL
+	               ? NULL
+	               : (const double *) (const void *) (spread->graph + offset[HY_PACKED_HUB]),
 		.control = (HyCudaSpreadControl *) (void *) spread->group,
 		.decay = task->params.decay,
 		.fan = task->params.fan,
+		.hops = task->params.hops != 0,
 		.threshold = task->params.threshold,
 		.tolerance = task->params.tolerance,
 		.nodes = task->graph->nodes,
@@ -352,6 +362,11 @@ state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSprea
 	}
 	state.activation = (double *) (void *) at;
 	at += values * sizeof(double);
+	if (task->sent != NULL)
+	{
+		state.sent = (double *) (void *) at;
+		at += values * sizeof(double);
+	}
 	state.hop = (uint32_t *) (void *) at;
 	at += values * sizeof(uint32_t);
 	if (task->params.refire > 0)
@@ -370,7 +385,8 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 	if (last != NULL && last->kind == HY_CUDA_SPREAD_DOWN)
 	{
 		error = answers_down(device, slot, piece, last);
-		device->task.bytes_down += (uint64_t) last->count * (uint64_t) piece->sets * answer_bytes();
+		device->task.bytes_down += (uint64_t) last->count * (uint64_t) piece->sets *
+		                           answer_bytes(device->task.task.u.spread.sent != NULL);
 	}
 	/*
 	 * During this copy, a later step may end more sets.  Both the old and the new value are valid.
@@ -394,21 +410,23 @@ answers_down(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadP
 {
 	const HySpreadTask *task = &device->task.task.u.spread;
 	uint64_t values = (uint64_t) step->count * (uint64_t) piece->sets;
+	uint64_t bytes = values * answer_bytes(task->sent != NULL);
 	char *to = slot->pinned_down;
 	HyCudaSpreadState state;
 	cudaError_t error;
 
 	if (piece->width > 1)
-		return cudaMemcpyAsync(to, slot->device_down, values * answer_bytes(),
-		                       cudaMemcpyDeviceToHost, slot->stream);
+		return cudaMemcpyAsync(to, slot->device_down, bytes, cudaMemcpyDeviceToHost, slot->stream);
 	state = state_of(device->task.spread, task, piece);
 	if (step->count == task->graph->nodes)
-		return cudaMemcpyAsync(to, state.activation, values * answer_bytes(),
-		                       cudaMemcpyDeviceToHost, slot->stream);
+		return cudaMemcpyAsync(to, state.activation, bytes, cudaMemcpyDeviceToHost, slot->stream);
 	error = cudaMemcpyAsync(to, state.activation + step->first, values * sizeof(double),
 	                        cudaMemcpyDeviceToHost, slot->stream);
+	if (error == cudaSuccess && state.sent != NULL)
+		error = cudaMemcpyAsync(to + values * sizeof(double), state.sent + step->first,
+		                        values * sizeof(double), cudaMemcpyDeviceToHost, slot->stream);
 	if (error == cudaSuccess)
-		error = cudaMemcpyAsync(to + values * sizeof(double), state.hop + step->first,
+		error = cudaMemcpyAsync(to + bytes - values * sizeof(uint32_t), state.hop + step->first,
 		                        values * sizeof(uint32_t), cudaMemcpyDeviceToHost, slot->stream);
 	return error;
 }
@@ -436,12 +454,16 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 	for (set = 0; set < piece->sets; set++)
 	{
 		const double *activation = (const double *) slot->pinned_down + set * last->count;
+		const double *sent = activation + piece->sets * last->count;
 		const uint32_t *hop =
-			(const uint32_t *) ((const double *) slot->pinned_down + piece->sets * last->count) +
+			(const uint32_t *) ((const double *) slot->pinned_down +
+		                        piece->sets * last->count * (task->sent != NULL ? 2 : 1)) +
 			set * last->count;
 		int64_t to = (piece->first_set + set) * task->graph->nodes + last->first;
 
 		memcpy(task->activation + to, activation, (size_t) last->count * sizeof(double));
+		if (task->sent != NULL)
+			memcpy(task->sent + to, sent, (size_t) last->count * sizeof(double));
 		for (i = 0; i < last->count; i++)
 			task->hop[to + i] = (int32_t) hop[i] - 1;
 	}

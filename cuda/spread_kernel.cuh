@@ -167,6 +167,19 @@ hy_spread_charge_of(const HyCudaSpreadState &state, double out_weight, double y)
 	return __dmul_rn(y, __ddiv_rn(state.decay, out_weight));
 }
 
+/* hy_spread_send: add the charge with which a node fires to what it has sent. */
+template <class Kind>
+__device__ __forceinline__ void
+hy_spread_send(const HyCudaSpreadState &state, int64_t at, double charge)
+{
+	const double before = state.sent[at];
+
+	if (Kind::combine == HY_COMBINE_SUM)
+		state.sent[at] = __dadd_rn(before, charge);
+	else if (charge > before)
+		state.sent[at] = charge;
+}
+
 /* HyKnown: values of a node and a set that can be read before y is known. */
 struct HyKnown
 {
@@ -181,17 +194,27 @@ hy_spread_known(const HyCudaSpreadState &state, uint32_t row, int64_t at)
 }
 
 /*
- * hy_spread_arrive: process y of a node and a set.  Their index in the arrays is 'at'.  Returns
+ * hy_spread_arrive: process the sum of a row for a set.  Their index in the arrays is 'at'.  Returns
  * whether the node will fire.
  */
 template <class Kind>
 __device__ __forceinline__ bool
-hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const HyKnown &known,
-                 double y)
+hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int64_t at,
+                 const HyKnown &known, double y)
 {
 	double charge = 0.0;
 	bool fires = false;
 
+	/* what the node sends in this hop; the seeds kernel has counted the first hop */
+	if (state.sent != NULL && hop > 1)
+	{
+		const double sends = hy_spread_charge(state, hop - 1)[at];
+
+		if (sends != 0.0)
+			hy_spread_send<Kind>(state, at, sends);
+	}
+	if (state.hub != NULL)
+		y = __ddiv_rn(y, state.hub[row]);
 	if (state.arrived != NULL)
 		state.arrived[at] = y;
 	/* not "y > 0", because an overflow to NaN must be visible in the answer */
@@ -311,7 +334,7 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 		const double y = hy_spread_fold<Kind, Threads>(sum, lane);
 
 		if (ends_here)
-			fires |= hy_spread_arrive<Kind>(state, step.hop, value, known, y);
+			fires |= hy_spread_arrive<Kind>(state, step.hop, row.row, value, known, y);
 		row = next;
 		next = after;
 		entry = next_entry;
@@ -403,8 +426,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 	{
 		const int64_t at = (int64_t) row.row * Kind::sets + t;
 
-		if (hy_spread_arrive<Kind>(state, step.hop, at, hy_spread_known(state, row.row, at),
-		                           lanes[t]))
+		if (hy_spread_arrive<Kind>(state, step.hop, row.row, at,
+		                           hy_spread_known(state, row.row, at), lanes[t]))
 			state.control->fires[t] = 1;
 	}
 }
@@ -434,6 +457,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 	if (state.fired != NULL)
 		state.fired[at] = 1;
 	state.charge[0][at] = hy_spread_charge_of(state, state.out_weight[seed.node], seed.value);
+	if (state.sent != NULL && state.hops)
+		state.sent[at] = state.charge[0][at];
 	state.control->fires[seed.set] = 1;
 }
 
@@ -502,7 +527,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 
 /*
  * hy_spread_down_kernel: arrange the answers in 'out'.  The activation of all sets comes first, set
- * by set.  The hops follow in the same order.
+ * by set.  What they have sent, if wanted, and the hops follow in the same order.
  */
 template <class Kind>
 __global__ void
@@ -511,7 +536,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 {
 	const int64_t all = step.count * state.sets;
 	double *activation = (double *) step.out;
-	uint32_t *hop = (uint32_t *) (activation + all);
+	double *sent = activation + all;
+	uint32_t *hop = (uint32_t *) (state.sent != NULL ? sent + all : sent);
 
 	for (int64_t i = (int64_t) blockIdx.x * HY_CUDA_THREADS + threadIdx.x; i < all;
 	     i += (int64_t) gridDim.x * HY_CUDA_THREADS)
@@ -520,6 +546,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 		const int64_t at = (step.first + i % step.count) * Kind::sets + set;
 
 		activation[i] = state.activation[at];
+		if (state.sent != NULL)
+			sent[i] = state.sent[at];
 		hop[i] = state.hop[at];
 	}
 }

@@ -59,9 +59,11 @@ extern "C"
 		const uint32_t *column;
 		const float *weight;
 		const double *out_weight; /* s_i of each node */
+		const double *hub;        /* divisor of each node, or NULL */
 		double *charge[2];        /* hop h reads charge[(h - 1) % 2] and writes the other array */
 		double *activation;
 		double *arrived; /* y of the last hop, if |y|_1 is needed, else NULL */
+		double *sent;    /* sum or maximum of the charges, if wanted, else NULL */
 		uint32_t *hop;   /* 1 + hop in which activation first arrived; 0: never */
 		uint32_t *fired; /* number of firings of each node, if limited, else NULL */
 		HyCudaSpreadControl *control;
@@ -71,6 +73,7 @@ extern "C"
 		double tolerance; /* read only if arrived is not NULL */
 		int64_t nodes;
 		uint32_t refire;
+		bool hops;     /* whether there is any hop */
 		int32_t width; /* width of the group: 1, 2, 4 or 8 */
 		int32_t sets;  /* sets of the group, at most its width */
 		uint32_t live; /* one bit per set; 0 if there are turns, since control then has the bits */
@@ -101,7 +104,8 @@ extern "C"
 		bool last;      /* whether the step includes the end of the row */
 		uint64_t work;  /* work, as counted for the work limit */
 		const void *in; /* rows of a list, or seeds */
-		void *out;      /* count doubles for each set, then count hops for each set */
+		void *
+			out; /* count doubles for each set, twice if sent is wanted, then count hops for each set */
 	} HyCudaSpreadStep;
 
 	/*

@@ -94,11 +94,11 @@ hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edg
 }
 
 uint64_t
-hy_cuda_spread_node_bytes(bool converging, bool refire)
+hy_cuda_spread_node_bytes(bool converging, bool refire, bool sent)
 {
-	/* two charges, the activation and the hop; y and the number of firings only if needed */
+	/* two charges, the activation and the hop; y, the number of firings and what is sent only if needed */
 	return 3 * sizeof(double) + sizeof(uint32_t) + (converging ? sizeof(double) : 0) +
-	       (refire ? sizeof(uint32_t) : 0);
+	       (refire ? sizeof(uint32_t) : 0) + (sent ? sizeof(double) : 0);
 }
 
 void

@@ -86,7 +86,7 @@ extern int32_t
 hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache);
 
 /* hy_cuda_spread_node_bytes: return the bytes of state per node and set. */
-extern uint64_t hy_cuda_spread_node_bytes(bool converging, bool refire);
+extern uint64_t hy_cuda_spread_node_bytes(bool converging, bool refire, bool sent);
 
 /*
  * hy_cuda_spread_plan_begin: start a plan.  The caller has set packed, nodes, seeds, hops, widest

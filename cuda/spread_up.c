@@ -110,6 +110,8 @@ stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from
 		{task->graph->column, (uint64_t) packed->edges * sizeof(uint32_t)},
 		{task->graph->weight, (uint64_t) packed->edges * sizeof(float)},
 		{task->graph->out_weight, (uint64_t) packed->nodes * sizeof(double)},
+		{task->params.hub,
+	     packed->hub && task->params.hub != NULL ? (uint64_t) packed->nodes * sizeof(double) : 0},
 		{packed->row, (uint64_t) hy_cuda_spread_rows(packed) * sizeof(HyPackedRow)}};
 	uint64_t done = 0;
 	int i;

@@ -29,6 +29,12 @@ SELECT * FROM shown($$'doc', 'id', 'v', '[1,0,0]', 'links', seeds => 1, vector_w
 SELECT * FROM shown($$'doc', 'id', 'v', '[0,1,0.3]', 'links', seeds => 1, vector_weight => 0, hops => 1, direction => 'in', decay => 0.5$$);
 SELECT id, hop FROM shown($$'doc', 'id', 'v', '[1,0,0]', 'links', seeds => 1, vector_weight => 0, types => ARRAY['x'], fan => 0$$) WHERE hop IS NOT NULL;
 SELECT id, hop FROM shown($$'doc', 'id', 'v', '[1,0,0]', 'SELECT source, target FROM link WHERE kind = $1', seeds => 1, vector_weight => 0, params => ARRAY['x']$$) WHERE hop IS NOT NULL;
+-- a hub, and who explains each row, as hybrid_spread has them; with a hub, less arrives at 4, to which only heavy edges lead
+SELECT a.id, a.hop, a.via, abs(a.activation - s.activation) < 1e-15 AS same, a.activation < n.activation AS less
+FROM hybrid_associate('doc', 'id', 'v', '[1,0,0]', 'links', seeds => 1, vector_weight => 0, hub => 0.7) a
+JOIN hybrid_associate('doc', 'id', 'v', '[1,0,0]', 'links', seeds => 1, vector_weight => 0) n USING (id)
+LEFT JOIN (SELECT id, via, activation / max(activation) OVER () AS activation FROM hybrid_spread('links', ARRAY[1], hub => 0.7)) s USING (id)
+WHERE s.via IS NOT DISTINCT FROM a.via ORDER BY a.id;
 -- other metrics and types
 SELECT metric, (SELECT string_agg(id || ' ' || score, ', ' ORDER BY score DESC) FROM shown(format($$'doc', 'id', 'v', '[1,0,0]', 'links', seeds => 2, k => 3, metric => %L$$, metric)))
 FROM unnest('{cosine,l2,l1}'::text[]) metric;

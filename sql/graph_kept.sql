@@ -10,7 +10,7 @@ CREATE FUNCTION told(what text DEFAULT 'edges') RETURNS SETOF link STABLE LANGUA
 \set told '\'SELECT * FROM told()\''
 
 -- as many single calls, each a statement of its own
-CREATE TABLE alone (row int, id bigint, activation float8, hop int);
+CREATE TABLE alone (row int, id bigint, activation float8, hop int, via bigint);
 DO $$
 DECLARE s record;
 BEGIN
@@ -103,13 +103,13 @@ CREATE EXTENSION file_fdw;
 CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
 CREATE TABLE parted (source int, target int) PARTITION BY LIST (source);
 CREATE TABLE parted_here PARTITION OF parted FOR VALUES IN (1);
-SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELECT count(*) FROM told(''for partitions'')) t', s.ids);
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELECT count(*) FROM told(''for partitions'')) t', s.ids, unknown => true);
 CREATE FOREIGN TABLE parted_there PARTITION OF parted FOR VALUES IN (2) SERVER files OPTIONS (program 'echo 2,3', format 'csv');
-SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted_there p, (SELECT count(*) FROM told(''for a foreign table'')) t', s.ids);
-SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELECT count(*) FROM told(''for a foreign partition'')) t', s.ids);
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted_there p, (SELECT count(*) FROM told(''for a foreign table'')) t', s.ids, unknown => true);
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELECT count(*) FROM told(''for a foreign partition'')) t', s.ids, unknown => true);
 -- partitions that the query does not read are not locked
 BEGIN;
-SELECT count(*) FROM hybrid_spread('SELECT source, target FROM parted WHERE source = 1', '{1}');
+SELECT count(*) FROM hybrid_spread('SELECT source, target FROM parted WHERE source = 1', '{1}', unknown => true);
 SELECT relation::regclass FROM pg_locks WHERE relation::regclass::text LIKE 'parted%' ORDER BY 1;
 COMMIT;
 DROP TABLE parted;
@@ -129,10 +129,10 @@ DROP POLICY wild ON guarded;
 CREATE POLICY tenant ON guarded TO regress_graph_kept USING (kind = current_setting('graph.tenant', true));
 CREATE FUNCTION set_between(name text, value text, id bigint) RETURNS bigint VOLATILE LANGUAGE plpgsql AS
 	$$ BEGIN PERFORM set_config(name, value, false); RETURN id; END $$;
-SELECT r, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE guarded', ARRAY[set_between('role', r, 1)])) FROM (VALUES ('none'), ('regress_graph_kept'), ('none')) v (r);
+SELECT r, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE guarded', ARRAY[set_between('role', r, 1)], unknown => true)) FROM (VALUES ('none'), ('regress_graph_kept'), ('none')) v (r);
 SET ROLE regress_graph_kept;
-SELECT t, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE guarded', ARRAY[set_between('graph.tenant', t, 1)])) FROM (VALUES ('a'), ('b'), ('c'), ('a')) v (t);
-SELECT t, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE guarded', ARRAY[set_between('row_security', t, 1)])) FROM (VALUES ('on'), ('off')) v (t);
+SELECT t, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE guarded', ARRAY[set_between('graph.tenant', t, 1)], unknown => true)) FROM (VALUES ('a'), ('b'), ('c'), ('a')) v (t);
+SELECT t, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE guarded', ARRAY[set_between('row_security', t, 1)], unknown => true)) FROM (VALUES ('on'), ('off')) v (t);
 RESET row_security;
 RESET ROLE;
 CREATE SCHEMA elsewhere CREATE TABLE link (source int, target int);
@@ -152,28 +152,28 @@ RESET graph.long;
 CREATE TEMP TABLE passing (source int, target int);
 INSERT INTO passing VALUES (1, 2);
 CREATE FUNCTION change_between(command text, id bigint) RETURNS bigint VOLATILE LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN id; END $$;
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM passing', ARRAY[change_between('INSERT INTO passing VALUES (1, ' || 10 + i || ')', 1)])) FROM generate_series(1, 3) i;
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM passing', ARRAY[change_between(CASE i WHEN 2 THEN 'TRUNCATE passing' ELSE 'DELETE FROM passing' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM passing', ARRAY[change_between('INSERT INTO passing VALUES (1, ' || 10 + i || ')', 1)], unknown => true)) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM passing', ARRAY[change_between(CASE i WHEN 2 THEN 'TRUNCATE passing' ELSE 'DELETE FROM passing' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
 CREATE VIEW changing AS SELECT 1 AS source, 2 AS target;
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE changing', ARRAY[change_between('CREATE OR REPLACE VIEW changing AS SELECT 1 AS source, ' || i || ' AS target', 1)])) FROM generate_series(5, 7) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE changing', ARRAY[change_between('CREATE OR REPLACE VIEW changing AS SELECT 1 AS source, ' || i || ' AS target', 1)], unknown => true)) FROM generate_series(5, 7) i;
 CREATE FUNCTION changing_target() RETURNS int STABLE LANGUAGE sql AS 'SELECT 2';
 CREATE FUNCTION nested_target() RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RETURN changing_target(); END';
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT 1, nested_target()', ARRAY[change_between('CREATE OR REPLACE FUNCTION changing_target() RETURNS int STABLE LANGUAGE sql AS ''SELECT ' || i || '''', 1)])) FROM generate_series(5, 7) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT 1, nested_target()', ARRAY[change_between('CREATE OR REPLACE FUNCTION changing_target() RETURNS int STABLE LANGUAGE sql AS ''SELECT ' || i || '''', 1)], unknown => true)) FROM generate_series(5, 7) i;
 CREATE TYPE cast_between AS (i int);
 CREATE FUNCTION to_five(cast_between) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 5';
 CREATE FUNCTION to_six(cast_between) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 6';
 CREATE CAST (cast_between AS int) WITH FUNCTION to_five(cast_between);
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT 1, row(1)::cast_between::int', ARRAY[change_between(CASE i WHEN 2 THEN 'DO $d$ BEGIN DROP CAST (cast_between AS int); CREATE CAST (cast_between AS int) WITH FUNCTION to_six(cast_between); END $d$' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT 1, row(1)::cast_between::int', ARRAY[change_between(CASE i WHEN 2 THEN 'DO $d$ BEGIN DROP CAST (cast_between AS int); CREATE CAST (cast_between AS int) WITH FUNCTION to_six(cast_between); END $d$' ELSE 'SELECT' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
 CREATE TEXT SEARCH CONFIGURATION search_between (COPY = simple);
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT 1, 5 + length(to_tsvector('search_between', 'runs run'))$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TEXT SEARCH CONFIGURATION search_between ALTER MAPPING FOR asciiword WITH english_stem' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT 1, 5 + length(to_tsvector('search_between', 'runs run'))$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TEXT SEARCH CONFIGURATION search_between ALTER MAPPING FOR asciiword WITH english_stem' ELSE 'SELECT' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
 CREATE TYPE label_between AS ENUM ('open', 'shut');
 CREATE TABLE labelled (source int, target int, l label_between);
 INSERT INTO labelled VALUES (1, 2, 'open'), (1, 3, 'shut');
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT source, target FROM labelled WHERE l::text = 'open'$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TYPE label_between RENAME VALUE ''open'' TO ''ajar''' WHEN 3 THEN 'ALTER TYPE label_between RENAME VALUE ''shut'' TO ''open''' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT source, target FROM labelled WHERE l::text = 'open'$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TYPE label_between RENAME VALUE ''open'' TO ''ajar''' WHEN 3 THEN 'ALTER TYPE label_between RENAME VALUE ''shut'' TO ''open''' ELSE 'SELECT' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
 CREATE TEXT SEARCH DICTIONARY words_between (TEMPLATE = simple);
 CREATE TEXT SEARCH CONFIGURATION searched_between (COPY = simple);
 ALTER TEXT SEARCH CONFIGURATION searched_between ALTER MAPPING FOR asciiword WITH words_between;
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT 1, 5 + length(to_tsvector('searched_between', 'the run'))$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TEXT SEARCH DICTIONARY words_between (STOPWORDS = english)' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT 1, 5 + length(to_tsvector('searched_between', 'the run'))$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TEXT SEARCH DICTIONARY words_between (STOPWORDS = english)' ELSE 'SELECT' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
 DROP TEXT SEARCH CONFIGURATION searched_between;
 DROP TEXT SEARCH DICTIONARY words_between;
 -- rights, given and taken: those of another role, past row security, to a schema, to a table
@@ -186,10 +186,10 @@ GRANT USAGE ON SCHEMA closing TO regress_graph_kept;
 GRANT SELECT ON labelled, closing.link TO regress_graph_kept;
 ALTER FUNCTION change_between SECURITY DEFINER;
 SET ROLE regress_graph_kept;
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM labelled', ARRAY[change_between(CASE i WHEN 2 THEN 'GRANT regress_graph_owner TO regress_graph_kept' WHEN 3 THEN 'REVOKE regress_graph_owner FROM regress_graph_kept' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM labelled', ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER ROLE regress_graph_kept BYPASSRLS' WHEN 3 THEN 'ALTER ROLE regress_graph_kept NOBYPASSRLS' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM closing.link', ARRAY[change_between(CASE i WHEN 2 THEN 'REVOKE USAGE ON SCHEMA closing FROM regress_graph_kept' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM labelled', ARRAY[change_between(CASE i WHEN 2 THEN 'REVOKE SELECT ON labelled FROM regress_graph_kept' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM labelled', ARRAY[change_between(CASE i WHEN 2 THEN 'GRANT regress_graph_owner TO regress_graph_kept' WHEN 3 THEN 'REVOKE regress_graph_owner FROM regress_graph_kept' ELSE 'SELECT' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM labelled', ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER ROLE regress_graph_kept BYPASSRLS' WHEN 3 THEN 'ALTER ROLE regress_graph_kept NOBYPASSRLS' ELSE 'SELECT' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM closing.link', ARRAY[change_between(CASE i WHEN 2 THEN 'REVOKE USAGE ON SCHEMA closing FROM regress_graph_kept' ELSE 'SELECT' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM labelled', ARRAY[change_between(CASE i WHEN 2 THEN 'REVOKE SELECT ON labelled FROM regress_graph_kept' ELSE 'SELECT' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
 RESET ROLE;
 ALTER FUNCTION change_between SECURITY INVOKER;
 DROP SCHEMA closing CASCADE;
@@ -199,11 +199,11 @@ DROP ROLE regress_graph_owner;
 DROP TYPE cast_between CASCADE;
 DROP TEXT SEARCH CONFIGURATION search_between;
 -- a temporary table that comes and goes
-SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM guarded', ARRAY[change_between(CASE i WHEN 2 THEN 'CREATE TEMP TABLE guarded AS SELECT 1 AS source, 77 AS target' WHEN 3 THEN 'DROP TABLE pg_temp.guarded' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM guarded', ARRAY[change_between(CASE i WHEN 2 THEN 'CREATE TEMP TABLE guarded AS SELECT 1 AS source, 77 AS target' WHEN 3 THEN 'DROP TABLE pg_temp.guarded' ELSE 'SELECT' END, 1)], unknown => true)) FROM generate_series(1, 3) i;
 
 -- cursors: their snapshot, whatever is done between two of their rows
 BEGIN;
-DECLARE c CURSOR FOR SELECT s.row, a.n FROM seed s, LATERAL (SELECT count(*) AS n FROM hybrid_spread('SELECT c.source, c.target FROM changing c, told(''for a cursor'') LIMIT 1', s.ids || 1::bigint)) a;
+DECLARE c CURSOR FOR SELECT s.row, a.n FROM seed s, LATERAL (SELECT count(*) AS n FROM hybrid_spread('SELECT c.source, c.target FROM changing c, told(''for a cursor'') LIMIT 1', s.ids || 1::bigint, unknown => true)) a;
 FETCH 2 FROM c;
 INSERT INTO link VALUES (1, 99);
 FETCH c;
@@ -216,7 +216,7 @@ ROLLBACK TO a;
 FETCH c;
 ROLLBACK;
 BEGIN;
-DECLARE c CURSOR FOR SELECT s.row, a.ids FROM seed s, LATERAL (SELECT array_agg(id ORDER BY id) AS ids FROM hybrid_spread('TABLE changing', ARRAY[s.row * 100, 1])) a;
+DECLARE c CURSOR FOR SELECT s.row, a.ids FROM seed s, LATERAL (SELECT array_agg(id ORDER BY id) AS ids FROM hybrid_spread('TABLE changing', ARRAY[s.row * 100, 1], unknown => true)) a;
 FETCH c;
 SAVEPOINT a;
 CREATE OR REPLACE VIEW changing AS SELECT 1 AS source, 4 AS target;

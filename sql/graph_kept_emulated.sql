@@ -52,6 +52,14 @@ SET hybrid.force_cpu = on;
 INSERT INTO cpu SELECT p.row, a.* FROM :shapes;
 RESET hybrid.force_cpu;
 SELECT differ();
+-- another hub has other divisors, which a graph holds from then on
+TRUNCATE cpu, device;
+\set hubs '(VALUES (1, 0.3), (2, 0.3), (3, 0.3), (4, 0), (5, 1), (6, 0.3)) p (row, hub), LATERAL hybrid_spread(\'registered\', \'{1, 5}\', hub => p.hub) a'
+INSERT INTO device SELECT p.row, a.* FROM :hubs;
+SET hybrid.force_cpu = on;
+INSERT INTO cpu SELECT p.row, a.* FROM :hubs;
+RESET hybrid.force_cpu;
+SELECT differ(), (SELECT count(DISTINCT activation) FROM cpu WHERE id = (SELECT min(id) FROM cpu WHERE hop = 2)) AS activations, hits > :before + 5 AS hit FROM resident;
 DROP INDEX registered;
 TRUNCATE cpu, device;
 SET hybrid.force_cpu = on;
@@ -62,8 +70,8 @@ RESET hybrid.force_cpu;
 SELECT hits AS before FROM resident \gset
 DO $$
 BEGIN
-	PERFORM count(*) FROM seed s, LATERAL hybrid_spread('TABLE link', CASE WHEN s.row = 7 THEN NULL ELSE s.ids END);
-EXCEPTION WHEN null_value_not_allowed THEN NULL;
+	PERFORM count(*) FROM seed s, LATERAL hybrid_spread('TABLE link', s.ids, CASE WHEN s.row = 7 THEN '{-1,-1}'::float8[] END);
+EXCEPTION WHEN invalid_parameter_value THEN NULL;
 END $$;
 SELECT hits > :before AS hit FROM resident;
 SELECT on_device();
@@ -71,7 +79,7 @@ SET hybrid.graph_memory_limit = '4MB';
 SELECT hits AS before FROM resident \gset
 SELECT count(*) FROM seed s, LATERAL hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 5000) i', s.ids || 1::bigint);
 SELECT hits - :before AS hits FROM resident;
-SET hybrid.graph_memory_limit = '540kB';
+SET hybrid.graph_memory_limit = '580kB';
 SELECT hits AS before FROM resident \gset
 SELECT count(*) FROM seed s, LATERAL hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 5000) i', s.ids || 1::bigint);
 SELECT hits - :before AS hits FROM resident;

@@ -59,7 +59,9 @@ SELECT * FROM hybrid_pagerank(:edges, damping => -0.1);
 SELECT * FROM hybrid_pagerank(:edges, damping => 'NaN');
 -- not for hours
 SELECT * FROM hybrid_pagerank(:edges, damping => 0.999999999);
-SELECT count(*) FROM hybrid_pagerank(:edges, damping => 0.99997);
+SELECT count(*) FROM hybrid_pagerank(:edges, damping => 0.9997);
+-- a tolerance near rounding
+SELECT differ('SELECT * FROM hybrid_pagerank(''TABLE link'', damping => 0.99, tolerance => 1e-300)', 'SELECT * FROM hybrid_pagerank(''TABLE link'', damping => 0.99, tolerance => 2.0::float8 ^ -53)');
 SELECT * FROM hybrid_pagerank(:edges, tolerance => 0);
 SELECT * FROM hybrid_pagerank(:edges, activation => '{1}');
 SELECT * FROM hybrid_pagerank(:edges, seeds => '{1,2}', activation => '{1}');

@@ -57,9 +57,9 @@ INSERT INTO moving SELECT i * 37 % 1009 * 3, i * i % 997 * 3, 1 / (1 + i % 17)::
 VACUUM moving;
 CREATE FUNCTION moved(direction text, types text[]) RETURNS bigint LANGUAGE sql AS $$
 	WITH copied AS MATERIALIZED (SELECT * FROM hybrid_spread('moving_graph', ARRAY[0, 3, 999], direction => direction, types => types, hops => 4)
-		UNION ALL SELECT id, cost, step FROM hybrid_shortest_path('moving_graph', 3, 999, direction => direction, types => types)),
+		UNION ALL SELECT id, cost, step, NULL FROM hybrid_shortest_path('moving_graph', 3, 999, direction => direction, types => types)),
 	built AS MATERIALIZED (SELECT * FROM hybrid_spread('TABLE moving', ARRAY[0, 3, 999], direction => direction, types => types, hops => 4)
-		UNION ALL SELECT id, cost, step FROM hybrid_shortest_path('TABLE moving', 3, 999, direction => direction, types => types))
+		UNION ALL SELECT id, cost, step, NULL FROM hybrid_shortest_path('TABLE moving', 3, 999, direction => direction, types => types))
 	SELECT count(*) FROM ((TABLE copied EXCEPT ALL TABLE built) UNION ALL (TABLE built EXCEPT ALL TABLE copied)) d
 $$;
 CREATE FUNCTION moved() RETURNS bigint LANGUAGE sql AS $$

@@ -27,7 +27,15 @@ SELECT * FROM hybrid_spread(:edges, '{1,2}', '{1,0}', decay => 0.5, hops => 1);
 SELECT * FROM hybrid_spread(:edges, '{}');
 SELECT * FROM hybrid_spread(:edges, '{1}', '{0}');
 SELECT * FROM hybrid_spread(:edges, '{1}', '{0}', hops => NULL);
--- a seed that no edge touches keeps what it has
+-- no seeds, no rows
+SELECT * FROM hybrid_spread(:edges, NULL);
+SELECT * FROM hybrid_spread_batch(:edges, NULL, NULL);
+-- a seed that no edge touches is returned only if that is wanted, and keeps what it has
+SELECT * FROM hybrid_spread(:edges, '{1,77,-5}', '{1,0.2,0.75}', decay => 0.5, hops => 1, unknown => true);
+SELECT * FROM hybrid_spread(:edges, '{77}', hops => NULL, unknown => true);
+SELECT * FROM hybrid_spread(:edges, '{1,77}', decay => 0, normalized => true);
+SELECT * FROM hybrid_spread(:edges, '{1,77}', decay => 0, normalized => true, unknown => true);
+SELECT * FROM hybrid_spread_batch(:edges, '{1,2,2}', '{77,1,77}', hops => 0);
 SELECT * FROM hybrid_spread(:edges, '{1,77,-5}', '{1,0.2,0.75}', decay => 0.5, hops => 1);
 SELECT * FROM hybrid_spread(:edges, '{77}', hops => NULL);
 
@@ -35,6 +43,45 @@ SELECT * FROM hybrid_spread(:edges, '{77}', hops => NULL);
 SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0);
 SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0.5);
 SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 1);
+
+-- hub: what arrives is divided by a power of the weights that lead there, here 4 for 1, 1 for 2 and 4 for 3
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, hub => 0.5);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, hub => 1);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 2, hub => 1, combine => 'max');
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, hub => 1, direction => 'in');
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => NULL, hub => 1, tolerance => 0.1);
+-- as a query: each node gets its share of each hop
+WITH w AS (SELECT src, dst, weight / sum(weight) OVER (PARTITION BY src) / sum(weight) OVER (PARTITION BY dst) ^ 0.3 AS t FROM (SELECT src, dst, weight::float8 FROM rel) r),
+	one AS (SELECT dst AS id, sum(0.85 * t) AS y FROM w WHERE src = 1 GROUP BY dst),
+	two AS (SELECT dst AS id, sum(0.85 * y * t) AS y FROM w JOIN one ON id = src GROUP BY dst)
+SELECT id, abs(activation - (coalesce(one.y, 0) + coalesce(two.y, 0) + (id = 1)::int)) < 1e-15 AS same
+FROM hybrid_spread(:edges, '{1}', hops => 2, hub => 0.3) LEFT JOIN one USING (id) LEFT JOIN two USING (id);
+SELECT hybrid_spread(:edges, '{1}', hub => -0.1);
+SELECT hybrid_spread(:edges, '{1}', hub => 1.5);
+SELECT hybrid_spread(:edges, '{1}', hub => 'NaN');
+SELECT hybrid_spread(:edges, '{1}', hub => NULL);
+-- with a light hub more comes out than goes in
+SELECT hybrid_spread('VALUES (1, 2, 0.01), (2, 1, 0.01)', '{1}', hops => NULL, hub => 0.5);
+
+-- via: who gave most, over all hops; the smallest of several; not the node itself; nobody gave to the seed 4
+SELECT * FROM hybrid_spread('VALUES (1, 3, 1), (2, 3, 1), (3, 3, 9), (3, 1, 1), (4, 2, 1)', '{1,2,4}', hops => 2);
+SELECT * FROM hybrid_spread('VALUES (1, 3, 1), (2, 3, 1)', '{1,2}', '{1,2}', hops => 1);
+SELECT * FROM hybrid_spread('VALUES (1, 3, 1), (2, 3, 1)', '{1,2}', hops => 0);
+-- 2 gives 3 a bit once; 1 gives less at a time, but more in all
+SELECT via FROM hybrid_spread('VALUES (1, 1, 1), (1, 3, 1), (2, 3, 1)', '{1,2}', '{1,0.9}', decay => 1, fan => 0, hops => 2) WHERE id = 3;
+SELECT via FROM hybrid_spread('VALUES (1, 1, 1), (1, 3, 1), (2, 3, 1)', '{1,2}', '{1,1.1}', decay => 1, fan => 0, hops => 2, combine => 'max') WHERE id = 3;
+-- a path from a row to a seed
+WITH RECURSIVE found AS MATERIALIZED (SELECT * FROM hybrid_spread('VALUES (1, 2), (2, 3), (3, 4)', '{1}')),
+	path AS (SELECT id, via, 1 AS step FROM found WHERE id = 4 UNION SELECT f.id, f.via, step + 1 FROM path p JOIN found f ON f.id = p.via)
+SELECT string_agg(id::text, ' <- ' ORDER BY step) FROM path;
+
+-- sums that overflow
+SELECT hybrid_spread(:edges, '{1,2}', '{1e308,1e308}', decay => 0.1, hops => 0, normalized => true);
+SELECT hybrid_spread(:edges, '{1,2}', '{1e308,1e308}', decay => 0.1, hops => NULL);
+SELECT count(*) FROM hybrid_spread(:edges, '{1,2}', '{1e308,1e308}', decay => 0.1, hops => 1);
+-- what may take more than 100,000 hops
+SELECT hybrid_spread(:edges, '{1}', decay => 0.999999, hops => NULL);
+SELECT hybrid_spread(:edges, '{1}', decay => 0.999999999, hops => NULL, tolerance => 0.9999999999);
 
 -- threshold: reached exactly, or not; who does not reach it is returned all the same
 SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 2, threshold => 0.125);

@@ -72,7 +72,7 @@ FROM (VALUES
 ) c (n, hops, decay, fan, threshold, refire, combine, direction, kinds),
 LATERAL (SELECT array_agg(i * 37 % 601)::bigint[] AS seeds FROM generate_series(1, c.n) i) s,
 LATERAL (
-	SELECT a, o FROM hybrid_spread('SELECT src, dst, weight, kind FROM rel', s.seeds, NULL, c.hops, c.decay, c.fan,
+	SELECT a, o FROM hybrid_spread('SELECT src, dst, weight, kind FROM rel', s.seeds, NULL, c.hops, c.decay, c.fan, 0,
 		c.threshold, c.refire, c.combine, c.direction, c.kinds) a
 	FULL JOIN oracle(s.seeds, c.hops, c.decay, c.fan, c.threshold, c.refire, c.combine,
 		c.direction, c.kinds) o USING (id)
@@ -87,7 +87,7 @@ FROM (VALUES (0.0, NULL::int, 'sum', 'out', NULL::text[]), (0.031, NULL, 'sum', 
 	(0.0, NULL, 'sum', 'in', NULL), (0.0, NULL, 'sum', 'both', NULL), (0.0, NULL, 'sum', 'out', '{isa}')
 ) c (threshold, refire, combine, direction, kinds),
 LATERAL (SELECT round(sum(activation)::numeric, 6) AS total
-	FROM hybrid_spread('SELECT src, dst, weight, kind FROM rel', '{37,74,111}', NULL, 4, 0.85, 1,
+	FROM hybrid_spread('SELECT src, dst, weight, kind FROM rel', '{37,74,111}', NULL, 4, 0.85, 1, 0,
 		c.threshold, c.refire, c.combine, c.direction, c.kinds)) t;
 
 -- the order of the edges does not matter, to the bit

@@ -215,7 +215,7 @@ storm()
 	cat >"$server/scripts/spread.sql" <<-'SQL'
 		\set n random(0, 199)
 		SELECT 1 / (count(*) > 0)::int
-		FROM hybrid_spread('SELECT source, target, weight FROM edges', ARRAY[:n::bigint]);
+		FROM hybrid_spread('SELECT source, target, weight FROM edges', ARRAY[:n::bigint], unknown => true);
 	SQL
 	chmod -R a+rX "$server/scripts"
 

@@ -24,12 +24,13 @@ aligned(uint64_t bytes)
 }
 
 HyPackedLayout
-hy_packed_layout(int64_t nodes, int64_t edges)
+hy_packed_layout(int64_t nodes, int64_t edges, bool hub)
 {
 	const uint64_t rows = (uint64_t) (edges < nodes ? edges : nodes);
 	const uint64_t bytes[HY_PACKED_PARTS] = {
 		(uint64_t) edges * sizeof(uint32_t), (uint64_t) edges * sizeof(float),
-		(uint64_t) nodes * sizeof(double), rows * sizeof(HyPackedRow)};
+		(uint64_t) nodes * sizeof(double), hub ? (uint64_t) nodes * sizeof(double) : 0,
+		rows * sizeof(HyPackedRow)};
 	HyPackedLayout layout = {.bytes = 0};
 	int i;
 
@@ -54,8 +55,8 @@ hy_packed_blocks(const HyPackedGraph *packed, int list)
 }
 
 HyStatus
-hy_packed_graph_make(const HyCsr *graph, const HyAllocator *allocator, const HyCancel *cancel,
-                     HyPackedGraph *packed)
+hy_packed_graph_make(const HyCsr *graph, bool hub, const HyAllocator *allocator,
+                     const HyCancel *cancel, HyPackedGraph *packed)
 {
 	HyStatus st;
 
@@ -65,7 +66,8 @@ hy_packed_graph_make(const HyCsr *graph, const HyAllocator *allocator, const HyC
 		return HY_INVALID;
 	packed->nodes = graph->nodes;
 	packed->edges = graph->edges;
-	packed->layout = hy_packed_layout(graph->nodes, graph->edges);
+	packed->hub = hub;
+	packed->layout = hy_packed_layout(graph->nodes, graph->edges, hub);
 	st = count_rows(graph, cancel, packed);
 	if (st == HY_OK)
 		st = check_columns(graph, cancel);
@@ -88,8 +90,8 @@ hy_packed_graph_free(HyPackedGraph *packed, const HyAllocator *allocator)
 }
 
 const void *
-hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph, HyPackedPart part,
-                     uint64_t *bytes)
+hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph, const double *hub,
+                     HyPackedPart part, uint64_t *bytes)
 {
 	int64_t rows = packed->rows[0] + packed->rows[1] + packed->rows[2];
 
@@ -104,6 +106,9 @@ hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph, HyPackedPa
 		case HY_PACKED_OUT_WEIGHT:
 			*bytes = (uint64_t) packed->nodes * sizeof(double);
 			return graph->out_weight;
+		case HY_PACKED_HUB:
+			*bytes = packed->hub ? (uint64_t) packed->nodes * sizeof(double) : 0;
+			return hub;
 		case HY_PACKED_ROWS:
 			*bytes = (uint64_t) rows * sizeof(HyPackedRow);
 			return packed->row;
@@ -115,7 +120,7 @@ hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph, HyPackedPa
 bool
 hy_packed_graph_in(const HyPackedGraph *packed, uint64_t bytes)
 {
-	const HyPackedLayout layout = hy_packed_layout(packed->nodes, packed->edges);
+	const HyPackedLayout layout = hy_packed_layout(packed->nodes, packed->edges, packed->hub);
 	const int64_t most = packed->edges < packed->nodes ? packed->edges : packed->nodes;
 	int64_t rows = 0;
 	int l;

@@ -2,13 +2,14 @@
  * packed_graph.h
  *		Layout of a graph in one contiguous range of device memory, and the host's description of it.
  *
- * There are four parts, each at a multiple of HY_PACKED_ALIGN: the columns of a HyCsr, its weights,
- * s_i of each node, and the rows that have entries.  The rows form three lists by length, one
- * after another, each in node order.  A kernel pulls one list at a time, so the rows of a pass have
- * similar cost.
+ * There are up to five parts, each at a multiple of HY_PACKED_ALIGN: the columns of a HyCsr, its
+ * weights, s_i of each node, the divisor of each node if the graph is packed for a hub, and the rows
+ * that have entries.  The rows form three lists by length, one after another, each in node order.  A
+ * kernel pulls one list at a time, so the rows of a pass have similar cost.
  *
- * The layout depends only on the numbers of nodes and edges, so its size is known before anything
- * is packed.  If some nodes have no entries, the end of the memory stays unused.
+ * The layout depends only on the numbers of nodes and edges, and on whether there is a hub.  So its
+ * size is known before anything is packed.  If some nodes have no entries, the end of the memory stays
+ * unused.
  */
 #ifndef HY_PACKED_GRAPH_H
 #define HY_PACKED_GRAPH_H
@@ -40,6 +41,7 @@ typedef enum HyPackedPart
 	HY_PACKED_COLUMN = 0, /* a uint32_t per edge */
 	HY_PACKED_WEIGHT,     /* a float per edge */
 	HY_PACKED_OUT_WEIGHT, /* a double per node */
+	HY_PACKED_HUB,        /* a double per node, from hy_spread_hub; empty without a hub */
 	HY_PACKED_ROWS        /* a HyPackedRow per row with entries, at most one per node */
 } HyPackedPart;
 
@@ -65,13 +67,14 @@ typedef struct HyPackedGraph
 	HyPackedLayout layout;
 	int64_t nodes;
 	int64_t edges;
+	bool hub;                        /* whether there are divisors */
 	int64_t rows[HY_PACKED_LISTS];   /* rows of each list */
 	HyPackedRow *row;                /* all rows; this is the last part */
 	uint64_t *work[HY_PACKED_LISTS]; /* work[l][b]: cost, in entries, of blocks before b */
 } HyPackedGraph;
 
 /* hy_packed_layout: the layout for these numbers of nodes and edges, both below 2^32. */
-extern HyPackedLayout hy_packed_layout(int64_t nodes, int64_t edges);
+extern HyPackedLayout hy_packed_layout(int64_t nodes, int64_t edges, bool hub);
 
 /* hy_packed_list: return the list (0, 1 or 2) for a row with this many entries, at least one. */
 extern int hy_packed_list(int64_t entries);
@@ -85,7 +88,7 @@ extern int64_t hy_packed_blocks(const HyPackedGraph *packed, int list);
  * that an entry refers to a node that does not exist.  Because of these checks, code that follows
  * the packed graph never reads outside it.  On failure nothing is left allocated.
  */
-extern HyStatus hy_packed_graph_make(const HyCsr *graph, const HyAllocator *allocator,
+extern HyStatus hy_packed_graph_make(const HyCsr *graph, bool hub, const HyAllocator *allocator,
                                      const HyCancel *cancel, HyPackedGraph *packed);
 extern void hy_packed_graph_free(HyPackedGraph *packed, const HyAllocator *allocator);
 
@@ -93,7 +96,7 @@ extern void hy_packed_graph_free(HyPackedGraph *packed, const HyAllocator *alloc
  * hy_packed_graph_part: return the host address of a part's contents, and set *bytes to their size.
  */
 extern const void *hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph,
-                                        HyPackedPart part, uint64_t *bytes);
+                                        const double *hub, HyPackedPart part, uint64_t *bytes);
 
 /*
  * hy_packed_graph_in: test whether the layout and the lists agree with the numbers of nodes and

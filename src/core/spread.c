@@ -35,6 +35,7 @@ typedef struct Walk
 	uint64_t *next;   /* bitmap of rows that the next hop may reach; all 0 between hops */
 	double *activation;
 	int32_t *hop;
+	double *sent; /* NULL: not wanted */
 } Walk;
 
 static HyStatus walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
@@ -89,6 +90,7 @@ hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds 
 	{
 		walk.activation = result->activation + (int64_t) set * graph->nodes;
 		walk.hop = result->hop + (int64_t) set * graph->nodes;
+		walk.sent = result->sent == NULL ? NULL : result->sent + (int64_t) set * graph->nodes;
 		status = walk_set(&walk, seeds, set);
 	}
 
@@ -99,6 +101,27 @@ done:
 	hy_free(allocator, walk.next);
 	hy_free(allocator, walk.fired);
 	return status;
+}
+
+int64_t
+hy_spread_via(const HyCsr *graph, const double *sent, int64_t node)
+{
+	double most = 0;
+	int64_t via = -1;
+	int64_t e;
+
+	for (e = graph->row_start[node]; e < graph->row_start[node + 1]; e++)
+	{
+		uint32_t source = graph->column[e];
+		double given = sent[source] * graph->weight[e];
+
+		if (given > most && source != node)
+		{
+			most = given;
+			via = source;
+		}
+	}
+	return via;
 }
 
 /* walk_set: run all hops of one set of seeds. */
@@ -149,6 +172,8 @@ place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 
 	memset(walk->activation, 0, (size_t) nodes * sizeof(double));
 	memset(walk->hop, -1, (size_t) nodes * sizeof(int32_t));
+	if (walk->sent != NULL)
+		memset(walk->sent, 0, (size_t) nodes * sizeof(double));
 	memset(walk->charge, 0, (size_t) nodes * sizeof(double));
 	memset(walk->active, 0, (size_t) words_of(nodes) * sizeof(uint64_t));
 	memset(walk->next, 0, (size_t) words_of(nodes) * sizeof(uint64_t));
@@ -202,6 +227,10 @@ fire(Walk *walk, int64_t *reach)
 			any = true;
 			walk->charge[i] =
 				walk->y[i] * hy_spread_gain(graph->out_weight[i], params->decay, params->fan);
+			if (walk->sent != NULL && params->combine == HY_COMBINE_SUM)
+				walk->sent[i] += walk->charge[i];
+			else if (walk->sent != NULL && walk->charge[i] > walk->sent[i])
+				walk->sent[i] = walk->charge[i];
 			if (graph->out_start != NULL)
 				*reach += graph->out_start[i + 1] - graph->out_start[i];
 		}
@@ -317,11 +346,17 @@ static HyStatus
 pull_range(Walk *walk, int64_t from, int64_t to)
 {
 	const HyCsr *graph = walk->graph;
+	const double *hub = walk->params->hub;
+	HyStatus status = HY_OK;
+	int64_t row;
 
 	if (to - from == 1 && graph->row_start[to] - graph->row_start[from] > BLOCK)
-		return pull_long_row(walk, from);
-	walk->pull.rows(graph, walk->charge, from, to, walk->y);
-	return HY_OK;
+		status = pull_long_row(walk, from);
+	else
+		walk->pull.rows(graph, walk->charge, from, to, walk->y);
+	for (row = from; hub != NULL && status == HY_OK && row < to; row++)
+		walk->y[row] /= hub[row];
+	return status;
 }
 
 /* pull_long_row: compute y of one row, a block at a time. */

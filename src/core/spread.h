@@ -2,7 +2,7 @@
  * spread.h
  *		Spreading activation over a pulled graph, with one definition for every backend.
  *
- * With T_ij = w_ij / s_i^fan, y_0 = seeds and a = y_0, for each hop
+ * With r_j = sum_i w_ij, T_ij = w_ij / (s_i^fan r_j^hub), y_0 = seeds and a = y_0, for each hop
  *
  *		f = y where y > 0, y >= threshold and the node has fired fewer than refire times, else 0
  *		y = decay * T^T f				(combine = max: y_j = max_i decay T_ij f_i)
@@ -13,8 +13,9 @@
  *		c_i = f_i * (decay / s_i^fan)					(0 where s_i = 0)
  *
  * the entry at position p of a row adds to lane p mod 32 by fma(c_source, w, lane), even when only
- * a few nodes fire.  Lanes fold as a tree from h = 16.  Sums over nodes use the same 32 lanes in id
- * order: node i adds to lane i mod 32.
+ * a few nodes fire.  Lanes fold as a tree from h = 16.  The sum (or maximum) of row j is divided by
+ * r_j^hub, as spread_hub.c computes it.  Sums over nodes use the same 32 lanes in id order: node i
+ * adds to lane i mod 32.
  *
  * A hop is not run when no node fires, because every later y would be 0.  hops = -1 stops after the
  * first hop with |y|_1 < tolerance * |seeds|_1.  It also stops when |y|_1 is not below the value of
@@ -68,7 +69,8 @@ typedef struct HySpreadParams
 	double threshold; /* >= 0 */
 	int32_t refire;   /* 0: no limit; n: a node fires at most n times */
 	HyCombine combine;
-	double tolerance; /* > 0; used when hops is -1 */
+	double tolerance;  /* > 0; used when hops is -1 */
+	const double *hub; /* r_j^hub of each node, from hy_spread_hub; NULL: hub is 0 */
 } HySpreadParams;
 
 /* HySpreadSeeds: sets of seeds.  The seeds of set s are start[s] .. start[s + 1] - 1. */
@@ -85,6 +87,7 @@ typedef struct HySpreadResult
 {
 	double *activation;
 	int32_t *hop; /* at which the node first had activation > 0: 0 for seeds, -1 for never */
+	double *sent; /* sum (or maximum) of c_i over the hops, in their order; NULL: not wanted */
 } HySpreadResult;
 
 /* hy_spread_gain: return decay / s^fan, or 0 where s is 0. */
@@ -99,14 +102,30 @@ hy_spread_gain(double s, double decay, double fan)
 }
 
 /*
- * hy_spread_converges: test whether hops = -1 is safe, that is, decay * max_i sum_j T_ij < 1.
- * *norm is set to this product.  norm may be NULL.  sum_j T_ij is s_i^(1 - fan), 0 where s_i is 0.
+ * hy_spread_hub: set the divisor of each node to r_j^exponent, 1 where r_j is 0.  The exponent is
+ * above 0 and at most 1.  r_j is summed like s_i, over row j.  Returns HY_CANCELLED or HY_OK.
+ */
+extern HyStatus
+hy_spread_hub(const HyCsr *graph, double exponent, const HyCancel *cancel, double *divisor);
+
+/*
+ * hy_spread_converges: test whether hops = -1 is safe without a hub, that is, decay * max_i sum_j
+ * T_ij < 1.  *norm is set to this product.  norm may be NULL.  sum_j T_ij is s_i^(1 - fan), 0 where
+ * s_i is 0.
  */
 extern bool hy_spread_converges(const HyCsr *graph, const HySpreadParams *params, double *norm);
 
 /*
+ * hy_spread_hub_norm: set *norm to the same product with params->hub.  scratch has an element for
+ * each node.  Returns HY_CANCELLED or HY_OK.
+ */
+extern HyStatus hy_spread_hub_norm(const HyCsr *graph, const HySpreadParams *params,
+                                   const HyCancel *cancel, double *scratch, double *norm);
+
+/*
  * hy_spread_check: return HY_INVALID if parameters or seeds are outside the ranges above, or if
- * hops = -1 and the spreading does not converge; otherwise HY_OK.
+ * hops = -1 and the spreading does not converge; otherwise HY_OK.  With a hub, the caller must have
+ * checked that it converges, because that takes memory.
  */
 extern HyStatus
 hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds);
@@ -118,5 +137,11 @@ hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpread
 extern HyStatus
 hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
           const HyAllocator *allocator, const HyCancel *cancel, const HySpreadResult *result);
+
+/*
+ * hy_spread_via: return the other node that sent most to this node, the smallest of several, or -1
+ * if no other node sent anything.  sent is the part of a HySpreadResult for one set.
+ */
+extern int64_t hy_spread_via(const HyCsr *graph, const double *sent, int64_t node);
 
 #endif

@@ -53,8 +53,8 @@ params_valid(const HyCsr *graph, const HySpreadParams *params)
 		 * The host may have no sums for a graph that lies on a device.  In this case, convergence
 		 * was checked on the side that has the sums.
 		 */
-		return params->tolerance > 0 &&
-		       (graph->out_weight == NULL || hy_spread_converges(graph, params, NULL));
+		return params->tolerance > 0 && (graph->out_weight == NULL || params->hub != NULL ||
+		                                 hy_spread_converges(graph, params, NULL));
 	return true;
 }
 

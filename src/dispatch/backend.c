@@ -195,6 +195,8 @@ spread_makes_sense(const HySpreadTask *task)
 		return false;
 	if (task->buffer != NULL && task->packed == NULL)
 		return false;
+	if (p->hub != NULL && task->packed != NULL && !task->packed->hub)
+		return false;
 	if (task->packed != NULL &&
 	    (task->packed->nodes != task->graph->nodes || task->packed->edges != task->graph->edges))
 		return false;

@@ -105,10 +105,12 @@ typedef struct HySpreadTask
 	const HyCsr *graph;
 	const HyPackedGraph *packed; /* packed form of this graph, host; NULL: none */
 	HyBuffer *buffer;            /* device buffer with the packed graph; NULL: none */
+	/* params.hub: graph->nodes, host; with a buffer, not NULL means that the buffer's is used */
 	HySpreadParams params;
 	HySpreadSeeds seeds;
 	double *activation; /* seeds.sets * graph->nodes, host */
 	int32_t *hop;       /* same size as activation */
+	double *sent;       /* same size as activation; NULL: not wanted */
 } HySpreadTask;
 
 typedef struct HyTask

@@ -70,11 +70,12 @@ spread(const HyDevice *device, const HyTask *task)
 	const HySpreadTask *s = &task->u.spread;
 	const HyPackedGraph *packed = s->packed;
 	HyCsr graph = {.nodes = s->graph->nodes, .edges = s->graph->edges};
+	HySpreadParams params = s->params;
 	HyStatus st;
 
 	if (s->buffer == NULL)
 		return hy_spread(s->graph, &s->params, &s->seeds, task->allocator, task->cancel,
-		                 &(HySpreadResult){s->activation, s->hop});
+		                 &(HySpreadResult){s->activation, s->hop, s->sent});
 	if (s->buffer->device != device || !hy_packed_graph_in(packed, s->buffer->bytes))
 		return HY_INVALID;
 	graph.row_start =
@@ -82,9 +83,12 @@ spread(const HyDevice *device, const HyTask *task)
 	if (graph.row_start == NULL)
 		return HY_NOMEM;
 	st = unpack(s->buffer, packed, &graph);
+	if (params.hub != NULL)
+		params.hub = (const double *) (const void *) (s->buffer->data +
+		                                              packed->layout.offset[HY_PACKED_HUB]);
 	if (st == HY_OK)
-		st = hy_spread(&graph, &s->params, &s->seeds, task->allocator, task->cancel,
-		               &(HySpreadResult){s->activation, s->hop});
+		st = hy_spread(&graph, &params, &s->seeds, task->allocator, task->cancel,
+		               &(HySpreadResult){s->activation, s->hop, s->sent});
 	hy_free(task->allocator, graph.row_start);
 	return st;
 }
@@ -150,6 +154,8 @@ emulated_fill_with_garbage(const HyTask *task)
 			{
 				memset(task->u.spread.activation, 0xcc, items * sizeof(double));
 				memset(task->u.spread.hop, 0xcc, items * sizeof(int32_t));
+				if (task->u.spread.sent != NULL)
+					memset(task->u.spread.sent, 0xcc, items * sizeof(double));
 			}
 			break;
 		case HY_OP_ASSIGN:

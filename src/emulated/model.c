@@ -131,8 +131,15 @@ emulated_task_load(const HyTask *task, EmulatedLoad *load)
 	{
 		const HySpreadTask *s = &task->u.spread;
 
+		uint64_t node_bytes = (uint64_t) s->graph->nodes * sizeof(double);
+		uint64_t hub = s->params.hub != NULL && !shape.resident ? node_bytes : 0;
+		uint64_t sent = s->sent != NULL ? node_bytes * (uint64_t) shape.queries : 0;
+
 		spread_load(s->graph->nodes, &shape, s->params.hops < 0 ? GUESSED_HOPS : s->params.hops,
 		            load);
+		load->bytes_up += hub;
+		load->bytes_down += sent;
+		load->device_bytes += hub + sent;
 	}
 }
 

@@ -38,7 +38,7 @@ enum AssociateArgument
 	WEIGHT_ARGUMENT,
 	METRIC_ARGUMENT,
 	/* the last of the arguments that are passed to hybrid_spread, which checks them */
-	LAST_ARGUMENT = 14
+	LAST_ARGUMENT = 15
 };
 
 /* clang-format off */
@@ -56,24 +56,25 @@ enum AssociateArgument
 	"  FROM (SELECT r.%2$s::pg_catalog.int8 AS id, %3$s AS distance FROM %1$s r WHERE r.%2$s IS NOT NULL " \
 	"  ORDER BY 2 LIMIT GREATEST($6, $7)) f WHERE f.distance" OP("<") "'NaN'), " \
 	"reached AS MATERIALIZED (" \
-	"  SELECT s.id, s.activation" OP("/") "pg_catalog.max(s.activation) OVER () AS activation, s.hop " \
+	"  SELECT s.id, s.activation" OP("/") "pg_catalog.max(s.activation) OVER () AS activation, s.hop, s.via " \
 	"  FROM (SELECT COALESCE(pg_catalog.array_agg(id), '{}') AS ids, " \
 	"  COALESCE(pg_catalog.array_agg(GREATEST(similarity, 0)), '{}') AS strengths " \
 	"  FROM near WHERE place" OP("<=") "$7) n, LATERAL %5$s.hybrid_spread($5, n.ids, n.strengths, " \
-	"  hops => $10, decay => $11, fan => $12, direction => $13, types => $14, params => $15) s), " \
-	"scored AS MATERIALIZED (SELECT n.id, n.similarity, COALESCE(s.activation, 0) AS activation, s.hop, " \
+	"  hops => $10, decay => $11, fan => $12, hub => $13, direction => $14, types => $15, params => $16, " \
+	"  unknown => true) s), " \
+	"scored AS MATERIALIZED (SELECT n.id, n.similarity, COALESCE(s.activation, 0) AS activation, s.hop, s.via, " \
 	SCORE("n.similarity", "COALESCE(s.activation, 0)") " AS score " \
 	"  FROM near n LEFT JOIN reached s ON s.id" OP("=") "n.id), " \
 	"bound AS MATERIALIZED (SELECT l.score, l.id, n.similarity " \
 	"  FROM (SELECT GREATEST(pg_catalog.min(similarity), 0) AS similarity FROM near) n LEFT JOIN " \
 	"  (SELECT score, id FROM scored ORDER BY score DESC, id OFFSET $6" OP("-") "1 LIMIT 1) l ON true), " \
-	"related AS (SELECT f.id, CASE WHEN f.distance" OP("<") "'NaN' THEN %4$s END AS similarity, f.activation, f.hop " \
+	"related AS (SELECT f.id, CASE WHEN f.distance" OP("<") "'NaN' THEN %4$s END AS similarity, f.activation, f.hop, f.via " \
 	"  FROM (SELECT s.*, %3$s AS distance FROM reached s, bound b, %1$s r WHERE r.%2$s" OP("=") "s.id " \
 	"  AND (b.score IS NULL OR " SCORE("b.similarity", "s.activation") OP(">") "b.score " \
 	"  OR s.id" OP("<") "b.id AND " SCORE("b.similarity", "s.activation") OP("=") "b.score) " \
 	"  AND NOT EXISTS (SELECT FROM near WHERE near.id" OP("=") "s.id)) f) " \
-	"SELECT id, score, similarity, activation, hop FROM scored UNION ALL " \
-	"SELECT id, " SCORE("COALESCE(similarity, 0)", "activation") ", similarity, activation, hop FROM related " \
+	"SELECT id, score, similarity, activation, hop, via FROM scored UNION ALL " \
+	"SELECT id, " SCORE("COALESCE(similarity, 0)", "activation") ", similarity, activation, hop, via FROM related " \
 	"ORDER BY 2 DESC, 1 LIMIT $6"
 /* clang-format on */
 

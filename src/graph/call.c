@@ -51,8 +51,7 @@ hybrid_call_open(HybridCall *call, const HybridArguments *arguments, HyDirection
 		query.types = PG_GETARG_ARRAYTYPE_P(arguments->types);
 	if (!PG_ARGISNULL(arguments->params))
 		query.params = PG_GETARG_ARRAYTYPE_P(arguments->params);
-	call->graph = hybrid_graph_of(fcinfo, &query);
-	call->csr = &call->graph->csr;
+	return query;
 }
 
 void
@@ -125,11 +124,17 @@ hybrid_call_limit(HybridCall *call, int n)
 void
 hybrid_call_row(HybridCall *call, const Datum *values)
 {
-	bool nulls[MOST_COLUMNS] = {false};
+	static const bool nulls[MOST_COLUMNS] = {false};
 
+	hybrid_call_row_with_nulls(call, values, nulls);
+}
+
+void
+hybrid_call_row_with_nulls(HybridCall *call, const Datum *values, const bool *nulls)
+{
 	CHECK_FOR_INTERRUPTS();
 	tuplestore_putvalues(call->result->setResult, call->result->setDesc,
-	                     unconstify(Datum *, values), nulls);
+	                     unconstify(Datum *, values), unconstify(bool *, nulls));
 }
 
 void

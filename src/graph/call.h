@@ -53,6 +53,7 @@ typedef struct HybridScored
 	int64 id;
 	double score;
 	int32 hop;
+	uint32 node; /* its number in the graph */
 } HybridScored;
 
 /*
@@ -91,6 +92,9 @@ extern int64 hybrid_call_limit(HybridCall *call, int n);
 
 /* hybrid_call_row: store a row of the answer. No value is NULL. */
 extern void hybrid_call_row(HybridCall *call, const Datum *values);
+
+/* hybrid_call_row_with_nulls: store a row of the answer. nulls says which values are NULL. */
+extern void hybrid_call_row_with_nulls(HybridCall *call, const Datum *values, const bool *nulls);
 
 /*
  * hybrid_call_scored: sort rows by descending score, then by id, and store the first k of them as

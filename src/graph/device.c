@@ -3,8 +3,9 @@
  *		Keeps the graph of a call site on a device: see device.h.
  *
  * On a device, a graph is a unit like the units of an index (dispatch/run/residency.h). In the unit's
- * key, the field place is the graph's serial number, which this process never reuses. The unit does
- * not depend on the parameters of the spreading. After a graph is dropped, its unit is never
+ * key, the field place is the graph's serial number, which this process never reuses. The
+ * field version is the exponent of the hub whose divisors the unit holds. The unit depends on no other
+ * parameter of the spreading. After a graph is dropped, its unit is never
  * requested again. The cache then evicts that unit before all others.
  */
 #include "postgres.h"
@@ -55,7 +56,8 @@ static bool
 by_device(HybridGraph *graph, HyTask *task, uint64 room)
 {
 	HyShape shape = hy_task_shape(task);
-	HyPackedLayout layout = hy_packed_layout(graph->csr.nodes, graph->csr.edges);
+	HyPackedLayout layout =
+		hy_packed_layout(graph->csr.nodes, graph->csr.edges, graph->hub_exponent != 0);
 	HyUnitKey key = key_of(graph);
 	HyResident resident;
 	bool there = false;
@@ -83,7 +85,10 @@ by_device(HybridGraph *graph, HyTask *task, uint64 room)
 static HyUnitKey
 key_of(const HybridGraph *graph)
 {
-	return (HyUnitKey){.place = {0, graph->number, graph->number}};
+	HyUnitKey key = {.place = {0, graph->number, graph->number}};
+
+	memcpy(&key.version[0], &graph->hub_exponent, sizeof(graph->hub_exponent));
+	return key;
 }
 
 /* pack: pack the graph unless it is packed already. Returns false if there is not enough memory. */
@@ -97,7 +102,8 @@ pack(HybridGraph *graph, uint64 room)
 		return true;
 	if (hy_packed_graph_bytes(graph->csr.nodes, graph->csr.edges) > room)
 		return false;
-	status = hy_packed_graph_make(&graph->csr, &allocator, &hybrid_cancel, &graph->packed);
+	status = hy_packed_graph_make(&graph->csr, graph->hub_exponent != 0, &allocator, &hybrid_cancel,
+	                              &graph->packed);
 	if (status == HY_CANCELLED)
 		hybrid_check(status, what);
 	if (status != HY_OK)
@@ -123,6 +129,7 @@ send_graph(HybridGraph *graph, HyResident *resident)
 		{csr->column, csr->edges * sizeof(*csr->column), offset[HY_PACKED_COLUMN]},
 		{csr->weight, csr->edges * sizeof(*csr->weight), offset[HY_PACKED_WEIGHT]},
 		{csr->out_weight, csr->nodes * sizeof(*csr->out_weight), offset[HY_PACKED_OUT_WEIGHT]},
+		{graph->hub, packed->hub ? csr->nodes * sizeof(*graph->hub) : 0, offset[HY_PACKED_HUB]},
 		{packed->row, rows * sizeof(*packed->row), offset[HY_PACKED_ROWS]}};
 	const HyUnitRows sent = {.part = part,
 	                         .parts = HY_PACKED_PARTS,

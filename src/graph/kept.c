@@ -98,14 +98,50 @@ graph_of_query(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 	return graph;
 }
 
+const double *
+hybrid_graph_hub(HybridGraph *graph, double exponent)
+{
+	if (exponent == 0)
+		return NULL;
+	if (graph->hub_exponent != exponent)
+	{
+		/* a unit on a device holds the divisors, too */
+		hybrid_graph_unpack(graph);
+		graph->hub_exponent = 0;
+		if (graph->hub == NULL)
+			graph->hub = MemoryContextAllocHuge(graph->context,
+			                                    sizeof(double) * (Size) Max(graph->csr.nodes, 1));
+		check(hy_spread_hub(&graph->csr, exponent, &hybrid_cancel, graph->hub),
+		      "sum the weights of edges");
+		graph->hub_exponent = exponent;
+	}
+	return graph->hub;
+}
+
 bool
 hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double *norm)
 {
-	if (!graph->normed || graph->decay != params->decay || graph->fan != params->fan)
+	double exponent = params->hub == NULL ? 0 : graph->hub_exponent;
+
+	if (!graph->normed || graph->decay != params->decay || graph->fan != params->fan ||
+	    graph->normed_hub != exponent)
 	{
-		graph->converges = hy_spread_converges(&graph->csr, params, &graph->norm);
+		graph->normed = false;
+		if (params->hub == NULL)
+			graph->converges = hy_spread_converges(&graph->csr, params, &graph->norm);
+		else
+		{
+			double *scratch = MemoryContextAllocHuge(
+				CurrentMemoryContext, sizeof(double) * (Size) Max(graph->csr.nodes, 1));
+
+			check(hy_spread_hub_norm(&graph->csr, params, &hybrid_cancel, scratch, &graph->norm),
+			      "check that spreading converges");
+			pfree(scratch);
+			graph->converges = graph->norm < 1;
+		}
 		graph->decay = params->decay;
 		graph->fan = params->fan;
+		graph->normed_hub = exponent;
 		graph->normed = true;
 	}
 	*norm = graph->norm;
@@ -201,6 +237,10 @@ hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch)
 	if (!differs)
 		return;
 	hybrid_graph_unpack(graph);
+	if (graph->hub != NULL)
+		pfree(graph->hub);
+	graph->hub = NULL;
+	graph->hub_exponent = 0;
 	graph->normed = false;
 	hybrid_graph_keep(graph);
 }

@@ -32,6 +32,9 @@ typedef struct HybridGraph
 	bool normed; /* whether converges and norm are valid for decay and fan */
 	bool converges;
 	double norm;
+	double normed_hub;     /* exponent of the hub for which they are valid */
+	double *hub;           /* divisors of a hub; NULL until allocated */
+	double hub_exponent;   /* exponent for which hub is valid; 0: none */
 	MemoryContext context; /* memory context of the whole graph */
 	StringInfo key;        /* key under which the edges were read */
 	uint64 number;         /* serial number among the graphs kept by this process; 0 if not kept */
@@ -60,7 +63,16 @@ extern void hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch);
 /* hybrid_graph_keep: give the graph a number, because a later call may use it. */
 extern void hybrid_graph_keep(HybridGraph *graph);
 
-/* hybrid_graph_converges: return the results of hy_spread_converges for these parameters. */
+/*
+ * hybrid_graph_hub: return the divisors of hy_spread_hub for this exponent, NULL for 0. They are
+ * valid until the function is called with another exponent above 0.
+ */
+extern const double *hybrid_graph_hub(HybridGraph *graph, double exponent);
+
+/*
+ * hybrid_graph_converges: return the results of hy_spread_converges for these parameters, whose hub
+ * is that of the last call of hybrid_graph_hub.
+ */
 extern bool hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double *norm);
 
 #endif

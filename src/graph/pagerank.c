@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "graph/arguments.h"
@@ -23,9 +24,6 @@
 #include "utils/float.h"
 
 PG_FUNCTION_INFO_V1(hybrid_pagerank);
-
-/* Maximum number of steps of a call. With a million nodes, a step takes some hundredths of a second. */
-#define MOST_STEPS 1000000
 
 enum PagerankArgument
 {
@@ -89,13 +87,13 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 	start[1] = start_of(&call, seeds, seed_count, node, value);
 	set.node = node;
 	set.value = value;
-	hybrid_spreading_run(&call, &params, &set, activation, hop);
+	hybrid_spreading_run(&call, &params, &set, &(HySpreadResult){activation, hop, NULL});
 	for (i = 0; i < call.csr->nodes; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		lane[i % HY_SPREAD_LANES] += activation[i];
 		if (activation[i] > 0)
-			row[count++] = (HybridScored){call.csr->ids[i], activation[i], hop[i]};
+			row[count++] = (HybridScored){call.csr->ids[i], activation[i], hop[i], (uint32) i};
 	}
 	hybrid_call_scored(&call, row, count, k, hy_spread_fold(lane));
 	return hybrid_call_end(&call);
@@ -104,7 +102,7 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 static void
 read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 {
-	double steps;
+	double tolerance;
 
 	*params = (HySpreadParams){.fan = 1, .hops = -1, .combine = HY_COMBINE_SUM};
 	hybrid_require_argument(fcinfo, DAMPING_ARGUMENT, "damping");
@@ -113,14 +111,14 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("damping must be at least 0 and below 1, not %s",
 		                       float8out_internal(params->decay))));
-	params->tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT);
-	/* a step moves at most damping times what the step before it moved */
-	steps = params->decay > 0 ? ceil(log(params->tolerance) / log(params->decay)) : 0;
-	if (steps > MOST_STEPS)
+	tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT);
+	/* what moves less than half a unit in the last place of the sum of all ranks is lost in rounding */
+	params->tolerance = Max(tolerance, DBL_EPSILON / 2);
+	if (hybrid_spreading_steps(params->decay, params->tolerance) > HYBRID_MOST_STEPS)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("damping %s and tolerance %s may take more than %d steps",
-		                       float8out_internal(params->decay),
-		                       float8out_internal(params->tolerance), MOST_STEPS),
+		                       float8out_internal(params->decay), float8out_internal(tolerance),
+		                       HYBRID_MOST_STEPS),
 		                errhint("Lower damping, or raise tolerance.")));
 }
 

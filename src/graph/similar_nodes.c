@@ -58,7 +58,7 @@ hybrid_similar_nodes(PG_FUNCTION_ARGS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (similarity[i] > 0)
-			row[count++] = (HybridScored){call.csr->ids[i], similarity[i], 0};
+			row[count++] = (HybridScored){call.csr->ids[i], similarity[i], 0, (uint32) i};
 	}
 	hybrid_call_scored(&call, row, count, k, 1);
 	return hybrid_call_end(&call);

@@ -4,8 +4,8 @@
  *		returns, from one set of seeds or from many.
  *
  * The sets of a batch go to the dispatcher in slices that fit the memory limit. A seed that occurs
- * in no edge is a node without edges. Such a node keeps its activation and is only added to the
- * result.
+ * in no edge is unknown. If unknown seeds are wanted, each is a node without edges, which keeps its
+ * activation and is only added to the result.
  */
 #include "postgres.h"
 
@@ -32,12 +32,14 @@ enum SpreadArgument
 	HOPS_ARGUMENT,
 	DECAY_ARGUMENT,
 	FAN_ARGUMENT,
+	HUB_ARGUMENT,
 	THRESHOLD_ARGUMENT,
 	REFIRE_ARGUMENT,
 	COMBINE_ARGUMENT,
 	DIRECTION_ARGUMENT,
 	TYPES_ARGUMENT,
 	NORMALIZE_ARGUMENT,
+	UNKNOWN_ARGUMENT,
 	TOLERANCE_ARGUMENT,
 	K_ARGUMENT,
 	PARAMS_ARGUMENT
@@ -46,14 +48,17 @@ enum SpreadArgument
 #define SETS_ARGUMENT 1
 
 /*
- * Bytes for each node: y, charge and the times fired in core, and a row of the answer; and for
- * each set its activation and hops.
+ * Bytes for each node: y, charge and the times fired in core, the divisor of a hub, and a row of the
+ * answer; and for each set its activation, hops and what it has sent.
  */
-#define TASK_BYTES (2 * sizeof(double) + sizeof(int32) + sizeof(HybridScored))
-#define SET_BYTES (sizeof(double) + sizeof(int32))
+#define TASK_BYTES (3 * sizeof(double) + sizeof(int32) + sizeof(HybridScored))
+#define SET_BYTES (2 * sizeof(double) + sizeof(int32))
 
 /* Maximum bytes of the answers of a slice, if no device can run it. */
 #define HOST_SLICE_BYTES (UINT64CONST(4) << 20)
+
+/* Number of a seed that is not in the graph, in HybridScored. */
+#define UNKNOWN_NODE UINT32_MAX
 
 /* Spreading: a call of either function. */
 typedef struct Spreading
@@ -61,7 +66,9 @@ typedef struct Spreading
 	HybridCall call;
 	HySpreadParams params;
 	bool batch; /* whether the first column of the answer is the set */
+	double hub; /* the exponent */
 	bool normalized;
+	bool unknown; /* whether seeds that are not in the graph are wanted */
 	int64 k;
 	const HybridSeed *seeds; /* by set, then by id */
 	int seed_count;
@@ -79,17 +86,18 @@ typedef struct Slice
 	double *value; /* their activation */
 	/* activation of all seeds of a set, divided by the activation of its seeds in the graph */
 	double all_inside;
-	double *activation;
-	int32 *hop;
+	HySpreadResult result;
 } Slice;
 
 static Datum answer(FunctionCallInfo fcinfo, bool batch);
-static void read_params(FunctionCallInfo fcinfo, int shift, HySpreadParams *params);
+static void read_params(FunctionCallInfo fcinfo, int shift, Spreading *spreading);
+static void read_seeds(FunctionCallInfo fcinfo, int shift, Spreading *spreading);
 static void spread_slice(Spreading *spreading, Slice *slice);
 static int end_of_set(const Spreading *spreading, int first);
 static double add_set(const Spreading *spreading, Slice *slice, int first, int end);
-static void
-answer_set(Spreading *spreading, int first, int end, const double *activation, const int32 *hop);
+static void answer_set(Spreading *spreading, int first, int end, const HySpreadResult *result);
+static void answer_row(Spreading *spreading, int64 set, const HybridScored *row, double divisor,
+                       const double *sent);
 static void check_activation(int64 id, double activation);
 
 Datum
@@ -115,24 +123,15 @@ answer(FunctionCallInfo fcinfo, bool batch)
 	int64 most;
 
 	hybrid_call_begin(call, fcinfo);
-	read_params(fcinfo, shift, &spreading.params);
-	hybrid_require_argument(fcinfo, NORMALIZE_ARGUMENT + shift, "normalized");
-	spreading.normalized = PG_GETARG_BOOL(NORMALIZE_ARGUMENT + shift);
+	read_params(fcinfo, shift, &spreading);
 	spreading.k = hybrid_call_limit(call, K_ARGUMENT + shift);
-	if (batch)
-		hybrid_require_argument(fcinfo, SETS_ARGUMENT, "sets");
-	hybrid_require_argument(fcinfo, SEEDS_ARGUMENT + shift, "seeds");
-	spreading.seeds = hybrid_parse_seeds(batch ? PG_GETARG_ARRAYTYPE_P(SETS_ARGUMENT) : NULL,
-	                                     PG_GETARG_ARRAYTYPE_P(SEEDS_ARGUMENT + shift),
-	                                     PG_ARGISNULL(ACTIVATION_ARGUMENT + shift)
-	                                         ? NULL
-	                                         : PG_GETARG_ARRAYTYPE_P(ACTIVATION_ARGUMENT + shift),
-	                                     &spreading.seed_count);
+	read_seeds(fcinfo, shift, &spreading);
 	hybrid_call_open(call, &arguments, hybrid_call_direction(call, DIRECTION_ARGUMENT + shift),
 	                 HY_MERGE_SUM);
+	hybrid_call_reserve(call, TASK_BYTES + SET_BYTES, 0);
+	spreading.params.hub = hybrid_graph_hub(call->graph, spreading.hub);
 	hybrid_spreading_check_converges(call, &spreading.params);
 
-	hybrid_call_reserve(call, TASK_BYTES + SET_BYTES, 0);
 	most = Min(1 + (int64) (call->room / (SET_BYTES * (uint64) Max(call->csr->nodes, 1))),
 	           Max(spreading.seed_count, 1));
 	/* the CPU gains nothing from many sets in a slice; small slices can use the same memory again */
@@ -145,8 +144,9 @@ answer(FunctionCallInfo fcinfo, bool batch)
 	slice.start = hybrid_call_array(call, most + 1, sizeof(int64));
 	slice.node = hybrid_call_array(call, spreading.seed_count, sizeof(uint32));
 	slice.value = hybrid_call_array(call, spreading.seed_count, sizeof(double));
-	slice.activation = hybrid_call_array(call, most * call->csr->nodes, sizeof(double));
-	slice.hop = hybrid_call_array(call, most * call->csr->nodes, sizeof(int32));
+	slice.result.activation = hybrid_call_array(call, most * call->csr->nodes, sizeof(double));
+	slice.result.hop = hybrid_call_array(call, most * call->csr->nodes, sizeof(int32));
+	slice.result.sent = hybrid_call_array(call, most * call->csr->nodes, sizeof(double));
 
 	for (slice.first = 0; slice.first < spreading.seed_count; slice.first = slice.end)
 	{
@@ -170,15 +170,16 @@ answer(FunctionCallInfo fcinfo, bool batch)
 	return hybrid_call_end(call);
 }
 
-/* read_params: read and check the parameters of the spreading. */
+/* read_params: read and check all arguments about how activation spreads and which rows are wanted. */
 static void
-read_params(FunctionCallInfo fcinfo, int shift, HySpreadParams *params)
+read_params(FunctionCallInfo fcinfo, int shift, Spreading *spreading)
 {
 	/* in the order of HyCombine */
 	static const HybridWords combines = {{"sum", "max"},
 	                                     "Activation is combined by \"sum\" or \"max\"."};
 
-	memset(params, 0, sizeof(*params));
+	HySpreadParams *params = &spreading->params;
+
 	params->hops = -1;
 	if (!PG_ARGISNULL(HOPS_ARGUMENT + shift))
 	{
@@ -204,6 +205,13 @@ read_params(FunctionCallInfo fcinfo, int shift, HySpreadParams *params)
 		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		         errmsg("fan must be 0, 0.5 or 1, not %s", float8out_internal(params->fan))));
 
+	hybrid_require_argument(fcinfo, HUB_ARGUMENT + shift, "hub");
+	spreading->hub = PG_GETARG_FLOAT8(HUB_ARGUMENT + shift);
+	if (!(spreading->hub >= 0 && spreading->hub <= 1))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("hub must be between 0 and 1, not %s",
+		                       float8out_internal(spreading->hub))));
+
 	hybrid_require_argument(fcinfo, THRESHOLD_ARGUMENT + shift, "threshold");
 	params->threshold = PG_GETARG_FLOAT8(THRESHOLD_ARGUMENT + shift);
 	if (!(params->threshold >= 0))
@@ -223,6 +231,31 @@ read_params(FunctionCallInfo fcinfo, int shift, HySpreadParams *params)
 	params->combine =
 		(HyCombine) hybrid_word_argument(fcinfo, COMBINE_ARGUMENT + shift, "combine", &combines);
 	params->tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT + shift);
+
+	hybrid_require_argument(fcinfo, NORMALIZE_ARGUMENT + shift, "normalized");
+	spreading->normalized = PG_GETARG_BOOL(NORMALIZE_ARGUMENT + shift);
+	hybrid_require_argument(fcinfo, UNKNOWN_ARGUMENT + shift, "unknown");
+	spreading->unknown = PG_GETARG_BOOL(UNKNOWN_ARGUMENT + shift);
+}
+
+/* read_seeds: read the seeds. There are none if seeds is NULL. */
+static void
+read_seeds(FunctionCallInfo fcinfo, int shift, Spreading *spreading)
+{
+	ArrayType *sets = NULL;
+	ArrayType *activation = NULL;
+
+	if (PG_ARGISNULL(SEEDS_ARGUMENT + shift))
+		return;
+	if (spreading->batch)
+	{
+		hybrid_require_argument(fcinfo, SETS_ARGUMENT, "sets");
+		sets = PG_GETARG_ARRAYTYPE_P(SETS_ARGUMENT);
+	}
+	if (!PG_ARGISNULL(ACTIVATION_ARGUMENT + shift))
+		activation = PG_GETARG_ARRAYTYPE_P(ACTIVATION_ARGUMENT + shift);
+	spreading->seeds = hybrid_parse_seeds(sets, PG_GETARG_ARRAYTYPE_P(SEEDS_ARGUMENT + shift),
+	                                      activation, &spreading->seed_count);
 }
 
 /* spread_slice: spread from the sets of a slice, and store the rows of each. */
@@ -238,13 +271,15 @@ spread_slice(Spreading *spreading, Slice *slice)
 
 	/* the tolerance is relative to the sum of all seeds, including seeds without edges */
 	params.tolerance *= slice->all_inside;
-	hybrid_spreading_run(call, &params, &seeds, slice->activation, slice->hop);
+	hybrid_spreading_run(call, &params, &seeds, &slice->result);
 	for (set = 0; set < slice->sets; set++)
 	{
 		int end = end_of_set(spreading, first);
 
-		answer_set(spreading, first, end, slice->activation + set * nodes,
-		           slice->hop + set * nodes);
+		answer_set(spreading, first, end,
+		           &(HySpreadResult){slice->result.activation + set * nodes,
+		                             slice->result.hop + set * nodes,
+		                             slice->result.sent + set * nodes});
 		first = end;
 	}
 }
@@ -287,68 +322,93 @@ add_set(const Spreading *spreading, Slice *slice, int first, int end)
 		slice->value[filled] = seed->activation;
 		filled++;
 	}
+	if (isinf(all) && spreading->params.hops == -1)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+		                errmsg("sum of the activation of seeds is out of range"),
+		                errhint("Give a number of hops, or lower the activation of the seeds.")));
 	slice->start[slice->sets + 1] = filled;
 	return inside < all && inside > 0 ? all / inside : 1;
 }
 
 /*
  * answer_set: store the rows of the set of seeds first .. end - 1: every node with activation above
- * 0, including seeds that are not in the graph.
+ * 0, and the seeds that are not in the graph, if they are wanted. Their sum is canonical: the row of
+ * each node, also one with activation 0, adds to the next lane.
  */
 static void
-answer_set(Spreading *spreading, int first, int end, const double *activation, const int32 *hop)
+answer_set(Spreading *spreading, int first, int end, const HySpreadResult *result)
 {
-	HybridCall *call = &spreading->call;
-	const HyCsr *csr = call->csr;
+	const HyCsr *csr = spreading->call.csr;
 	const HybridSeed *seeds = spreading->seeds;
 	int64 set = seeds[first].set;
 	double lane[HY_SPREAD_LANES] = {0};
 	double sum;
 	int64 node = 0;
 	int64 count = 0;
-	int64 position;
+	int64 position = 0;
 	int64 i;
 
-	for (position = 0; node < csr->nodes || first < end; position++)
+	while (node < csr->nodes || first < end)
 	{
 		HybridScored *row = &spreading->row[count];
 
 		CHECK_FOR_INTERRUPTS();
 		/* most nodes have no activation, and add nothing to the sum */
-		if (node < csr->nodes && activation[node] == 0 &&
+		if (node < csr->nodes && result->activation[node] == 0 &&
 		    (first == end || seeds[first].id > csr->ids[node]))
 		{
 			node++;
+			position++;
 			continue;
 		}
 		if (first < end && (node == csr->nodes || seeds[first].id < csr->ids[node]))
 		{
-			*row = (HybridScored){seeds[first].id, seeds[first].activation, 0};
+			*row = (HybridScored){seeds[first].id, seeds[first].activation, 0, UNKNOWN_NODE};
 			first++;
+			if (!spreading->unknown)
+				continue;
 		}
 		else
 		{
 			if (first < end && seeds[first].id == csr->ids[node])
 				first++;
-			*row = (HybridScored){csr->ids[node], activation[node], hop[node]};
+			*row = (HybridScored){csr->ids[node], result->activation[node], result->hop[node],
+			                      (uint32) node};
 			node++;
 		}
 		check_activation(row->id, row->score);
 		lane[position % HY_SPREAD_LANES] += row->score;
+		position++;
 		if (row->score > 0)
 			count++;
 	}
 	sum = hy_spread_fold(lane);
+	if (spreading->normalized && isinf(sum))
+		ereport(ERROR,
+		        (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+		         errmsg("sum of the activation of all nodes is out of range"),
+		         errhint("Lower the activation of the seeds, decay or the number of hops, or "
+		                 "set fan to 1.")));
 	hybrid_sort_scored(spreading->row, count, spreading->k);
 	for (i = 0; i < count && i < spreading->k; i++)
-	{
-		const HybridScored *row = &spreading->row[i];
-		Datum values[] = {Int64GetDatum(set), Int64GetDatum(row->id),
-		                  Float8GetDatum(spreading->normalized ? row->score / sum : row->score),
-		                  Int32GetDatum(row->hop)};
+		answer_row(spreading, set, &spreading->row[i], spreading->normalized ? sum : 1,
+		           result->sent);
+}
 
-		hybrid_call_row(call, spreading->batch ? values : values + 1);
-	}
+/* answer_row: store a row of a set, with its activation divided by divisor. */
+static void
+answer_row(Spreading *spreading, int64 set, const HybridScored *row, double divisor,
+           const double *sent)
+{
+	HybridCall *call = &spreading->call;
+	int64 via = row->node == UNKNOWN_NODE ? -1 : hy_spread_via(call->csr, sent, row->node);
+	Datum values[] = {Int64GetDatum(set), Int64GetDatum(row->id),
+	                  Float8GetDatum(row->score / divisor), Int32GetDatum(row->hop),
+	                  Int64GetDatum(via < 0 ? 0 : call->csr->ids[via])};
+	bool nulls[] = {false, false, false, false, via < 0};
+	int from = spreading->batch ? 0 : 1;
+
+	hybrid_call_row_with_nulls(call, values + from, nulls + from);
 }
 
 static void

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "graph/arguments.h"
 #include "graph/device.h"
 #include "graph/spreading.h"
@@ -23,32 +25,54 @@ hybrid_spreading_tolerance(FunctionCallInfo fcinfo, int n)
 	return tolerance;
 }
 
+double
+hybrid_spreading_steps(double kept, double tolerance)
+{
+	return kept > 0 && tolerance < 1 ? ceil(log(tolerance) / log(kept)) : 1;
+}
+
 void
 hybrid_spreading_check_converges(HybridCall *call, const HySpreadParams *params)
 {
 	double norm;
 
-	if (params->hops == -1 && !hybrid_graph_converges(call->graph, params, &norm))
-		ereport(ERROR,
-		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		         errmsg("spreading until convergence may never end"),
-		         errdetail("decay times the largest sum of a node's outgoing weights, each "
-		                   "divided by that sum to the power of fan, is %s; it must be below 1.",
-		                   float8out_internal(norm)),
-		         errhint("Give a number of hops, lower decay, or set fan to 1.")));
+	if (params->hops != -1)
+		return;
+	if (!hybrid_graph_converges(call->graph, params, &norm))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		     errmsg("spreading until convergence may never end"),
+		     errdetail("decay times the largest sum of a node's outgoing weights, each "
+		               "divided by that sum to the power of fan%s, is %s; it must be below 1.",
+		               params->hub == NULL
+		                   ? ""
+		                   : " and by the sum of its target's incoming weights to the power of hub",
+		               float8out_internal(norm)),
+		     params->hub == NULL ? errhint("Give a number of hops, lower decay, or set fan to 1.")
+		                         : errhint("Give a number of hops, or lower decay.")));
+	if (hybrid_spreading_steps(norm, params->tolerance) > HYBRID_MOST_STEPS)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("spreading until convergence may take more than %d hops",
+		                       HYBRID_MOST_STEPS),
+		                errdetail("A hop may pass on %s of the activation that it receives.",
+		                          float8out_internal(norm)),
+		                errhint("Give a number of hops, lower decay, or raise tolerance.")));
 }
 
 void
 hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpreadSeeds *seeds,
-                     double *activation, int32 *hop)
+                     const HySpreadResult *result)
 {
 	Size nodes = (Size) seeds->sets * (Size) call->csr->nodes;
 	HyTask task;
 
 	if (seeds->start[seeds->sets] == 0)
 	{
-		memset(activation, 0, sizeof(double) * nodes);
-		memset(hop, -1, sizeof(int32) * nodes);
+		memset(result->activation, 0, sizeof(double) * nodes);
+		memset(result->hop, -1, sizeof(int32) * nodes);
+		if (result->sent != NULL)
+			memset(result->sent, 0, sizeof(double) * nodes);
 		return;
 	}
 	memset(&task, 0, sizeof(task));
@@ -57,8 +81,9 @@ hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpr
 	task.u.spread.graph = call->csr;
 	task.u.spread.params = *params;
 	task.u.spread.seeds = *seeds;
-	task.u.spread.activation = activation;
-	task.u.spread.hop = hop;
+	task.u.spread.activation = result->activation;
+	task.u.spread.hop = result->hop;
+	task.u.spread.sent = result->sent;
 	task.allocator = &call->allocator;
 	hybrid_graph_run(call->graph, &task, call->room);
 }

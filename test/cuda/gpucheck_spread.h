@@ -102,7 +102,7 @@ reopen(uint64_t bytes)
 static void
 groups_of_one(void)
 {
-	HySpreadParams params = {0.85, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-9};
+	HySpreadParams params = {0.85, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
 	GraphJob job;
 
 	if (!reopen(UINT64_C(56) << 20))
@@ -118,7 +118,7 @@ groups_of_one(void)
 static void
 a_spread_is_cancelled(void)
 {
-	HySpreadParams params = {1, 1, 1, 0, 0, HY_COMBINE_SUM, 1e-9};
+	HySpreadParams params = {1, 1, 1, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
 	GraphJob job;
 
 	graph_job(&job, &randomness, make_graph(&randomness, 300000, 2000000, 0, HY_DIRECTION_BOTH),

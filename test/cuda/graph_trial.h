@@ -13,11 +13,14 @@
 static Trial
 graph_trial(GraphJob *job, void (*check)(const void *job))
 {
-	return (Trial){.task = &job->task,
-	               .check = check,
-	               .job = job,
-	               .answer = {{job->activation, (size_t) job->values * sizeof(double)},
-	                          {job->hop, (size_t) job->values * sizeof(int32_t)}}};
+	return (Trial){
+		.task = &job->task,
+		.check = check,
+		.job = job,
+		.answer = {{job->activation, (size_t) job->values * sizeof(double)},
+	               {job->hop, (size_t) job->values * sizeof(int32_t)},
+	               {job->sent,
+	                job->task.u.spread.sent == NULL ? 0 : (size_t) job->values * sizeof(double)}}};
 }
 
 #endif

@@ -22,6 +22,9 @@ typedef struct GraphJob
 	int32_t *hop;
 	double *expected;
 	int32_t *expected_hop;
+	double *hub;
+	double *sent;
+	double *expected_sent;
 	int64_t values; /* nodes x sets */
 	HyPackedGraph packed;
 	HyCsr numbers; /* what a task sees of a graph that lies on the device */
@@ -64,7 +67,7 @@ static UNIT_UNUSED HySpreadParams
 random_params(UnitRandom *random)
 {
 	static const double fans[] = {0, 0.5, 1};
-	HySpreadParams params;
+	HySpreadParams params = {.hub = NULL};
 
 	params.decay = unit_random_below(random, 8) == 0 ? 1 : unit_random_unit(random);
 	params.fan = fans[unit_random_below(random, 3)];
@@ -101,6 +104,9 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	job->hop = malloc(sizeof(int32_t) * (size_t) (job->values + 1));
 	job->expected = malloc(sizeof(double) * (size_t) (job->values + 1));
 	job->expected_hop = malloc(sizeof(int32_t) * (size_t) (job->values + 1));
+	job->hub = malloc(sizeof(double) * (size_t) (n + 1));
+	job->sent = malloc(sizeof(double) * (size_t) (job->values + 1));
+	job->expected_sent = malloc(sizeof(double) * (size_t) (job->values + 1));
 	/* a slice of a larger task: its seeds begin somewhere */
 	job->start[0] = 3;
 	for (set = 0; set < sets; set++)
@@ -120,6 +126,7 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	{
 		job->activation[i] = -77;
 		job->hop[i] = -77;
+		job->sent[i] = -77;
 	}
 	job->task.op = HY_OP_SPREAD;
 	job->task.allocator = &hy_malloc_allocator;
@@ -129,7 +136,27 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	s->activation = job->activation;
 	s->hop = job->hop;
 	CHECK_INT(hy_spread(&job->graph, &params, &s->seeds, &hy_malloc_allocator, NULL,
-	                    &(HySpreadResult){job->expected, job->expected_hop}),
+	                    &(HySpreadResult){job->expected, job->expected_hop, job->expected_sent}),
+	          HY_OK);
+}
+
+/* graph_job_more: now and then with a hub, and asked for what nodes have sent. */
+static UNIT_UNUSED void
+graph_job_more(GraphJob *job, UnitRandom *random)
+{
+	static const double hubs[] = {0.3, 0.5, 1};
+	HySpreadTask *s = &job->task.u.spread;
+	uint64_t hub = unit_random_below(random, 6);
+
+	if (hub < 3)
+	{
+		CHECK_INT(hy_spread_hub(&job->graph, hubs[hub], NULL, job->hub), HY_OK);
+		s->params.hub = job->hub;
+	}
+	if (unit_random_below(random, 3) != 0)
+		s->sent = job->sent;
+	CHECK_INT(hy_spread(&job->graph, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
+	                    &(HySpreadResult){job->expected, job->expected_hop, job->expected_sent}),
 	          HY_OK);
 }
 
@@ -153,7 +180,9 @@ graph_job_reside(GraphJob *job, const HyBackend *backend, HyDevice *device)
 	HyStatus status;
 	int i;
 
-	CHECK_INT(hy_packed_graph_make(&job->graph, &hy_malloc_allocator, NULL, &job->packed), HY_OK);
+	CHECK_INT(hy_packed_graph_make(&job->graph, s->params.hub != NULL, &hy_malloc_allocator, NULL,
+	                               &job->packed),
+	          HY_OK);
 	status = backend->buf_alloc(device, p->layout.bytes, &s->buffer);
 	for (i = 0; i < HY_PACKED_PARTS && status == HY_OK; i++)
 	{
@@ -165,6 +194,7 @@ graph_job_reside(GraphJob *job, const HyBackend *backend, HyDevice *device)
 			{job->graph.column, edges * sizeof(uint32_t)},
 			{job->graph.weight, edges * sizeof(float)},
 			{job->graph.out_weight, (uint64_t) job->graph.nodes * sizeof(double)},
+			{job->hub, p->hub ? (uint64_t) job->graph.nodes * sizeof(double) : 0},
 			{p->row, (uint64_t) graph_job_bytes(job) - p->layout.offset[HY_PACKED_ROWS]}};
 
 		if (part[i].bytes > 0)
@@ -206,6 +236,11 @@ graph_job_check(const GraphJob *job, const char *what)
 		          (int) p->refire, (int) p->combine, (long long) (i / n), (long long) (i % n),
 		          job->activation[i], (int) job->hop[i], job->expected[i],
 		          (int) job->expected_hop[i]);
+	for (i = 0; i < job->values && job->task.u.spread.sent != NULL; i++)
+		CHECK_MSG(unit_same_f64(job->sent[i], job->expected_sent[i]),
+		          "%s: set %lld, node %lld has sent %a, expected %a", what, (long long) (i / n),
+		          (long long) (i % n), job->sent[i], job->expected_sent[i]);
+	CHECK_SAME_F64(job->sent[job->values], -77);
 	CHECK_SAME_F64(job->activation[job->values], -77);
 	CHECK_INT(job->hop[job->values], -77);
 }
@@ -221,6 +256,9 @@ graph_job_free(GraphJob *job)
 	free(job->hop);
 	free(job->expected);
 	free(job->expected_hop);
+	free(job->hub);
+	free(job->sent);
+	free(job->expected_sent);
 }
 
 #endif

@@ -98,7 +98,7 @@ typedef struct Trial
 	{
 		void *at;
 		size_t bytes;
-	} answer[2];
+	} answer[3];
 	bool up_unknown; /* no estimate says how many bytes go up */
 } Trial;
 
@@ -132,7 +132,8 @@ static UNIT_UNUSED bool
 trial_untouched(const Trial *trial)
 {
 	return untouched(trial->answer[0].at, trial->answer[0].bytes) &&
-	       untouched(trial->answer[1].at, trial->answer[1].bytes);
+	       untouched(trial->answer[1].at, trial->answer[1].bytes) &&
+	       untouched(trial->answer[2].at, trial->answer[2].bytes);
 }
 
 /* of_tasks: what the host holds beyond the pool's blocks, which stay. */

@@ -93,7 +93,7 @@ check_closed(void)
 static void
 some_graph(GraphJob *job, int64_t nodes)
 {
-	HySpreadParams params = {0.85, 1, 4, 0, 1, HY_COMBINE_SUM, 1e-3};
+	HySpreadParams params = {0.85, 1, 4, 0, 1, HY_COMBINE_SUM, 1e-3, NULL};
 
 	graph_job(job, &randomness, make_graph(&randomness, nodes, 4 * nodes, 0, HY_DIRECTION_OUT),
 	          params, 3, 5);

@@ -87,7 +87,7 @@ vectors_run(HyDevice *device, Vectors *v, HyBuffer *buffer)
 static void
 some_graph(GraphJob *job, int64_t nodes, int32_t sets)
 {
-	HySpreadParams params = {0.85, 1, 4, 0, 1, HY_COMBINE_SUM, 1e-3};
+	HySpreadParams params = {0.85, 1, 4, 0, 1, HY_COMBINE_SUM, 1e-3, NULL};
 
 	graph_job(job, &randomness, make_graph(&randomness, nodes, 4 * nodes, 0, HY_DIRECTION_OUT),
 	          params, sets, 5);

@@ -8,7 +8,7 @@
 
 static UnitRandom randomness = {78};
 
-static const HySpreadParams plain = {0.85, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-2};
+static const HySpreadParams plain = {0.85, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-2, NULL};
 
 static void
 check_job(const void *of)
@@ -23,7 +23,7 @@ expect(GraphJob *job)
 	HySpreadTask *s = &job->task.u.spread;
 
 	CHECK_INT(hy_spread(&job->graph, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
-	                    &(HySpreadResult){job->expected, job->expected_hop}),
+	                    &(HySpreadResult){job->expected, job->expected_hop, job->expected_sent}),
 	          HY_OK);
 }
 

@@ -134,7 +134,7 @@ walk(const HyCsr *graph, const HySpreadSeeds *seeds, int32_t hops, int32_t wides
 	                         .seeds = seeds,
 	                         .hops = hops,
 	                         .widest = widest,
-	                         .node_bytes = hy_cuda_spread_node_bytes(hops == -1, false)};
+	                         .node_bytes = hy_cuda_spread_node_bytes(hops == -1, false, false)};
 	int64_t sets = 0;
 	Seen seen = {0};
 	int32_t first_set = 0;
@@ -143,7 +143,7 @@ walk(const HyCsr *graph, const HySpreadSeeds *seeds, int32_t hops, int32_t wides
 	int pieces = 0;
 	bool full;
 
-	CHECK_INT(hy_packed_graph_make(graph, &hy_malloc_allocator, NULL, &packed), HY_OK);
+	CHECK_INT(hy_packed_graph_make(graph, false, &hy_malloc_allocator, NULL, &packed), HY_OK);
 	hy_cuda_spread_plan_begin(&plan);
 	*turns = plan.turns;
 	full = hy_cuda_spread_rows(&packed) == plan.nodes;
@@ -321,7 +321,7 @@ quiet_ends_the_hops_of_its_group(void)
 	HyCudaSpreadRoom room = {1 << 20, 1 << 20, 10, 10, true};
 	HyCudaSpreadStep step;
 
-	CHECK_INT(hy_packed_graph_make(&graph, &hy_malloc_allocator, NULL, &packed), HY_OK);
+	CHECK_INT(hy_packed_graph_make(&graph, false, &hy_malloc_allocator, NULL, &packed), HY_OK);
 	hy_cuda_spread_plan_begin(&plan);
 	hy_cuda_spread_quiet(&plan, 0);
 	CHECK_INT(plan.stage, HY_CUDA_STAGE_CLEAR);

@@ -181,7 +181,7 @@ static void
 check_spread(const HyCsr *graph, const unsigned char *header)
 {
 	static const double fans[] = {0, 0.5, 1, 1};
-	HySpreadParams params;
+	HySpreadParams params = {.hub = NULL};
 	HyCsr dense = *graph;
 	size_t n = (size_t) graph->nodes;
 	int64_t start[2] = {0, 1};
@@ -190,6 +190,8 @@ check_spread(const HyCsr *graph, const unsigned char *header)
 	HySpreadSeeds seeds = {1, start, &node, &value};
 	double *a = malloc(sizeof(double) * n);
 	double *b = malloc(sizeof(double) * n);
+	double *sent = malloc(sizeof(double) * n);
+	double *hub = malloc(sizeof(double) * n);
 	int32_t *hop = malloc(sizeof(int32_t) * n);
 	int32_t *again = malloc(sizeof(int32_t) * n);
 	HyStatus status;
@@ -204,23 +206,36 @@ check_spread(const HyCsr *graph, const unsigned char *header)
 	params.combine = header[2] >> 7 ? HY_COMBINE_MAX : HY_COMBINE_SUM;
 	params.tolerance = 1e-3;
 	/* what converges slowly takes as long as it takes */
-	if (params.hops == -1 && hy_spread_converges(graph, &params, &norm) && norm > 0.99)
+	if (header[3] & 1)
+	{
+		require(hy_spread_hub(graph, (header[3] | 1) / 255.0, NULL, hub) == HY_OK);
+		params.hub = hub;
+		require(hy_spread_hub_norm(graph, &params, NULL, a, &norm) == HY_OK);
+		if (params.hops == -1 && !(norm <= 0.99))
+			params.hops = 9;
+	}
+	else if (params.hops == -1 && hy_spread_converges(graph, &params, &norm) && norm > 0.99)
 		params.hops = 9;
-	status =
-		hy_spread(graph, &params, &seeds, &hy_malloc_allocator, NULL, &(HySpreadResult){a, hop});
+	status = hy_spread(graph, &params, &seeds, &hy_malloc_allocator, NULL,
+	                   &(HySpreadResult){a, hop, sent});
 	require(status == HY_OK || (status == HY_INVALID && params.hops == -1 &&
 	                            !hy_spread_converges(graph, &params, NULL)));
 	dense.out_start = NULL;
 	require(hy_spread(&dense, &params, &seeds, &hy_malloc_allocator, NULL,
-	                  &(HySpreadResult){b, again}) == status);
+	                  &(HySpreadResult){b, again, NULL}) == status);
 	for (i = 0; status == HY_OK && i < n; i++)
 	{
 		require(memcmp(&a[i], &b[i], sizeof(double)) == 0 || (isnan(a[i]) && isnan(b[i])));
 		require(hop[i] == again[i]);
 		require(!(a[i] < 0) && (a[i] == 0) == (hop[i] == -1));
+		require(!(sent[i] < 0) && hy_spread_via(graph, sent, (int64_t) i) < graph->nodes);
+		/* only a seed has activation that no other node has sent, unless it sent some to itself */
+		require(isnan(a[i]) || hop[i] <= 0 || hy_spread_via(graph, sent, (int64_t) i) >= 0);
 	}
 	free(a);
 	free(b);
+	free(sent);
+	free(hub);
 	free(hop);
 	free(again);
 }

@@ -11,7 +11,11 @@
 
 static HyCsr graph;
 static HyPackedGraph packed;
+static bool with_hub;
+static double divisor[NODES];
 static double activation[SETS * NODES];
+static double sent[SETS * NODES];
+static double wanted_sent[SETS * NODES];
 static double wanted[SETS * NODES];
 static int32_t hop[SETS * NODES];
 static int32_t wanted_hop[SETS * NODES];
@@ -32,13 +36,18 @@ spread_task(void)
 	s->seeds = (HySpreadSeeds){.sets = SETS, .start = start, .node = node, .value = value};
 	s->activation = activation;
 	s->hop = hop;
+	s->sent = sent;
+	if (with_hub)
+		s->params.hub = divisor;
 	memset(wanted, 0, sizeof(wanted));
 	memset(wanted_hop, 0, sizeof(wanted_hop));
+	memset(wanted_sent, 0, sizeof(wanted_sent));
 	CHECK_INT(hy_spread(&graph, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
-	                    &(HySpreadResult){wanted, wanted_hop}),
+	                    &(HySpreadResult){wanted, wanted_hop, wanted_sent}),
 	          HY_OK);
 	memset(activation, 0, sizeof(activation));
 	memset(hop, 0, sizeof(hop));
+	memset(sent, 0, sizeof(sent));
 	return task;
 }
 
@@ -52,7 +61,7 @@ send(HyDevice *device)
 	for (p = 0; p < HY_PACKED_PARTS; p++)
 	{
 		uint64_t bytes;
-		const void *data = hy_packed_graph_part(&packed, &graph, (HyPackedPart) p, &bytes);
+		const void *data = hy_packed_graph_part(&packed, &graph, divisor, (HyPackedPart) p, &bytes);
 
 		if (bytes > 0)
 			CHECK_INT(device_of->upload(device, buffer, packed.layout.offset[p], data, bytes),
@@ -65,7 +74,8 @@ static bool
 right(void)
 {
 	return memcmp(activation, wanted, sizeof(wanted)) == 0 &&
-	       memcmp(hop, wanted_hop, sizeof(wanted_hop)) == 0;
+	       memcmp(hop, wanted_hop, sizeof(wanted_hop)) == 0 &&
+	       memcmp(sent, wanted_sent, sizeof(wanted_sent)) == 0;
 }
 
 static void
@@ -75,7 +85,8 @@ make(int64_t edges)
 
 	begin();
 	graph = make_graph(&random, NODES, edges, HY_DIRECTION_OUT);
-	CHECK_INT(hy_packed_graph_make(&graph, &hy_malloc_allocator, NULL, &packed), HY_OK);
+	CHECK_INT(hy_packed_graph_make(&graph, with_hub, &hy_malloc_allocator, NULL, &packed), HY_OK);
+	CHECK_INT(hy_spread_hub(&graph, 0.7, NULL, divisor), HY_OK);
 }
 
 static void
@@ -92,7 +103,7 @@ test_same_bits(void)
 	static const int64_t edges[] = {1, 300, 5000, 60000};
 	size_t i;
 
-	for (i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+	for (i = 0; i < 2 * sizeof(edges) / sizeof(edges[0]); i++)
 	{
 		HyDevice *device;
 		HyTask task;
@@ -101,7 +112,8 @@ test_same_bits(void)
 		uint64_t there;
 		bool done;
 
-		make(edges[i]);
+		with_hub = i % 2 != 0;
+		make(edges[i / 2]);
 		device = open_device(0);
 		task = spread_task();
 		CHECK_INT(run(device, &task, &done, &timings), HY_OK);
@@ -117,10 +129,11 @@ test_same_bits(void)
 		CHECK_INT(run(device, &task, &done, &timings), HY_OK);
 		CHECK(done && right());
 		CHECK(timings.bytes_up < there);
-		CHECK_INT(there - timings.bytes_up, graph.edges * 8 + graph.nodes * 16);
+		CHECK_INT(there - timings.bytes_up, graph.edges * 8 + graph.nodes * (with_hub ? 24 : 16));
 		device_of->close(device);
 		unmake();
 	}
+	with_hub = false;
 }
 
 /* Until convergence, when the host has no weights with which to check that hops end. */
@@ -140,7 +153,7 @@ test_until_convergence_by_numbers(void)
 	task.u.spread.params.tolerance = 1e-3;
 	memset(wanted, 0, sizeof(wanted));
 	CHECK_INT(hy_spread(&graph, &task.u.spread.params, &task.u.spread.seeds, &hy_malloc_allocator,
-	                    NULL, &(HySpreadResult){wanted, wanted_hop}),
+	                    NULL, &(HySpreadResult){wanted, wanted_hop, wanted_sent}),
 	          HY_OK);
 	task.u.spread.buffer = send(device);
 	numbers = (HyCsr){.nodes = graph.nodes, .edges = graph.edges};

@@ -169,7 +169,7 @@ test_under_the_dispatcher(void)
 			task.u.spread.hop = hop[1];
 			CHECK_INT(hy_spread(&graph, &task.u.spread.params, &task.u.spread.seeds,
 			                    &hy_malloc_allocator, NULL,
-			                    &(HySpreadResult){activation[0], hop[0]}),
+			                    &(HySpreadResult){activation[0], hop[0], NULL}),
 			          HY_OK);
 			CHECK_INT(hy_dispatch(executor, &task, NULL), HY_OK);
 			CHECK_INT(memcmp(activation[0], activation[1], sizeof(activation[0])), 0);

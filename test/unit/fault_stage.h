@@ -181,7 +181,7 @@ prepare(void)
 	          HY_OK);
 	task = task_of(HY_OP_SPREAD);
 	CHECK_INT(hy_spread(&graph, &task.u.spread.params, &task.u.spread.seeds, &hy_malloc_allocator,
-	                    NULL, &(HySpreadResult){expected_activation, expected_hops}),
+	                    NULL, &(HySpreadResult){expected_activation, expected_hops, NULL}),
 	          HY_OK);
 }
 

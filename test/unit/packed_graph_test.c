@@ -63,7 +63,7 @@ test_lists(void)
 		HyPackedGraph packed;
 
 		unit_memory_init(&memory, 0);
-		CHECK_INT(hy_packed_graph_make(&graph, &memory.allocator, NULL, &packed), HY_OK);
+		CHECK_INT(hy_packed_graph_make(&graph, false, &memory.allocator, NULL, &packed), HY_OK);
 		check_lists(&graph, &packed);
 		if (i == SIZES - 1)
 			CHECK(packed.rows[1] > 0 && packed.rows[2] > 0);
@@ -84,16 +84,19 @@ test_layout(void)
 	for (i = 0; i < SIZES; i++)
 	{
 		HyCsr graph = make_graph(&random, sizes[i][0], sizes[i][1], HY_DIRECTION_BOTH);
-		HyPackedLayout layout = hy_packed_layout(graph.nodes, graph.edges);
+		HyPackedLayout layout = hy_packed_layout(graph.nodes, graph.edges, i % 2 != 0);
 		HyPackedGraph packed;
 		uint64_t end = 0;
 
-		CHECK_INT(hy_packed_graph_make(&graph, &hy_malloc_allocator, NULL, &packed), HY_OK);
+		CHECK_INT(hy_packed_graph_make(&graph, i % 2 != 0, &hy_malloc_allocator, NULL, &packed),
+		          HY_OK);
 		CHECK_INT(memcmp(&layout, &packed.layout, sizeof(layout)), 0);
 		for (p = 0; p < HY_PACKED_PARTS; p++)
 		{
 			uint64_t bytes;
-			const void *data = hy_packed_graph_part(&packed, &graph, (HyPackedPart) p, &bytes);
+			double hub = 1;
+			const void *data =
+				hy_packed_graph_part(&packed, &graph, &hub, (HyPackedPart) p, &bytes);
 
 			CHECK(layout.offset[p] >= end && layout.offset[p] % HY_PACKED_ALIGN == 0);
 			CHECK(data != NULL || bytes == 0);
@@ -125,18 +128,18 @@ test_unsound(void)
 
 	unit_memory_init(&memory, 0);
 	graph.column[graph.edges - 1] = (uint32_t) graph.nodes;
-	CHECK_INT(hy_packed_graph_make(&graph, &memory.allocator, NULL, &packed), HY_INVALID);
+	CHECK_INT(hy_packed_graph_make(&graph, false, &memory.allocator, NULL, &packed), HY_INVALID);
 	graph.column[graph.edges - 1] = column;
 	graph.row_start[7] = graph.edges + 1;
-	CHECK_INT(hy_packed_graph_make(&graph, &memory.allocator, NULL, &packed), HY_INVALID);
+	CHECK_INT(hy_packed_graph_make(&graph, false, &memory.allocator, NULL, &packed), HY_INVALID);
 	graph.row_start[7] = start;
 	graph.row_start[0] = 1;
-	CHECK_INT(hy_packed_graph_make(&graph, &memory.allocator, NULL, &packed), HY_INVALID);
+	CHECK_INT(hy_packed_graph_make(&graph, false, &memory.allocator, NULL, &packed), HY_INVALID);
 	graph.row_start[0] = 0;
 	graph.row_start[graph.nodes]--;
-	CHECK_INT(hy_packed_graph_make(&graph, &memory.allocator, NULL, &packed), HY_INVALID);
+	CHECK_INT(hy_packed_graph_make(&graph, false, &memory.allocator, NULL, &packed), HY_INVALID);
 	graph.row_start[graph.nodes]++;
-	CHECK_INT(hy_packed_graph_make(&graph, &memory.allocator, NULL, &packed), HY_OK);
+	CHECK_INT(hy_packed_graph_make(&graph, false, &memory.allocator, NULL, &packed), HY_OK);
 	hy_packed_graph_free(&packed, &memory.allocator);
 	CHECK_INT(memory.outstanding, 0);
 	hy_csr_free(&graph, &hy_malloc_allocator);
@@ -156,7 +159,7 @@ test_no_memory_no_patience(void)
 	for (at = 1; st != HY_OK; at++)
 	{
 		unit_memory_init(&memory, at);
-		st = hy_packed_graph_make(&graph, &memory.allocator, NULL, &packed);
+		st = hy_packed_graph_make(&graph, false, &memory.allocator, NULL, &packed);
 		CHECK(st == HY_OK ? at > 4 : st == HY_NOMEM);
 		CHECK(st == HY_OK || memory.outstanding == 0);
 	}
@@ -167,7 +170,7 @@ test_no_memory_no_patience(void)
 	{
 		unit_memory_init(&memory, 0);
 		unit_cancel_init(&cancel, at);
-		st = hy_packed_graph_make(&graph, &memory.allocator, &cancel.cancel, &packed);
+		st = hy_packed_graph_make(&graph, false, &memory.allocator, &cancel.cancel, &packed);
 		CHECK(st == HY_OK ? at > 3 : st == HY_CANCELLED);
 		CHECK(st == HY_OK || memory.outstanding == 0);
 	}
@@ -189,7 +192,7 @@ test_bytes(void)
 		uint64_t bytes = sizeof(HyPackedGraph);
 		HyPackedGraph packed;
 
-		CHECK_INT(hy_packed_graph_make(&graph, &hy_malloc_allocator, NULL, &packed), HY_OK);
+		CHECK_INT(hy_packed_graph_make(&graph, false, &hy_malloc_allocator, NULL, &packed), HY_OK);
 		for (l = 0; l < HY_PACKED_LISTS; l++)
 			bytes += ((uint64_t) hy_packed_blocks(&packed, l) + 1) * sizeof(uint64_t) +
 			         (uint64_t) packed.rows[l] * sizeof(HyPackedRow);

@@ -14,7 +14,7 @@ static HySpreadParams
 random_params(UnitRandom *random)
 {
 	static const double fans[] = {0, 0.5, 1};
-	HySpreadParams params;
+	HySpreadParams params = {.hub = NULL};
 
 	params.decay = unit_random_below(random, 8) == 0 ? 1 : unit_random_unit(random);
 	params.fan = fans[unit_random_below(random, 3)];
@@ -56,7 +56,7 @@ norm_of(const double *y, int64_t nodes)
 /* restate: the definition of spread.h, with all rows and all lanes and without optimizations. */
 static void
 restate(const HyCsr *graph, const HySpreadParams *params, const uint32_t *seed, const double *value,
-        int64_t seeds, double *a, int32_t *hop)
+        int64_t seeds, double *a, int32_t *hop, double *sent)
 {
 	size_t n = (size_t) graph->nodes;
 	double *y = calloc(n + 1, sizeof(double));
@@ -72,6 +72,7 @@ restate(const HyCsr *graph, const HySpreadParams *params, const uint32_t *seed, 
 	for (i = 0; i < (int64_t) n; i++)
 	{
 		a[i] = y[i];
+		sent[i] = 0;
 		hop[i] = y[i] > 0 ? 0 : -1;
 	}
 	start = last = norm_of(y, graph->nodes);
@@ -92,6 +93,7 @@ restate(const HyCsr *graph, const HySpreadParams *params, const uint32_t *seed, 
 			    (params->refire == 0 || fired[i] < params->refire))
 			{
 				c[i] = y[i] * gain;
+				sent[i] = params->combine == HY_COMBINE_MAX ? fmax(sent[i], c[i]) : sent[i] + c[i];
 				fired[i]++;
 				any = true;
 			}
@@ -113,6 +115,8 @@ restate(const HyCsr *graph, const HySpreadParams *params, const uint32_t *seed, 
 				best = fmax(best, c[graph->column[e]] * w);
 			}
 			y[i] = params->combine == HY_COMBINE_MAX ? best : fold_of(lane);
+			if (params->hub != NULL)
+				y[i] /= params->hub[i];
 			if (y[i] > 0 && hop[i] == -1)
 				hop[i] = h;
 			a[i] = params->combine == HY_COMBINE_MAX ? fmax(a[i], y[i]) : a[i] + y[i];
@@ -125,6 +129,27 @@ restate(const HyCsr *graph, const HySpreadParams *params, const uint32_t *seed, 
 	free(y);
 	free(c);
 	free(fired);
+}
+
+/* restate_via: the definition of hy_spread_via, from the last entry to the first. */
+static int64_t
+restate_via(const HyCsr *graph, const double *sent, int64_t node)
+{
+	double most = 0;
+	int64_t via = -1;
+	int64_t e;
+
+	for (e = graph->row_start[node + 1] - 1; e >= graph->row_start[node]; e--)
+	{
+		double given = sent[graph->column[e]] * (double) graph->weight[e];
+
+		if (graph->column[e] != node && given > 0 && given >= most)
+		{
+			most = given;
+			via = graph->column[e];
+		}
+	}
+	return via;
 }
 
 /*
@@ -143,9 +168,17 @@ agree(const HyCsr *graph, const HySpreadParams *params, UnitRandom *random, int3
 	double *b = malloc(sizeof(double) * (size_t) (n * sets));
 	int32_t *hop = malloc(sizeof(int32_t) * (size_t) (n * sets));
 	int32_t *hop_again = malloc(sizeof(int32_t) * (size_t) (n * sets));
+	double *sent = malloc(sizeof(double) * (size_t) (n * sets));
+	double *sent_again = malloc(sizeof(double) * (size_t) (n * sets));
+	double *hub = malloc(sizeof(double) * (size_t) n);
 	HySpreadSeeds seeds = {sets, start, node, value};
+	HySpreadParams with = *params;
 	int32_t set;
 	int64_t i;
+
+	CHECK_INT(hy_spread_hub(graph, unit_random_below(random, 2) == 0 ? 1 : 0.4, NULL, hub), HY_OK);
+	if (unit_random_below(random, 2) == 0)
+		with.hub = hub;
 
 	start[0] = 0;
 	for (set = 0; set < sets; set++)
@@ -161,20 +194,27 @@ agree(const HyCsr *graph, const HySpreadParams *params, UnitRandom *random, int3
 			value[i] = unit_random_below(random, 6) == 0 ? 0 : 2 * unit_random_unit(random);
 		}
 	}
-	CHECK_INT(run_spread(graph, params, &seeds, &hy_malloc_allocator, NULL, a, hop), HY_OK);
+	CHECK_INT(hy_spread(graph, &with, &seeds, &hy_malloc_allocator, NULL,
+	                    &(HySpreadResult){a, hop, sent}),
+	          HY_OK);
 	dense.out_start = NULL;
 	dense.out_row = NULL;
-	CHECK_INT(run_spread(&dense, params, &seeds, &hy_malloc_allocator, NULL, b, hop_again), HY_OK);
+	CHECK_INT(hy_spread(&dense, &with, &seeds, &hy_malloc_allocator, NULL,
+	                    &(HySpreadResult){b, hop_again, sent_again}),
+	          HY_OK);
+	CHECK(memcmp(sent, sent_again, sizeof(double) * (size_t) (n * sets)) == 0);
 	CHECK(memcmp(a, b, sizeof(double) * (size_t) (n * sets)) == 0);
 	CHECK(memcmp(hop, hop_again, sizeof(int32_t) * (size_t) (n * sets)) == 0);
 	for (set = 0; set < sets; set++)
 	{
-		restate(graph, params, node + start[set], value + start[set], start[set + 1] - start[set],
-		        b, hop_again);
+		restate(graph, &with, node + start[set], value + start[set], start[set + 1] - start[set], b,
+		        hop_again, sent_again);
 		for (i = 0; i < n; i++)
 		{
 			CHECK_SAME_F64(a[set * n + i], b[i]);
 			CHECK_INT(hop[set * n + i], hop_again[i]);
+			CHECK_SAME_F64(sent[set * n + i], sent_again[i]);
+			CHECK_INT(hy_spread_via(graph, sent + set * n, i), restate_via(graph, sent_again, i));
 		}
 	}
 	free(start);
@@ -184,6 +224,9 @@ agree(const HyCsr *graph, const HySpreadParams *params, UnitRandom *random, int3
 	free(b);
 	free(hop);
 	free(hop_again);
+	free(sent);
+	free(sent_again);
+	free(hub);
 }
 
 static void
@@ -228,7 +271,7 @@ test_bits_of_a_very_long_row(void)
 	UnitRandom random = {32};
 	int64_t edges = 3 * BLOCK + 77;
 	HyEdge *edge = malloc(sizeof(HyEdge) * (size_t) (2 * edges));
-	HySpreadParams params = {0.9, 0.5, 3, 0, 0, HY_COMBINE_SUM, 1};
+	HySpreadParams params = {0.9, 0.5, 3, 0, 0, HY_COMBINE_SUM, 1, NULL};
 	HyCsr graph;
 	int64_t i;
 

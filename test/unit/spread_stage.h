@@ -38,7 +38,7 @@ static UNIT_UNUSED HyStatus
 run_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
            const HyAllocator *allocator, const HyCancel *cancel, double *a, int32_t *hop)
 {
-	return hy_spread(graph, params, seeds, allocator, cancel, &(HySpreadResult){a, hop});
+	return hy_spread(graph, params, seeds, allocator, cancel, &(HySpreadResult){a, hop, NULL});
 }
 
 #endif

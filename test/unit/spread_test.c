@@ -44,7 +44,7 @@ expect(HySpreadParams params, HyDirection direction, double a1, double a2, doubl
 static void
 test_by_hand(void)
 {
-	HySpreadParams p = {0.5, 1, 0, 0, 0, HY_COMBINE_SUM, 1e-9};
+	HySpreadParams p = {0.5, 1, 0, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
 
 	expect(p, HY_DIRECTION_OUT, 1, 0, 0, 0, -1, -1);
 	p.hops = 1;
@@ -83,6 +83,69 @@ test_by_hand(void)
 	expect(p, HY_DIRECTION_BOTH, 1, 0.0625, 0.4375, 0, 1, 1);
 }
 
+/* A hub divides what arrives; the bits of the power are fixed. */
+static void
+test_hub(void)
+{
+	HyCsr graph = triangle(HY_DIRECTION_OUT);
+	int64_t start[2] = {0, 1};
+	uint32_t node = 0;
+	double value = 1;
+	HySpreadSeeds seeds = {1, start, &node, &value};
+	HySpreadParams p = {0.5, 1, 2, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
+	UnitCancel cancel;
+	double hub[3];
+	double plain[3];
+	double a[3];
+	double sent[3];
+	double norm;
+	int32_t hop[3];
+	int i;
+
+	/* 1 -> 2 is 1, 1 -> 3 is 3, 2 -> 3 is 1, 3 -> 1 is 4 */
+	CHECK_INT(hy_spread_hub(&graph, 1, NULL, hub), HY_OK);
+	CHECK(hub[0] == 4 && hub[1] == 1 && hub[2] == graph.weight[2] + graph.weight[3]);
+	CHECK_INT(hy_spread_hub(&graph, 0.5, NULL, hub), HY_OK);
+	CHECK(hub[0] == 2 && hub[1] == 1);
+	p.hub = hub;
+	CHECK_INT(
+		hy_spread(&graph, &p, &seeds, &hy_malloc_allocator, NULL, &(HySpreadResult){a, hop, sent}),
+		HY_OK);
+	p.hub = NULL;
+	p.hops = 1;
+	CHECK_INT(run_spread(&graph, &p, &seeds, &hy_malloc_allocator, NULL, plain, hop), HY_OK);
+	CHECK_SAME_F64(a[1], plain[1]);
+	CHECK_SAME_F64(a[0], 1 + plain[2] / hub[2] * 0.5 / 2);
+	/* 3 is given more by 1 than by 2; 1 is a seed to which 3 has given */
+	CHECK_INT(hy_spread_via(&graph, sent, 0), 2);
+	CHECK_INT(hy_spread_via(&graph, sent, 1), 0);
+	CHECK_INT(hy_spread_via(&graph, sent, 2), 0);
+
+	p.hub = hub;
+	CHECK_INT(hy_spread_hub_norm(&graph, &p, NULL, a, &norm), HY_OK);
+	/* 3 passes on half of what it receives, and 1 keeps half of that */
+	CHECK(norm >= 0.25 && norm < 0.5);
+	unit_cancel_init(&cancel, 1);
+	CHECK_INT(hy_spread_hub_norm(&graph, &p, &cancel.cancel, a, &norm), HY_CANCELLED);
+	unit_cancel_init(&cancel, 1);
+	CHECK_INT(hy_spread_hub(&graph, 1, &cancel.cancel, hub), HY_CANCELLED);
+
+	/* the same bits on every machine */
+	for (i = 0; i < graph.edges; i++)
+		graph.weight[i] = 3;
+	CHECK_INT(hy_spread_hub(&graph, 0.3, NULL, hub), HY_OK);
+	CHECK_SAME_F64(hub[1], 0x1.63f08b6f382aep+0);
+	for (i = 0; i < graph.edges; i++)
+		graph.weight[i] = 0x1p-149f;
+	CHECK_INT(hy_spread_hub(&graph, 0.25, NULL, hub), HY_OK);
+	CHECK_NEAR(hub[1], pow(0x1p-149, 0.25), 1e-25);
+	for (i = 0; i < graph.edges; i++)
+		graph.weight[i] = 0;
+	CHECK_INT(hy_spread_hub(&graph, 0.25, NULL, hub), HY_OK);
+	CHECK(hub[0] == 1 && hub[1] == 1 && hub[2] == 1);
+	hy_csr_free(&graph, &hy_malloc_allocator);
+}
+
 static void
 test_convergence(void)
 {
@@ -91,7 +154,7 @@ test_convergence(void)
 	uint32_t node = 0;
 	double value = 1;
 	HySpreadSeeds seeds = {1, start, &node, &value};
-	HySpreadParams p = {0.85, 1, -1, 0, 0, HY_COMBINE_SUM, 1e-12};
+	HySpreadParams p = {0.85, 1, -1, 0, 0, HY_COMBINE_SUM, 1e-12, NULL};
 	double a[3];
 	int32_t hop[3];
 	double norm;
@@ -129,7 +192,7 @@ test_convergence_lost_in_rounding(void)
 	uint32_t node = 0;
 	double value = 0x1p-1074;
 	HySpreadSeeds seeds = {1, start, &node, &value};
-	HySpreadParams p = {0.85, 1, -1, 0, 0, HY_COMBINE_SUM, 1e-9};
+	HySpreadParams p = {0.85, 1, -1, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
 	UnitCancel cancel;
 	HyCsr graph;
 	double a;
@@ -150,7 +213,7 @@ test_sets_do_not_mix(void)
 	UnitRandom random = {35};
 	HyCsr graph = make_graph(&random, 200, 800, HY_DIRECTION_OUT);
 	int64_t n = graph.nodes;
-	HySpreadParams p = {0.9, 1, 4, 0.01, 2, HY_COMBINE_SUM, 1e-9};
+	HySpreadParams p = {0.9, 1, 4, 0.01, 2, HY_COMBINE_SUM, 1e-9, NULL};
 	int64_t start[] = {0, 2, 2, 3};
 	uint32_t node[] = {3, 9, 100};
 	double value[] = {1, 0.5, 7};
@@ -182,7 +245,7 @@ static void
 test_bad_input(void)
 {
 	HyCsr graph = triangle(HY_DIRECTION_OUT);
-	const HySpreadParams good = {0.5, 1, 2, 0, 0, HY_COMBINE_SUM, 1e-9};
+	const HySpreadParams good = {0.5, 1, 2, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
 	HySpreadParams p;
 	int64_t start[2] = {0, 1};
 	uint32_t node = 0;
@@ -237,7 +300,7 @@ static void
 test_overflow(void)
 {
 	HyEdge edge[] = {{1, 2, 1e38f}, {2, 1, 1e38f}, {2, 3, 0}, {3, 4, 0}};
-	HySpreadParams p = {1, 0, 20, 0, 0, HY_COMBINE_SUM, 1e-9};
+	HySpreadParams p = {1, 0, 20, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
 	int64_t start[2] = {0, 1};
 	uint32_t node = 0;
 	double value = 1;
@@ -265,7 +328,7 @@ test_allocator_fails(void)
 {
 	UnitRandom random = {36};
 	HyCsr graph = make_graph(&random, 50, 200, HY_DIRECTION_OUT);
-	HySpreadParams p = {0.9, 1, 4, 0, 2, HY_COMBINE_SUM, 1e-9};
+	HySpreadParams p = {0.9, 1, 4, 0, 2, HY_COMBINE_SUM, 1e-9, NULL};
 	int64_t start[2] = {0, 1};
 	uint32_t node = 0;
 	double value = 1;
@@ -295,7 +358,7 @@ test_cancel_and_sparse_hops(void)
 {
 	int64_t nodes = 3 * BLOCK;
 	HyEdge *edge = malloc(sizeof(HyEdge) * (size_t) nodes);
-	HySpreadParams p = {0.9, 1, 6, 0, 0, HY_COMBINE_SUM, 1e-9};
+	HySpreadParams p = {0.9, 1, 6, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
 	int64_t start[2] = {0, 1};
 	uint32_t node = 0;
 	double value = 1;
@@ -345,7 +408,7 @@ static void
 test_empty_graph(void)
 {
 	HyCsr graph;
-	HySpreadParams p = {0.9, 1, -1, 0, 0, HY_COMBINE_SUM, 1e-9};
+	HySpreadParams p = {0.9, 1, -1, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
 	int64_t start[2] = {0, 0};
 	HySpreadSeeds seeds = {1, start, NULL, NULL};
 	double norm;
@@ -361,6 +424,7 @@ int
 main(void)
 {
 	UNIT_RUN(test_by_hand);
+	UNIT_RUN(test_hub);
 	UNIT_RUN(test_convergence);
 	UNIT_RUN(test_convergence_lost_in_rounding);
 	UNIT_RUN(test_sets_do_not_mix);

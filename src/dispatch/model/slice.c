@@ -99,6 +99,8 @@ hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOu
 			s->seeds.start += first;
 			s->activation += first * s->graph->nodes;
 			s->hop += first * s->graph->nodes;
+			if (s->sent != NULL)
+				s->sent += first * s->graph->nodes;
 			break;
 		}
 		case HY_OP_ASSIGN:

@@ -277,7 +277,7 @@ run_task(const HyTask *task)
 			if (s->buffer != NULL)
 				return HY_UNSUPPORTED;
 			return hy_spread(s->graph, &s->params, &s->seeds, task->allocator, task->cancel,
-			                 &(HySpreadResult){s->activation, s->hop});
+			                 &(HySpreadResult){s->activation, s->hop, s->sent});
 		}
 		case HY_OP_ASSIGN:
 		{
