@@ -1706,12 +1706,12 @@ A node that occurs in no edge gives no rows. Raises an error on NULL in nodes, o
 CREATE FUNCTION hybrid_subgraph(
 	graph text, nodes bigint[], hops int DEFAULT 1, direction text DEFAULT 'both',
 	types text[] DEFAULT NULL, params text[] DEFAULT NULL)
-	RETURNS TABLE (source bigint, target bigint, weight real)
+	RETURNS TABLE (source bigint, target bigint, weight real, type text)
 	AS 'MODULE_PATHNAME', 'hybrid_subgraph'
 	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
 
 COMMENT ON FUNCTION hybrid_subgraph(text, bigint[], int, text, text[], text[]) IS
-'Returns the edges between the nodes that hybrid_neighbors returns for the same arguments, each in its own direction, in the form that the graph functions take. Ordered by source, then by target. The weights of parallel edges are added. Errors are those of hybrid_neighbors.';
+'Returns the edges between the nodes that hybrid_neighbors returns for the same arguments, each in its own direction, in the form that the graph functions take. Ordered by source, then by target, then by type. The weights of parallel edges of the same type are added. type is NULL if the edges have no type column. If they have one, they are read twice. Errors are those of hybrid_neighbors.';
 
 CREATE FUNCTION hybrid_shortest_path(
 	graph text, source bigint, target bigint, weighted bool DEFAULT true,

@@ -41,7 +41,7 @@ SELECT * FROM hybrid_neighbors('VALUES (1, 9), (1, 3), (3, 2), (9, 1), (2, 1)', 
 
 -- subgraph: the edges between them, whatever direction the search took
 SELECT direction, hops, differ(
-	format('SELECT * FROM hybrid_subgraph(''TABLE link'', ARRAY[3, 1004], %s, %L)', hops, direction),
+	format('SELECT source, target, weight FROM hybrid_subgraph(''TABLE link'', ARRAY[3, 1004], %s, %L)', hops, direction),
 	format('SELECT source, target, sum(weight) FROM link WHERE ARRAY[source, target] <@ (SELECT array_agg(id) FROM reached WHERE start IN (3, 1004) AND hop <= %s AND direction = %L) GROUP BY 1, 2', hops, direction))
 FROM unnest(ARRAY['out', 'in', 'both']) direction, generate_series(0, 2) hops ORDER BY 1, 2;
 SELECT * FROM hybrid_subgraph('VALUES (1, 2, 1), (2, 3, 2), (1, 2, 4), (2, 1, 8), (3, 4, 16), (2, 2, 32)', '{1}');
@@ -154,6 +154,16 @@ SELECT count(*) FROM hybrid_components('SELECT i, i + 1 FROM generate_series(1, 
 SELECT count(*) FROM hybrid_shortest_path('SELECT i, 1000 + i FROM generate_series(1, 600) i', 1, 2);
 RESET hybrid.graph_memory_limit;
 SELECT count(*) AS contexts FROM pg_backend_memory_contexts WHERE name IN ('hybrid graph call', 'hybrid row', 'hybrid graph');
+
+-- subgraphs with types: parallel edges of the same type are added
+CREATE TABLE typed (source int, target int, weight real, type text);
+INSERT INTO typed VALUES (1, 2, 1, 'b'), (1, 2, 2, 'a'), (1, 2, 4, 'b'), (1, 2, 8, NULL), (2, 1, 16, 'ab'), (2, 3, 32, 'a'), (3, 4, 64, 'a'), (NULL, 2, 1, 'a');
+CREATE INDEX typed_graph ON typed USING hybrid_graph (source, target, weight, type);
+SELECT * FROM hybrid_subgraph('typed_graph', '{1}');
+SELECT * FROM hybrid_subgraph('typed_graph', '{1}', types => '{a}');
+SELECT * FROM hybrid_subgraph('SELECT * FROM typed WHERE source > $1::int', '{2}', params => '{1}');
+SELECT count(*) FROM hybrid_neighbors('SELECT * FROM hybrid_subgraph(''typed_graph'', ''{1}'', 9)', '{1}', NULL, types => '{a}');
+DROP TABLE typed;
 
 DROP VIEW link_a;
 DROP TABLE link, node, directed, reached, distance, path;

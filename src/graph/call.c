@@ -42,8 +42,19 @@ void
 hybrid_call_open(HybridCall *call, const HybridArguments *arguments, HyDirection direction,
                  HyMerge merge)
 {
+	HybridEdgesQuery query = hybrid_call_query(call, arguments);
+
+	query.direction = direction;
+	query.merge = merge;
+	call->graph = hybrid_graph_of(call->fcinfo, &query);
+	call->csr = &call->graph->csr;
+}
+
+HybridEdgesQuery
+hybrid_call_query(HybridCall *call, const HybridArguments *arguments)
+{
 	FunctionCallInfo fcinfo = call->fcinfo;
-	HybridEdgesQuery query = {.direction = direction, .merge = merge};
+	HybridEdgesQuery query = {.direction = HY_DIRECTION_OUT};
 
 	hybrid_require_argument(fcinfo, arguments->graph, "graph");
 	query.text = PG_GETARG_TEXT_PP(arguments->graph);

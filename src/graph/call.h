@@ -62,6 +62,9 @@ typedef struct HybridScored
  */
 extern void hybrid_call_begin(HybridCall *call, FunctionCallInfo fcinfo);
 
+/* hybrid_call_query: return what the arguments say about the edges to read. */
+extern HybridEdgesQuery hybrid_call_query(HybridCall *call, const HybridArguments *arguments);
+
 /*
  * hybrid_call_open: read the edges that the arguments select, or use the graph that the call site
  * has kept (kept.h), and set graph and csr. Raises what hybrid_read_edges raises.

@@ -30,9 +30,8 @@ typedef struct Receiver
 {
 	HybridEdges *edges;
 	int64 capacity;
-	int64 most;                    /* number of edges that fit the memory limit */
-	bool registered;               /* whether a NULL end means that the row is no edge */
-	bool names_rows;               /* whether tableoid and ctid follow the columns */
+	int64 most; /* number of edges that fit the memory limit */
+	const HybridEdgesQuery *query;
 	int columns;                   /* number of columns of an edge, 2 .. 4 */
 	Oid type[HYBRID_EDGE_COLUMNS]; /* type of each column, with domains resolved */
 	HybridTypes wanted;            /* types of the edges to read */
@@ -60,8 +59,7 @@ hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges)
 	memset(&receiver, 0, sizeof(receiver));
 	receiver.edges = edges;
 	receiver.most = hybrid_most_edges(query->direction);
-	receiver.registered = query->registered;
-	receiver.names_rows = query->names_rows;
+	receiver.query = query;
 	receiver.edge_context = CurrentMemoryContext;
 	if (query->params != NULL && ARR_NDIM(query->params) > 1)
 		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -183,7 +181,7 @@ static void
 check_columns(void *arg, TupleDesc columns)
 {
 	Receiver *receiver = (Receiver *) arg;
-	int count = columns->natts - (receiver->names_rows ? 2 : 0);
+	int count = columns->natts - (receiver->query->names_rows ? 2 : 0);
 	int i;
 
 	if (count < 2 || count > HYBRID_EDGE_COLUMNS)
@@ -191,8 +189,9 @@ check_columns(void *arg, TupleDesc columns)
 		                errmsg("edges query returns %d columns", count),
 		                errhint("It must return source, target[, weight[, type]].")));
 	if (receiver->wanted.name != NULL && count <= HYBRID_EDGE_TYPE)
-		hybrid_report_no_type(receiver->registered);
+		hybrid_report_no_type(receiver->query->registered);
 	receiver->columns = count;
+	receiver->edges->typed = count > HYBRID_EDGE_TYPE;
 	for (i = 0; i < count; i++)
 		receiver->type[i] =
 			hybrid_edge_type((enum HybridEdgeColumn) i, TupleDescAttr(columns, i)->atttypid);
@@ -219,7 +218,7 @@ take_edge(void *arg, TupleTableSlot *slot)
 
 	if (slot->tts_isnull[HYBRID_EDGE_SOURCE] || slot->tts_isnull[HYBRID_EDGE_TARGET])
 	{
-		if (!receiver->registered)
+		if (!receiver->query->registered)
 			report_null(slot, receiver);
 		return true;
 	}
@@ -227,7 +226,7 @@ take_edge(void *arg, TupleTableSlot *slot)
 		hybrid_edge_node(slot->tts_values[HYBRID_EDGE_SOURCE], receiver->type[HYBRID_EDGE_SOURCE]);
 	edge.target =
 		hybrid_edge_node(slot->tts_values[HYBRID_EDGE_TARGET], receiver->type[HYBRID_EDGE_TARGET]);
-	if (receiver->names_rows)
+	if (receiver->query->names_rows)
 	{
 		row.table = DatumGetObjectId(slot->tts_values[receiver->columns]);
 		row.tid = *(ItemPointer) DatumGetPointer(slot->tts_values[receiver->columns + 1]);
@@ -237,10 +236,17 @@ take_edge(void *arg, TupleTableSlot *slot)
 		edge.weight = hybrid_edge_weight(slot->tts_values[HYBRID_EDGE_WEIGHT],
 		                                 slot->tts_isnull[HYBRID_EDGE_WEIGHT],
 		                                 receiver->type[HYBRID_EDGE_WEIGHT], &edge, &row);
-	if (receiver->wanted.name == NULL ||
-	    hybrid_is_wanted(&receiver->wanted, slot->tts_values[HYBRID_EDGE_TYPE],
-	                     slot->tts_isnull[HYBRID_EDGE_TYPE]))
+	if (receiver->wanted.name != NULL &&
+	    !hybrid_is_wanted(&receiver->wanted, slot->tts_values[HYBRID_EDGE_TYPE],
+	                      slot->tts_isnull[HYBRID_EDGE_TYPE]))
+		return true;
+	if (receiver->query->take == NULL)
 		append_edge(receiver, &edge);
+	else
+		receiver->query->take(receiver->query->take_arg, &edge,
+		                      receiver->edges->typed && !slot->tts_isnull[HYBRID_EDGE_TYPE]
+		                          ? DatumGetTextPP(slot->tts_values[HYBRID_EDGE_TYPE])
+		                          : NULL);
 	return true;
 }
 

@@ -15,6 +15,9 @@
 #include "core/csr.h"
 #include "server/compat.h"
 
+/* HybridTakeEdge: takes an edge that a query returns, and its type (NULL: none). */
+typedef void (*HybridTakeEdge)(void *arg, const HyEdge *edge, text *type);
+
 typedef struct HybridEdgesQuery
 {
 	const text *text;
@@ -24,6 +27,9 @@ typedef struct HybridEdgesQuery
 	HyMerge merge;
 	bool registered; /* written for a registered graph: a row with an end that is NULL is no edge */
 	bool names_rows; /* whether the columns tableoid and ctid follow the columns of the edge */
+	HybridTakeEdge
+		take; /* called for each edge, which is then not stored; NULL: edges are stored */
+	void *take_arg;
 } HybridEdgesQuery;
 
 typedef struct HybridEdges
@@ -32,6 +38,7 @@ typedef struct HybridEdges
 	uint32 *origin; /* page of the row of each edge; NULL if it does not matter */
 	int64 count;
 	bool constant; /* whether the query would return the same edges if run again */
+	bool typed;    /* whether the query has a type column */
 } HybridEdges;
 
 /*

@@ -16,6 +16,7 @@
 
 #include "graph/copy.h"
 #include "graph/device.h"
+#include "graph/edge.h"
 #include "graph/kept.h"
 #include "graph/key.h"
 #include "graph/registered.h"
@@ -193,10 +194,39 @@ static HybridGraph *
 build(const HybridEdgesQuery *query, bool *constant)
 {
 	HybridEdges edges;
+	HybridGraph *graph;
 
 	hybrid_read_edges(query, &edges);
 	*constant = edges.constant;
-	return hybrid_graph_build(&edges, query->direction, query->merge);
+	graph = hybrid_graph_build(&edges, query->direction, query->merge);
+	graph->typed = edges.typed;
+	return graph;
+}
+
+bool
+hybrid_graph_read_types(const HybridGraph *graph, const HybridEdgesQuery *query)
+{
+	const char *name = text_to_cstring(query->text);
+	HybridEdgesQuery by_query = *query;
+	HybridRegistered registered;
+	HybridEdges edges;
+	bool typed;
+
+	if (hybrid_is_edges_query(name))
+	{
+		if (graph->typed)
+			hybrid_read_edges(query, &edges);
+		return graph->typed;
+	}
+	hybrid_registered_open(name, &registered);
+	typed = RelationGetNumberOfAttributes(registered.index) > HYBRID_EDGE_TYPE;
+	if (typed)
+	{
+		hybrid_registered_query(&registered, &by_query);
+		hybrid_read_edges(&by_query, &edges);
+	}
+	hybrid_registered_close(&registered);
+	return typed;
 }
 
 HybridGraph *

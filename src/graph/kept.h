@@ -29,6 +29,7 @@ typedef struct HybridGraph
 	HyOrigins origins; /* of a copy of a registered graph (copy.h) */
 	double decay;
 	double fan;
+	bool typed;  /* whether the edges query has a type column */
 	bool normed; /* whether converges and norm are valid for decay and fan */
 	bool converges;
 	double norm;
@@ -59,6 +60,12 @@ extern HybridGraph *hybrid_graph_build(HybridEdges *edges, HyDirection direction
 
 /* hybrid_graph_patch: patch a graph that has origins and is kept. On an error, the graph is freed. */
 extern void hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch);
+
+/*
+ * hybrid_graph_read_types: read the edges again, with their types, and pass each to query->take.
+ * Returns false, without reading them, if they have no type column. graph is the graph of this query.
+ */
+extern bool hybrid_graph_read_types(const HybridGraph *graph, const HybridEdgesQuery *query);
 
 /* hybrid_graph_keep: give the graph a number, because a later call may use it. */
 extern void hybrid_graph_keep(HybridGraph *graph);
