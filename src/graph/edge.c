@@ -75,17 +75,11 @@ hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
 			if (isinf(exact) && !numeric_is_inf(DatumGetNumeric(value)))
 				report_weight(edge, row, "is out of the range of real",
 				              numeric_out_sci(DatumGetNumeric(value), 3));
-			if (exact == 0)
-			{
-				/* 0, or so near to 0 that no double differs from it */
-				int sign = DatumGetInt32(
-					DirectFunctionCall1(numeric_int4, DirectFunctionCall1(numeric_sign, value)));
-
-				if (sign != 0)
-					report_weight(edge, row,
-					              sign < 0 ? "cannot be negative" : "is out of the range of real",
-					              numeric_out_sci(DatumGetNumeric(value), 3));
-			}
+			/* a number so near to 0 that no double differs from it may be negative */
+			if (exact == 0 && DatumGetInt32(DirectFunctionCall1(
+								  numeric_int4, DirectFunctionCall1(numeric_sign, value))) < 0)
+				report_weight(edge, row, "cannot be negative",
+				              numeric_out_sci(DatumGetNumeric(value), 3));
 			/* a conversion through double would round twice */
 			if (fabs(exact) <= FLT_MAX && fabs(exact) >= FLT_MIN)
 				weight = DatumGetFloat4(DirectFunctionCall1(numeric_float4, value));
@@ -110,7 +104,8 @@ hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
 		report_weight(edge, row, "cannot be infinite", float8out_internal(exact));
 	if (exact < 0)
 		report_weight(edge, row, "cannot be negative", float8out_internal(exact));
-	if (isinf(weight) || (weight == 0 && exact != 0))
+	/* a weight too small for real counts as 0 */
+	if (isinf(weight))
 		report_weight(edge, row, "is out of the range of real", float8out_internal(exact));
 	/* -0 is 0 */
 	return weight + 0.0F;
