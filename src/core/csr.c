@@ -25,17 +25,14 @@
 
 #define SUM_LANES 32
 
-#define KEY_DIGITS 8
 #define RADIX 256
+#define DIGITS 4
+
+/* Records between the prefetch of an edge and its use. */
+#define AHEAD 16
 
 /* With origins, arrays are larger than necessary by 1/ROOM_SHARE, so that a patch can add edges. */
 #define ROOM_SHARE 64
-
-typedef struct Record
-{
-	uint64_t key;
-	uint32_t payload;
-} Record;
 
 /* Ends: the distinct ids at one end of the edges, ascending, and their numbers among all ids. */
 typedef struct Ends
@@ -61,6 +58,8 @@ typedef struct Build
 	const HyCancel *cancel;
 	HyCsr *csr;
 	HyOrigins *origins; /* NULL: not wanted */
+	int64_t least;      /* the smallest id */
+	uint64_t range;     /* the largest id minus the smallest */
 	HyParallel *cell;   /* the edges while they are sorted; `at` is the row, and later the column */
 	int64_t cells;
 } Build;
@@ -68,7 +67,9 @@ typedef struct Build
 static HyStatus number_nodes(Build *build);
 static HyStatus number_by_bits(Build *build, int64_t least, int64_t words);
 static HyStatus number_by_sorting(Build *build);
-static HyStatus number_ends(Build *build, Record *records, Record *scratch, Ends *ends);
+static HyStatus number_ends(Build *build, uint64_t *records, uint64_t *scratch, Ends *ends);
+static HyStatus
+sort_ends(const Build *build, const Ends *ends, uint64_t *records, uint64_t *scratch);
 static HyStatus merge_ends(Build *build, Ends *sources, Ends *targets);
 static HyStatus sort_cells(Build *build);
 static HyStatus sort_by_column(Build *build, int64_t *start);
@@ -78,7 +79,7 @@ static HyStatus sort_run(Build *build, HyParallel *run, int64_t count);
 static HyStatus merge_run(Build *build, const HyParallel *run, int64_t count);
 static HyStatus fill_out_lists(Build *build);
 static HyStatus
-sort_records(Record *records, Record *scratch, int64_t count, int digits, const HyCancel *cancel);
+sort_records(uint64_t *records, uint64_t *scratch, int64_t count, const HyCancel *cancel);
 static void release_edges(Build *build);
 static int64_t with_room(const Build *build, int64_t count);
 static void *alloc_array(const HyAllocator *allocator, int64_t count, size_t size);
@@ -89,16 +90,32 @@ stop_at(int64_t i, const HyCancel *cancel)
 	return i % BLOCK == 0 && hy_cancelled(cancel);
 }
 
+/* A record is a key, by which it is sorted, and a payload. */
 static inline uint64_t
-ordered_key(int64_t id)
+record_of(uint32_t key, uint32_t payload)
 {
-	return (uint64_t) id ^ ((uint64_t) 1 << 63);
+	return (uint64_t) key << 32 | payload;
 }
 
 static inline uint32_t
-digit_of(const Record *record, int digit)
+payload_of(uint64_t record)
 {
-	return (uint32_t) (record->key >> (8 * digit)) & (RADIX - 1);
+	return (uint32_t) record;
+}
+
+static inline uint32_t
+digit_of(uint64_t record, int digit)
+{
+	return (uint32_t) (record >> (32 + 8 * digit)) & (RADIX - 1);
+}
+
+/* end_of: return the id, or later the number, at an end of edge i. */
+static inline int64_t *
+end_of(const Build *build, const Ends *ends, uint32_t i)
+{
+	HyEdge *edge = &build->input.edge[i];
+
+	return ends->targets ? &edge->target : &edge->source;
 }
 
 static inline int64_t
@@ -233,16 +250,19 @@ double
 hy_csr_sum(const float *weight, int64_t count)
 {
 	double lane[SUM_LANES] = {0};
+	int64_t live = count < SUM_LANES ? count : SUM_LANES;
 	int64_t p;
-	int h;
-	int l;
+	int64_t h;
+	int64_t l;
 
 	for (p = 0; p < count; p++)
 		lane[p % SUM_LANES] += weight[p];
+	/* the fold skips the lanes that are empty, because x + 0 is x */
 	for (h = SUM_LANES / 2; h > 0; h /= 2)
 	{
-		for (l = 0; l < h; l++)
+		for (l = 0; l + h < live; l++)
 			lane[l] += lane[l + h];
+		live = live < h ? live : h;
 	}
 	return lane[0];
 }
@@ -286,7 +306,9 @@ number_nodes(Build *build)
 		if (edge[i].target > greatest)
 			greatest = edge[i].target;
 	}
-	words = ((uint64_t) greatest - (uint64_t) least) / 64 + 1;
+	build->least = least;
+	build->range = (uint64_t) greatest - (uint64_t) least;
+	words = build->range / 64 + 1;
 	if (count > 0 && words <= (uint64_t) count)
 		return number_by_bits(build, least, (int64_t) words);
 	return number_by_sorting(build);
@@ -361,8 +383,8 @@ number_by_sorting(Build *build)
 	HyEdge *edge = build->input.edge;
 	Ends sources = {false, 0, NULL, NULL};
 	Ends targets = {true, 0, NULL, NULL};
-	Record *records = alloc_array(allocator, build->input.count, sizeof(Record));
-	Record *scratch = alloc_array(allocator, build->input.count, sizeof(Record));
+	uint64_t *records = alloc_array(allocator, build->input.count, sizeof(uint64_t));
+	uint64_t *scratch = alloc_array(allocator, build->input.count, sizeof(uint64_t));
 	HyStatus status = records == NULL || scratch == NULL ? HY_NOMEM : HY_OK;
 	int64_t i;
 
@@ -393,45 +415,66 @@ number_by_sorting(Build *build)
  * ids, and list the distinct ids in ends->ids.
  */
 static HyStatus
-number_ends(Build *build, Record *records, Record *scratch, Ends *ends)
+number_ends(Build *build, uint64_t *records, uint64_t *scratch, Ends *ends)
 {
-	HyEdge *edges = build->input.edge;
 	int64_t count = build->input.count;
-	int64_t distinct = 0;
 	int64_t rank = -1;
 	int64_t i;
-	HyStatus status;
+	HyStatus status = sort_ends(build, ends, records, scratch);
 
-	for (i = 0; i < count; i++)
-	{
-		if (stop_at(i, build->cancel))
-			return HY_CANCELLED;
-		records[i].key = ordered_key(ends->targets ? edges[i].target : edges[i].source);
-		records[i].payload = (uint32_t) i;
-	}
-	status = sort_records(records, scratch, count, KEY_DIGITS, build->cancel);
 	if (status != HY_OK)
 		return status;
-
-	for (i = 0; i < count; i++)
-		distinct += i == 0 || records[i].key != records[i - 1].key;
-	ends->ids = alloc_array(build->allocator, distinct, sizeof(int64_t));
-	if (ends->ids == NULL)
-		return HY_NOMEM;
 	for (i = 0; i < count; i++)
 	{
-		HyEdge *edge = &edges[records[i].payload];
+		int64_t *end = end_of(build, ends, payload_of(records[i]));
 
 		if (stop_at(i, build->cancel))
 			return HY_CANCELLED;
-		if (i == 0 || records[i].key != records[i - 1].key)
-			ends->ids[++rank] = (int64_t) ordered_key((int64_t) records[i].key);
-		if (ends->targets)
-			edge->target = rank;
-		else
-			edge->source = rank;
+		if (i + AHEAD < count)
+			__builtin_prefetch(end_of(build, ends, payload_of(records[i + AHEAD])), 1);
+		/* the scratch memory now holds the distinct ids */
+		if (i == 0 || (uint64_t) *end != scratch[rank])
+			scratch[++rank] = (uint64_t) *end;
+		*end = rank;
 	}
-	ends->count = distinct;
+	ends->count = rank + 1;
+	ends->ids = alloc_array(build->allocator, ends->count, sizeof(int64_t));
+	if (ends->ids == NULL)
+		return HY_NOMEM;
+	memcpy(ends->ids, scratch, (size_t) ends->count * sizeof(int64_t));
+	return HY_OK;
+}
+
+/*
+ * sort_ends: make records whose payloads are the numbers of the edges, sorted by the ids of their
+ * ends.  If the ids differ in more than 32 bits, they are sorted by the lower half, and then by the
+ * upper half.
+ */
+static HyStatus
+sort_ends(const Build *build, const Ends *ends, uint64_t *records, uint64_t *scratch)
+{
+	int64_t count = build->input.count;
+	int shifts = build->range > UINT32_MAX ? 64 : 32;
+	int shift;
+
+	for (shift = 0; shift < shifts; shift += 32)
+	{
+		int64_t i;
+		HyStatus status;
+
+		for (i = 0; i < count; i++)
+		{
+			uint32_t edge = shift == 0 ? (uint32_t) i : payload_of(records[i]);
+			uint64_t key = (uint64_t) *end_of(build, ends, edge) - (uint64_t) build->least;
+
+			if (stop_at(i, build->cancel))
+				return HY_CANCELLED;
+			records[i] = record_of((uint32_t) (key >> shift), edge);
+		}
+		status = sort_records(records, scratch, count, build->cancel);
+		if (status != HY_OK)
+			return status;
+	}
 	return HY_OK;
 }
 
@@ -665,8 +708,8 @@ fill_rows(Build *build)
 static HyStatus
 sort_run(Build *build, HyParallel *run, int64_t count)
 {
-	Record *records;
-	Record *scratch;
+	uint64_t *records;
+	uint64_t *scratch;
 	HyStatus status;
 	int64_t i;
 	int64_t j;
@@ -683,8 +726,8 @@ sort_run(Build *build, HyParallel *run, int64_t count)
 		}
 		return HY_OK;
 	}
-	records = alloc_array(build->allocator, count, sizeof(Record));
-	scratch = alloc_array(build->allocator, count, sizeof(Record));
+	records = alloc_array(build->allocator, count, sizeof(uint64_t));
+	scratch = alloc_array(build->allocator, count, sizeof(uint64_t));
 	status = records == NULL || scratch == NULL ? HY_NOMEM : HY_OK;
 	for (i = 0; status == HY_OK && i < count; i++)
 	{
@@ -692,16 +735,16 @@ sort_run(Build *build, HyParallel *run, int64_t count)
 
 		/* the bits of weights sort like their values, except those of -0 */
 		memcpy(&bits, &run[i].weight, sizeof(bits));
-		records[i] = (Record){run[i].weight == 0 ? 0 : bits, run[i].origin};
+		records[i] = record_of(run[i].weight == 0 ? 0 : bits, run[i].origin);
 	}
 	if (status == HY_OK)
-		status = sort_records(records, scratch, count, sizeof(float), build->cancel);
+		status = sort_records(records, scratch, count, build->cancel);
 	for (i = 0; status == HY_OK && i < count; i++)
 	{
-		uint32_t bits = (uint32_t) records[i].key;
+		uint32_t bits = (uint32_t) (records[i] >> 32);
 
 		memcpy(&run[i].weight, &bits, sizeof(bits));
-		run[i].origin = records[i].payload;
+		run[i].origin = payload_of(records[i]);
 	}
 	hy_free(build->allocator, records);
 	hy_free(build->allocator, scratch);
@@ -788,15 +831,15 @@ done:
 }
 
 /*
- * sort_records: stable sort by the lowest digits of the key, a byte each.  Digits that all records
- * share are skipped.  The result is in records.
+ * sort_records: stable sort by the key, a byte at a time.  Bytes that all keys share are skipped.  The
+ * result is in records.
  */
 static HyStatus
-sort_records(Record *records, Record *scratch, int64_t count, int digits, const HyCancel *cancel)
+sort_records(uint64_t *records, uint64_t *scratch, int64_t count, const HyCancel *cancel)
 {
-	int64_t counts[KEY_DIGITS][RADIX];
-	Record *from = records;
-	Record *to = scratch;
+	int64_t counts[DIGITS][RADIX];
+	uint64_t *from = records;
+	uint64_t *to = scratch;
 	int digit;
 	int64_t i;
 
@@ -807,17 +850,17 @@ sort_records(Record *records, Record *scratch, int64_t count, int digits, const 
 	{
 		if (stop_at(i, cancel))
 			return HY_CANCELLED;
-		for (digit = 0; digit < digits; digit++)
-			counts[digit][digit_of(&records[i], digit)]++;
+		for (digit = 0; digit < DIGITS; digit++)
+			counts[digit][digit_of(records[i], digit)]++;
 	}
-	for (digit = 0; digit < digits; digit++)
+	for (digit = 0; digit < DIGITS; digit++)
 	{
 		int64_t *next = counts[digit];
 		int64_t begin = 0;
-		Record *swap = from;
+		uint64_t *swap = from;
 		int value;
 
-		if (next[digit_of(&from[0], digit)] == count)
+		if (next[digit_of(from[0], digit)] == count)
 			continue;
 		for (value = 0; value < RADIX; value++)
 		{
@@ -830,13 +873,13 @@ sort_records(Record *records, Record *scratch, int64_t count, int digits, const 
 		{
 			if (stop_at(i, cancel))
 				return HY_CANCELLED;
-			to[next[digit_of(&from[i], digit)]++] = from[i];
+			to[next[digit_of(from[i], digit)]++] = from[i];
 		}
 		from = to;
 		to = swap;
 	}
 	if (from != records)
-		memcpy(records, from, (size_t) count * sizeof(Record));
+		memcpy(records, from, (size_t) count * sizeof(uint64_t));
 	return HY_OK;
 }
 
