@@ -9,6 +9,10 @@
  * the weight of the edges within communities, and the passes end when nothing changes.  Rounding
  * may make equal sums unequal, and labels could then change forever.  So the number of passes is
  * limited.
+ *
+ * A node whose neighbors have kept their labels since it was last examined would keep its label: it
+ * has one of the largest sums.  So a pass skips it, which changes no result.  In a graph without
+ * structure, many passes change only a few labels.
  */
 #include "core/label_propagation.h"
 
@@ -22,6 +26,13 @@
 
 #define MOST_PASSES 100
 
+/* The sums of a node with at most this many neighbors are kept in a list. */
+#define FEW_NEIGHBORS 32
+
+/* Nodes between the prefetch of a row's start, the prefetch of its entries, and its use. */
+#define START_AHEAD 16
+#define ENTRIES_AHEAD 8
+
 /* Labels: the state of the passes. */
 typedef struct Labels
 {
@@ -31,9 +42,13 @@ typedef struct Labels
 	uint32_t *order;
 	double *sum;       /* weight of the neighbors with each label; 0 between two nodes */
 	uint32_t *touched; /* labels whose sum is not 0 */
+	uint64_t *stale;   /* bitmap of the nodes of which a neighbor has changed its label */
 } Labels;
 
 static HyStatus pass(Labels *labels, int step, const HyCancel *cancel, bool *changed);
+static void prefetch_node(const Labels *labels, int64_t i);
+static void mark_neighbors(Labels *labels, uint32_t node);
+static uint32_t best_of_few(const Labels *labels, uint32_t node, uint64_t series);
 static uint32_t best_label(Labels *labels, uint32_t node, uint64_t series);
 
 HyStatus
@@ -41,7 +56,8 @@ hy_label_propagation(const HyCsr *graph, uint64_t seed, const HyAllocator *alloc
                      const HyCancel *cancel, uint32_t *community)
 {
 	size_t nodes = (size_t) graph->nodes;
-	Labels labels = {graph, seed, community, NULL, NULL, NULL};
+	size_t words = (nodes + 63) / 64;
+	Labels labels = {graph, seed, community, NULL, NULL, NULL, NULL};
 	bool changed = true;
 	int64_t i;
 	int step;
@@ -52,7 +68,9 @@ hy_label_propagation(const HyCsr *graph, uint64_t seed, const HyAllocator *alloc
 	labels.order = hy_alloc_array(allocator, nodes, sizeof(uint32_t));
 	labels.sum = hy_alloc_array(allocator, nodes, sizeof(double));
 	labels.touched = hy_alloc_array(allocator, nodes, sizeof(uint32_t));
-	if (labels.order == NULL || labels.sum == NULL || labels.touched == NULL)
+	labels.stale = hy_alloc_array(allocator, words, sizeof(uint64_t));
+	if (labels.order == NULL || labels.sum == NULL || labels.touched == NULL ||
+	    labels.stale == NULL)
 		goto done;
 
 	for (i = 0; i < graph->nodes; i++)
@@ -60,6 +78,7 @@ hy_label_propagation(const HyCsr *graph, uint64_t seed, const HyAllocator *alloc
 		community[i] = (uint32_t) i;
 		labels.sum[i] = 0;
 	}
+	memset(labels.stale, -1, words * sizeof(uint64_t));
 	status = HY_OK;
 	for (step = 0; step < MOST_PASSES && changed && status == HY_OK; step++)
 		status = pass(&labels, step, cancel, &changed);
@@ -78,6 +97,7 @@ done:
 	hy_free(allocator, labels.order);
 	hy_free(allocator, labels.sum);
 	hy_free(allocator, labels.touched);
+	hy_free(allocator, labels.stale);
 	return status;
 }
 
@@ -95,25 +115,118 @@ pass(Labels *labels, int step, const HyCancel *cancel, bool *changed)
 	for (i = 0; i < graph->nodes; i++)
 	{
 		uint32_t node = labels->order[i];
+		uint64_t bit = (uint64_t) 1 << node % 64;
 		uint32_t label;
+		int64_t entries = 0;
 
-		polled += 1 + graph->row_start[node + 1] - graph->row_start[node];
+		prefetch_node(labels, i);
+		if ((labels->stale[node / 64] & bit) != 0)
+			entries = graph->row_start[node + 1] - graph->row_start[node];
+		polled += 1 + entries;
 		if (polled > BLOCK)
 		{
 			polled = 0;
 			if (hy_cancelled(cancel))
 				return HY_CANCELLED;
 		}
-		label = best_label(labels, node, series);
+		if (entries == 0)
+			continue;
+		labels->stale[node / 64] &= ~bit;
+		label = entries <= FEW_NEIGHBORS ? best_of_few(labels, node, series)
+		                                 : best_label(labels, node, series);
 		if (label != labels->label[node])
 		{
 			labels->label[node] = label;
+			mark_neighbors(labels, node);
+			polled += entries;
 			*changed = true;
 		}
 	}
 	return HY_OK;
 }
 
+/* prefetch_node: prefetch what the nodes after place i of the order need. */
+static void
+prefetch_node(const Labels *labels, int64_t i)
+{
+	const HyCsr *graph = labels->graph;
+
+	if (i + START_AHEAD < graph->nodes)
+		__builtin_prefetch(&graph->row_start[labels->order[i + START_AHEAD]]);
+	if (i + ENTRIES_AHEAD < graph->nodes)
+	{
+		int64_t begin = graph->row_start[labels->order[i + ENTRIES_AHEAD]];
+
+		__builtin_prefetch(&graph->column[begin]);
+		__builtin_prefetch(&graph->weight[begin]);
+	}
+}
+
+/* mark_neighbors: mark the neighbors of a node as stale.  Rows list them, since the graph is symmetric. */
+static void
+mark_neighbors(Labels *labels, uint32_t node)
+{
+	const HyCsr *graph = labels->graph;
+	int64_t i;
+
+	for (i = graph->row_start[node]; i < graph->row_start[node + 1]; i++)
+		labels->stale[graph->column[i] / 64] |= (uint64_t) 1 << graph->column[i] % 64;
+}
+
+/* is_better: return whether a label is to be preferred to the best so far, given the sums of both. */
+static inline bool
+is_better(uint64_t series, uint32_t own, uint32_t label, double sum, uint32_t best, double best_sum)
+{
+	return sum > best_sum ||
+	       (sum == best_sum && best != own && hy_random(series, label) < hy_random(series, best));
+}
+
+/* best_of_few: like best_label, for a node with at most FEW_NEIGHBORS entries. */
+static uint32_t
+best_of_few(const Labels *labels, uint32_t node, uint64_t series)
+{
+	const HyCsr *graph = labels->graph;
+	uint32_t own = labels->label[node];
+	uint32_t best = own;
+	uint32_t label[FEW_NEIGHBORS];
+	double sum[FEW_NEIGHBORS];
+	double best_sum = 0;
+	int count = 0;
+	int64_t i;
+	int l;
+
+	for (i = graph->row_start[node]; i < graph->row_start[node + 1]; i++)
+	{
+		uint32_t here = labels->label[graph->column[i]];
+
+		if (graph->column[i] == node || !(graph->weight[i] > 0))
+			continue;
+		for (l = 0; l < count && label[l] != here; l++)
+			;
+		if (l == count)
+		{
+			label[count] = here;
+			sum[count++] = 0;
+		}
+		sum[l] += graph->weight[i];
+	}
+	for (l = 0; l < count; l++)
+	{
+		if (label[l] == own)
+			best_sum = sum[l];
+	}
+	for (l = 0; l < count; l++)
+	{
+		if (is_better(series, own, label[l], sum[l], best, best_sum))
+		{
+			best = label[l];
+			best_sum = sum[l];
+		}
+	}
+	return best;
+}
+
+/* best_label: return the label that the node takes. */
 static uint32_t
 best_label(Labels *labels, uint32_t node, uint64_t series)
 {
@@ -137,9 +250,7 @@ best_label(Labels *labels, uint32_t node, uint64_t series)
 	{
 		uint32_t label = labels->touched[i];
 
-		if (labels->sum[label] > labels->sum[best] ||
-		    (labels->sum[label] == labels->sum[best] && best != own &&
-		     hy_random(series, label) < hy_random(series, best)))
+		if (is_better(series, own, label, labels->sum[label], best, labels->sum[best]))
 			best = label;
 	}
 	for (i = 0; i < touched; i++)

@@ -30,7 +30,7 @@ enum CommunitiesArgument
 #define LEIDEN_NODE_BYTES                                                                          \
 	(8 * sizeof(uint32) + 4 * sizeof(double) + 4 * sizeof(int64) + sizeof(bool))
 #define LEIDEN_EDGE_BYTES (2 * (sizeof(uint32) + sizeof(double)))
-#define LABELS_NODE_BYTES (2 * sizeof(uint32) + sizeof(double))
+#define LABELS_NODE_BYTES (2 * sizeof(uint32) + sizeof(double) + sizeof(bool))
 
 Datum
 hybrid_communities(PG_FUNCTION_ARGS)
