@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
 #include "graph/copy.h"
@@ -65,6 +66,7 @@ typedef struct Reading
 	IndexInfo *info;
 	EState *state;   /* NULL until a page is read */
 	bool names_rows; /* whether errors name the ctid of a row */
+	bool plain; /* every row is an edge, and the columns of the index are columns of the table */
 	ExprState *condition;
 	TupleTableSlot *slot;
 } Reading;
@@ -84,6 +86,7 @@ static HybridGraph *build(Reading *reading);
 static void patch(Reading *reading);
 static bool take_row(void *arg, HeapTuple tuple);
 static bool read_row(Reading *reading, HeapTuple tuple, HyEdge *edge);
+static bool read_columns(Reading *reading, HeapTuple tuple, Datum *value, bool *is_null);
 static bool append_edge(Reading *reading, const HyEdge *edge);
 static void begin_rows(Reading *reading);
 static void end_rows(Reading *reading);
@@ -418,15 +421,10 @@ read_row(Reading *reading, HeapTuple tuple, HyEdge *edge)
 
 	ResetPerTupleExprContext(reading->state);
 	before = MemoryContextSwitchTo(GetPerTupleMemoryContext(reading->state));
-	ExecStoreHeapTuple(tuple, reading->slot, false);
-	if (reading->condition == NULL ||
-	    ExecQual(reading->condition, GetPerTupleExprContext(reading->state)))
+	if (read_columns(reading, tuple, value, is_null) && !is_null[HYBRID_EDGE_SOURCE] &&
+	    !is_null[HYBRID_EDGE_TARGET])
 	{
-		FormIndexDatum(reading->info, reading->slot, reading->state, value, is_null);
-		is_edge = !is_null[HYBRID_EDGE_SOURCE] && !is_null[HYBRID_EDGE_TARGET];
-	}
-	if (is_edge)
-	{
+		is_edge = true;
 		edge->source =
 			hybrid_edge_node(value[HYBRID_EDGE_SOURCE], copy->base_type[HYBRID_EDGE_SOURCE]);
 		edge->target =
@@ -441,9 +439,36 @@ read_row(Reading *reading, HeapTuple tuple, HyEdge *edge)
 			is_edge = hybrid_is_wanted(&reading->wanted, value[HYBRID_EDGE_TYPE],
 			                           is_null[HYBRID_EDGE_TYPE]);
 	}
-	ExecClearTuple(reading->slot);
 	MemoryContextSwitchTo(before);
 	return is_edge;
+}
+
+/*
+ * read_columns: read the columns of the index from a row. Returns false if the predicate of the index
+ * excludes the row.
+ */
+static bool
+read_columns(Reading *reading, HeapTuple tuple, Datum *value, bool *is_null)
+{
+	const IndexInfo *info = reading->info;
+	bool included;
+	int i;
+
+	if (reading->plain)
+	{
+		TupleDesc columns = RelationGetDescr(reading->registered->table);
+
+		for (i = 0; i < info->ii_NumIndexAttrs; i++)
+			value[i] = heap_getattr(tuple, info->ii_IndexAttrNumbers[i], columns, &is_null[i]);
+		return true;
+	}
+	ExecStoreHeapTuple(tuple, reading->slot, false);
+	included = reading->condition == NULL ||
+	           ExecQual(reading->condition, GetPerTupleExprContext(reading->state));
+	if (included)
+		FormIndexDatum(reading->info, reading->slot, reading->state, value, is_null);
+	ExecClearTuple(reading->slot);
+	return included;
 }
 
 /* append_edge: add an edge of the page that is being read. Returns false if there are too many. */
@@ -492,6 +517,7 @@ begin_rows(Reading *reading)
 		return;
 	reading->names_rows = hybrid_registered_names_rows(reading->registered);
 	reading->info = BuildIndexInfo(reading->registered->index);
+	reading->plain = reading->info->ii_Predicate == NIL && reading->info->ii_Expressions == NIL;
 	reading->state = CreateExecutorState();
 	reading->slot =
 		MakeSingleTupleTableSlot(RelationGetDescr(reading->registered->table), &TTSOpsHeapTuple);

@@ -148,6 +148,7 @@ hybrid_page_read(HybridPageReader *reader, BlockNumber block)
 	OffsetNumber last;
 	OffsetNumber at;
 	int visible_count = 0;
+	bool all_visible;
 	bool more = true;
 	int i;
 
@@ -155,6 +156,8 @@ hybrid_page_read(HybridPageReader *reader, BlockNumber block)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	contents = BufferGetPage(buffer);
 	last = PageIsNew(contents) ? InvalidOffsetNumber : PageGetMaxOffsetNumber(contents);
+	/* as in heapgetpage; during recovery the page's flag proves nothing */
+	all_visible = PageIsAllVisible(contents) && !reader->snapshot->takenDuringRecovery;
 	for (at = FirstOffsetNumber; at <= last; at++)
 	{
 		ItemId item = PageGetItemId(contents, at);
@@ -164,7 +167,7 @@ hybrid_page_read(HybridPageReader *reader, BlockNumber block)
 		row.t_data = (HeapTupleHeader) PageGetItem(contents, item);
 		row.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&row.t_self, block, at);
-		if (HeapTupleSatisfiesVisibility(&row, reader->snapshot, buffer))
+		if (all_visible || HeapTupleSatisfiesVisibility(&row, reader->snapshot, buffer))
 			visible[visible_count++] = at;
 		newest = newest_of(row.t_data, newest);
 	}
