@@ -2,7 +2,9 @@
  * threads.c
  *		How much faster several threads compute a batch, beside what the machine's cores allow.
  *
- *		threads [THREADS [ROUNDS]]
+ *		threads [THREADS [ROUNDS [NAME]]]
+ *
+ * With NAME, only the cases run whose names contain it.
  *
  * Each case runs on one thread and on THREADS (2) threads in turn, ROUNDS (7) times, and before each
  * round a canonical kernel does on rows in the first-level cache, with no memory or lock to share.  That
@@ -21,8 +23,10 @@
 
 #include "ascending.h"
 #include "core/assign.h"
+#include "core/csr.h"
 #include "core/distance.h"
 #include "core/prefilter.h"
+#include "core/spread.h"
 #include "core/threads.h"
 #include "core/topk.h"
 
@@ -36,6 +40,10 @@
 #define LIMIT_PARTS 64
 #define LIMIT_ROWS 8 /* fit in the first-level cache */
 
+#define NODES 200000
+#define EDGES_PER_NODE 15
+#define SETS 100
+
 #define LENGTH(array) ((int) (sizeof(array) / sizeof((array)[0])))
 
 static float *rows;
@@ -44,6 +52,10 @@ static HyNeighbor *out;
 static double *distances;
 static int32_t *numbers;
 static int32_t group_begin[GROUPS + 1];
+static HyCsr graph;
+static double *gain;
+static double *activation;
+static int32_t *hop;
 
 static HyMatrix
 matrix(const float *values, int64_t count)
@@ -169,6 +181,76 @@ run_assign_groups(void)
 	assign(CENTROIDS, true);
 }
 
+/* make_graph: a random graph, in which some nodes have far more edges than others. */
+static void
+make_graph(void)
+{
+	int64_t edges = (int64_t) NODES * EDGES_PER_NODE;
+	HyEdge *edge = malloc(sizeof(HyEdge) * (size_t) edges);
+	int64_t i;
+
+	if (edge == NULL)
+		exit(1);
+	for (i = 0; i < edges; i++)
+	{
+		double x = 0.5 * (1 + (double) uniform());
+
+		edge[i].source = i % NODES;
+		edge[i].target = (int64_t) (x * x * x * (NODES - 1));
+		edge[i].weight = 1;
+	}
+	if (hy_csr_build(edge, edges, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph) != HY_OK)
+		exit(1);
+	free(edge);
+	gain = malloc(sizeof(double) * NODES);
+	activation = malloc(sizeof(double) * NODES * SETS);
+	hop = malloc(sizeof(int32_t) * NODES * SETS);
+	if (gain == NULL || activation == NULL || hop == NULL)
+		exit(1);
+	hy_spread_gain(&graph, 0.85, 1, gain);
+}
+
+/* spread: spread from a number of sets, each of one seed, or from all nodes at once. */
+static void
+spread(int32_t sets, int32_t hops, bool all)
+{
+	static int64_t start[SETS + 1];
+	static uint32_t node[NODES];
+	static double value[NODES];
+	HySpreadParams params = {0.85, 1, hops, 0, 0, HY_COMBINE_SUM, 1e-6};
+	HySpreadSeeds seeds = {sets, start, node, value};
+	int32_t i;
+
+	for (i = 0; i < NODES; i++)
+	{
+		node[i] = (uint32_t) (all ? i : (int64_t) i * 7919 % NODES);
+		value[i] = 1;
+	}
+	for (i = 0; i <= sets; i++)
+		start[i] = all ? (int64_t) i * NODES : i;
+	if (hy_spread(&graph, gain, &params, &seeds, &hy_malloc_allocator, NULL,
+	              &(HySpreadResult){activation, hop}) != HY_OK)
+		exit(1);
+}
+
+static void
+run_pagerank(void)
+{
+	spread(1, -1, true);
+}
+
+static void
+run_spread(void)
+{
+	spread(1, 20, false);
+}
+
+static void
+run_spread_sets(void)
+{
+	spread(SETS, 3, false);
+}
+
 static const struct
 {
 	const char *name;
@@ -179,7 +261,10 @@ static const struct
              {"distances of 16 queries", run_distances},
              {"assign to 100 centroids", run_assign_few},
              {"assign to 512 centroids", run_assign_many},
-             {"assign to 512 centroids in groups", run_assign_groups}};
+             {"assign to 512 centroids in groups", run_assign_groups},
+             {"PageRank of 3,000,000 edges", run_pagerank},
+             {"spread of 1 set, 20 hops", run_spread},
+             {"spread of 100 sets, 3 hops", run_spread_sets}};
 
 /* timed: return the milliseconds that a run takes. */
 static double
@@ -228,6 +313,8 @@ main(int argc, char **argv)
 	for (i = 0; i < (size_t) QUERIES * DIMS; i++)
 		queries[i] = uniform();
 
+	make_graph();
+
 	printf("case,metric,value,better\n");
 	for (c = 0; c < LENGTH(cases); c++)
 	{
@@ -237,6 +324,8 @@ main(int argc, char **argv)
 		double single[MOST_ROUNDS];
 		int r;
 
+		if (argc > 3 && strstr(cases[c].name, argv[3]) == NULL)
+			continue;
 		(void) timed(cases[c].run, threads);
 		for (r = 0; r < rounds; r++)
 		{

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the benchmark of threads and runs it on all processors.
 #
-#	bench/threads.sh [THREADS [ROUNDS]]
+#	bench/threads.sh [THREADS [ROUNDS [NAME]]]
 #
 # CSV on stdout, see bench/threads.c.
 set -eu

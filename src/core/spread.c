@@ -7,6 +7,10 @@
  * and by the same kernel, so the bits are the same as if all rows were pulled.  A row that no
  * firing node reaches would only sum zeros.  A bitmap marks the nodes with activation in the
  * current hop.  Sums that must follow id order walk the bitmap in that order.
+ *
+ * The steps of a hop run on several threads if the hop is large enough.  Each thread computes whole
+ * rows and whole words of the bitmaps, and sums over nodes stay on the calling thread.  So the bits
+ * do not depend on the number of threads.
  */
 #include "core/spread.h"
 
@@ -14,12 +18,19 @@
 
 #include "core/cpu_features.h"
 #include "core/spread_pull.h"
+#include "core/threads.h"
 
 /* Entries between two polls of the caller's cancel: about 0.3 ms; a multiple of the lanes. */
 #define BLOCK 65536
 
 /* A sparse hop saves time if it touches less than 1 / SPARSE_SHARE of the entries. */
 #define SPARSE_SHARE 4
+
+/* Work of an entry and of a node in one step of a hop, for hy_threads_for. */
+#define ENTRY_WORK 20.0
+#define NODE_WORK 20.0
+
+#define PARTS_PER_THREAD 16 /* so that threads end a step at about the same time */
 
 /* Walk: the state of one set of seeds on its way through the graph. */
 typedef struct Walk
@@ -28,6 +39,7 @@ typedef struct Walk
 	const HySpreadParams *params;
 	const HyCancel *cancel;
 	HySpreadPull pull;
+	bool everywhere;  /* the last pull computed all rows; initially false */
 	double *y;        /* activation that arrived in the last hop; undefined outside active */
 	double *charge;   /* 0 where node i does not fire */
 	int32_t *fired;   /* times each node has fired; NULL without refire */
@@ -35,24 +47,57 @@ typedef struct Walk
 	uint64_t *next;   /* bitmap of rows that the next hop may reach; all 0 between hops */
 	double *activation;
 	int32_t *hop;
-	double *sent; /* NULL: not wanted */
+	double *sent;   /* NULL: not wanted */
+	int32_t number; /* number of the current hop */
 } Walk;
+
+/* Step: a step of a hop, divided into ranges of words of the bitmaps. */
+typedef struct Step
+{
+	Walk *walk;
+	int64_t parts;
+	bool any;      /* atomic; fire: a node fires */
+	int64_t reach; /* atomic; fire: number of entries that leave the firing nodes */
+} Step;
 
 static HyStatus walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
 static void place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
-static bool fire(Walk *walk, int64_t *reach);
-static bool mark_reached(Walk *walk, int64_t reach);
+static HyStatus fire(Walk *walk, bool *any, int64_t *reach);
+static HyStatus fire_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
+static bool fire_words(Walk *walk, int64_t from, int64_t to, int64_t *reach);
+static int64_t mark_reached(Walk *walk, int64_t reach);
 static HyStatus pull_all(Walk *walk);
-static HyStatus pull_reached(Walk *walk);
-static HyStatus pull_range(Walk *walk, int64_t from, int64_t to);
-static HyStatus pull_long_row(Walk *walk, int64_t row);
-static void arrive(Walk *walk, bool everywhere, int32_t hop);
+static HyStatus pull_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
+static int64_t first_row(const HyCsr *graph, int64_t part, int64_t parts);
+static HyStatus pull_rows(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel);
+static HyStatus pull_reached(Walk *walk, int64_t entries);
+static HyStatus pull_reached_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
+static HyStatus
+pull_reached_words(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel);
+static HyStatus pull_range(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel);
+static HyStatus pull_long_row(const Walk *walk, int64_t row, const HyCancel *cancel);
+static HyStatus arrive(Walk *walk);
+static HyStatus arrive_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
+static void arrive_words(Walk *walk, int64_t from, int64_t to);
 static double active_sum(const Walk *walk);
 
 static inline int64_t
 words_of(int64_t nodes)
 {
 	return (nodes + 63) / 64;
+}
+
+/* share_of: return the first word of a part, if all parts have about the same number of words. */
+static inline int64_t
+share_of(const Walk *walk, int64_t part, int64_t parts)
+{
+	return words_of(walk->graph->nodes) * part / parts;
+}
+
+double
+hy_spread_work(int64_t nodes, int64_t edges)
+{
+	return (double) nodes * NODE_WORK + (double) edges * ENTRY_WORK;
 }
 
 HyStatus
@@ -139,18 +184,25 @@ walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 	for (h = 1; hops == -1 || h <= hops; h++)
 	{
 		int64_t reach;
-		bool sparse;
+		int64_t entries;
+		bool any;
 		HyStatus status;
 
 		if (hy_cancelled(walk->cancel))
 			return HY_CANCELLED;
-		if (!fire(walk, &reach))
-			break;
-		sparse = mark_reached(walk, reach);
-		status = sparse ? pull_reached(walk) : pull_all(walk);
+		walk->number = (int32_t) h;
+		status = fire(walk, &any, &reach);
 		if (status != HY_OK)
 			return status;
-		arrive(walk, !sparse, (int32_t) h);
+		if (!any)
+			break;
+		entries = mark_reached(walk, reach);
+		walk->everywhere = entries < 0;
+		status = walk->everywhere ? pull_all(walk) : pull_reached(walk, entries);
+		if (status == HY_OK)
+			status = arrive(walk);
+		if (status != HY_OK)
+			return status;
 		if (hops == -1)
 		{
 			double now = active_sum(walk);
@@ -179,6 +231,7 @@ place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 	memset(walk->next, 0, (size_t) words_of(nodes) * sizeof(uint64_t));
 	if (walk->fired != NULL)
 		memset(walk->fired, 0, (size_t) nodes * sizeof(int32_t));
+	walk->everywhere = false;
 	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
 		walk->activation[seeds->node[i]] += seeds->value[i];
 	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
@@ -194,20 +247,61 @@ place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 }
 
 /*
- * fire: set the charge of the nodes that fire, and *reach to the number of entries that leave them.
- * Returns false when no node fires.
+ * step_threads: return the number of threads for a step over all nodes, without the entries.  After
+ * a sparse hop, only a few nodes are active.
  */
+static int
+step_threads(const Walk *walk)
+{
+	return walk->everywhere ? hy_threads_for((double) walk->graph->nodes * NODE_WORK) : 1;
+}
+
+/*
+ * fire: set the charge of the nodes that fire, *any to whether a node fires, and *reach to the
+ * number of entries that leave the firing nodes.
+ */
+static HyStatus
+fire(Walk *walk, bool *any, int64_t *reach)
+{
+	int threads = step_threads(walk);
+	Step step = {.walk = walk, .parts = (int64_t) threads * PARTS_PER_THREAD};
+	HyStatus status = HY_OK;
+
+	if (threads > 1)
+		status = hy_threads_run(threads, step.parts, fire_part, &step, walk->cancel);
+	else
+		step.any = fire_words(walk, 0, words_of(walk->graph->nodes), &step.reach);
+	*any = step.any;
+	*reach = step.reach;
+	return status;
+}
+
+static HyStatus
+fire_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	Step *step = arg;
+	int64_t reach = 0;
+
+	(void) worker;
+	if (hy_cancelled(cancel))
+		return HY_CANCELLED;
+	if (fire_words(step->walk, share_of(step->walk, part, step->parts),
+	               share_of(step->walk, part + 1, step->parts), &reach))
+		__atomic_store_n(&step->any, true, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&step->reach, reach, __ATOMIC_RELAXED);
+	return HY_OK;
+}
+
+/* fire_words: do so for a range of words, and add to *reach.  Returns whether a node fires. */
 static bool
-fire(Walk *walk, int64_t *reach)
+fire_words(Walk *walk, int64_t from, int64_t to, int64_t *reach)
 {
 	const HySpreadParams *params = walk->params;
 	const HyCsr *graph = walk->graph;
-	int64_t words = words_of(graph->nodes);
 	bool any = false;
 	int64_t w;
 
-	*reach = 0;
-	for (w = 0; w < words; w++)
+	for (w = from; w < to; w++)
 	{
 		uint64_t bits = walk->active[w];
 
@@ -239,10 +333,11 @@ fire(Walk *walk, int64_t *reach)
 }
 
 /*
- * mark_reached: decide whether to pull only the rows that are reached, and if so, mark them in
- * next.  A charge of 0 reaches nothing, because it could only add 0.
+ * mark_reached: decide whether to pull only the rows that are reached.  If so, mark them in next, and
+ * return the number of their entries.  Otherwise return -1.  A charge of 0 reaches nothing, because
+ * it could only add 0.
  */
-static bool
+static int64_t
 mark_reached(Walk *walk, int64_t reach)
 {
 	const HyCsr *graph = walk->graph;
@@ -253,7 +348,7 @@ mark_reached(Walk *walk, int64_t reach)
 	int64_t w;
 
 	if (graph->out_start == NULL || reach > limit)
-		return false;
+		return -1;
 	for (w = 0; w < words && sparse; w++)
 	{
 		uint64_t bits = walk->active[w];
@@ -281,51 +376,123 @@ mark_reached(Walk *walk, int64_t reach)
 	}
 	if (!sparse)
 		memset(walk->next, 0, (size_t) words * sizeof(uint64_t));
-	return sparse;
+	return sparse ? entries : -1;
 }
 
-/* pull_all: compute y of every row, in blocks of about BLOCK entries or rows. */
+/* pull_all: compute y of every row. */
 static HyStatus
 pull_all(Walk *walk)
 {
 	const HyCsr *graph = walk->graph;
-	int64_t from = 0;
+	int threads = hy_threads_for(hy_spread_work(graph->nodes, graph->edges));
+	Step step = {.walk = walk, .parts = (int64_t) threads * PARTS_PER_THREAD};
 
-	while (from < graph->nodes)
+	if (threads > 1)
+		return hy_threads_run(threads, step.parts, pull_part, &step, walk->cancel);
+	return pull_rows(walk, 0, graph->nodes, walk->cancel);
+}
+
+static HyStatus
+pull_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	const Step *step = arg;
+	const HyCsr *graph = step->walk->graph;
+
+	(void) worker;
+	return pull_rows(step->walk, first_row(graph, part, step->parts),
+	                 first_row(graph, part + 1, step->parts), cancel);
+}
+
+/*
+ * first_row: return the first row of a part, if all parts have about the same number of rows and
+ * entries together.
+ */
+static int64_t
+first_row(const HyCsr *graph, int64_t part, int64_t parts)
+{
+	int64_t all = graph->nodes + graph->edges;
+	/* without overflow, since parts is small */
+	int64_t wanted = all / parts * part + all % parts * part / parts;
+	int64_t low = 0;
+	int64_t high = graph->nodes;
+
+	while (low < high)
+	{
+		int64_t middle = low + (high - low) / 2;
+
+		if (middle + graph->row_start[middle] < wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* pull_rows: compute y of rows from .. to - 1, in blocks of about BLOCK entries or rows. */
+static HyStatus
+pull_rows(const Walk *walk, int64_t from, int64_t end, const HyCancel *cancel)
+{
+	const HyCsr *graph = walk->graph;
+
+	while (from < end)
 	{
 		int64_t to = from + 1;
 		HyStatus status;
 
-		while (to < graph->nodes && to - from < BLOCK &&
+		while (to < end && to - from < BLOCK &&
 		       graph->row_start[to + 1] - graph->row_start[from] <= BLOCK)
 			to++;
-		status = pull_range(walk, from, to);
+		status = pull_range(walk, from, to, cancel);
 		if (status != HY_OK)
 			return status;
-		if (hy_cancelled(walk->cancel))
+		if (hy_cancelled(cancel))
 			return HY_CANCELLED;
 		from = to;
 	}
 	return HY_OK;
 }
 
-/* pull_reached: compute y of the rows marked in next. */
+/* pull_reached: compute y of the rows marked in next, which have this many entries. */
 static HyStatus
-pull_reached(Walk *walk)
+pull_reached(Walk *walk, int64_t entries)
+{
+	int threads = hy_threads_for((double) entries * ENTRY_WORK);
+	Step step = {.walk = walk, .parts = (int64_t) threads * PARTS_PER_THREAD};
+
+	if (threads > 1)
+		return hy_threads_run(threads, step.parts, pull_reached_part, &step, walk->cancel);
+	return pull_reached_words(walk, 0, words_of(walk->graph->nodes), walk->cancel);
+}
+
+static HyStatus
+pull_reached_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	const Step *step = arg;
+	const Walk *walk = step->walk;
+
+	(void) worker;
+	if (hy_cancelled(cancel))
+		return HY_CANCELLED;
+	return pull_reached_words(walk, share_of(walk, part, step->parts),
+	                          share_of(walk, part + 1, step->parts), cancel);
+}
+
+/* pull_reached_words: do so for a range of words. */
+static HyStatus
+pull_reached_words(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel)
 {
 	const HyCsr *graph = walk->graph;
-	int64_t words = words_of(graph->nodes);
 	int64_t done = 0;
 	int64_t w;
 
-	for (w = 0; w < words; w++)
+	for (w = from; w < to; w++)
 	{
 		uint64_t bits = walk->next[w];
 
 		for (; bits != 0; bits &= bits - 1)
 		{
 			int64_t row = w * 64 + __builtin_ctzll(bits);
-			HyStatus status = pull_range(walk, row, row + 1);
+			HyStatus status = pull_range(walk, row, row + 1, cancel);
 
 			if (status != HY_OK)
 				return status;
@@ -333,7 +500,7 @@ pull_reached(Walk *walk)
 			if (done >= BLOCK)
 			{
 				done = 0;
-				if (hy_cancelled(walk->cancel))
+				if (hy_cancelled(cancel))
 					return HY_CANCELLED;
 			}
 		}
@@ -343,7 +510,7 @@ pull_reached(Walk *walk)
 
 /* pull_range: compute y of rows from .. to - 1.  A row longer than a block must be the only row. */
 static HyStatus
-pull_range(Walk *walk, int64_t from, int64_t to)
+pull_range(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel)
 {
 	const HyCsr *graph = walk->graph;
 	const double *hub = walk->params->hub;
@@ -351,7 +518,7 @@ pull_range(Walk *walk, int64_t from, int64_t to)
 	int64_t row;
 
 	if (to - from == 1 && graph->row_start[to] - graph->row_start[from] > BLOCK)
-		status = pull_long_row(walk, from);
+		status = pull_long_row(walk, from, cancel);
 	else
 		walk->pull.rows(graph, walk->charge, from, to, walk->y);
 	for (row = from; hub != NULL && status == HY_OK && row < to; row++)
@@ -361,7 +528,7 @@ pull_range(Walk *walk, int64_t from, int64_t to)
 
 /* pull_long_row: compute y of one row, a block at a time. */
 static HyStatus
-pull_long_row(Walk *walk, int64_t row)
+pull_long_row(const Walk *walk, int64_t row, const HyCancel *cancel)
 {
 	const HyCsr *graph = walk->graph;
 	double lane[HY_SPREAD_LANES] = {0};
@@ -373,7 +540,7 @@ pull_long_row(Walk *walk, int64_t row)
 		int64_t count = end - begin < BLOCK ? end - begin : BLOCK;
 
 		walk->pull.add(graph->column + begin, graph->weight + begin, count, walk->charge, lane);
-		if (hy_cancelled(walk->cancel))
+		if (hy_cancelled(cancel))
 			return HY_CANCELLED;
 	}
 	/* A maximum uses only lane 0.  Adding the other lanes, which are 0, changes nothing. */
@@ -386,22 +553,48 @@ pull_long_row(Walk *walk, int64_t row)
  * result.  If `everywhere` is set, any row may have a new y.  Otherwise, only the rows marked in
  * next may have one.
  */
+static HyStatus
+arrive(Walk *walk)
+{
+	int threads = step_threads(walk);
+	Step step = {.walk = walk, .parts = (int64_t) threads * PARTS_PER_THREAD};
+
+	if (threads > 1)
+		return hy_threads_run(threads, step.parts, arrive_part, &step, walk->cancel);
+	arrive_words(walk, 0, words_of(walk->graph->nodes));
+	return HY_OK;
+}
+
+static HyStatus
+arrive_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	const Step *step = arg;
+
+	(void) worker;
+	if (hy_cancelled(cancel))
+		return HY_CANCELLED;
+	arrive_words(step->walk, share_of(step->walk, part, step->parts),
+	             share_of(step->walk, part + 1, step->parts));
+	return HY_OK;
+}
+
+/* arrive_words: do so for a range of words. */
 static void
-arrive(Walk *walk, bool everywhere, int32_t hop)
+arrive_words(Walk *walk, int64_t from, int64_t to)
 {
 	int64_t nodes = walk->graph->nodes;
 	int64_t words = words_of(nodes);
 	bool sum = walk->params->combine == HY_COMBINE_SUM;
 	int64_t w;
 
-	for (w = 0; w < words; w++)
+	for (w = from; w < to; w++)
 	{
 		uint64_t bits = walk->active[w];
 		uint64_t arrived = 0;
 
 		for (; bits != 0; bits &= bits - 1)
 			walk->charge[w * 64 + __builtin_ctzll(bits)] = 0;
-		if (!everywhere)
+		if (!walk->everywhere)
 			bits = walk->next[w];
 		else if (w == words - 1 && nodes % 64 != 0)
 			bits = ((uint64_t) 1 << (nodes % 64)) - 1;
@@ -421,7 +614,7 @@ arrive(Walk *walk, bool everywhere, int32_t hop)
 			else if (!(y <= walk->activation[i]))
 				walk->activation[i] = y;
 			if (walk->hop[i] < 0)
-				walk->hop[i] = hop;
+				walk->hop[i] = walk->number;
 		}
 		walk->active[w] = arrived;
 		walk->next[w] = 0;
@@ -439,12 +632,19 @@ active_sum(const Walk *walk)
 	for (w = 0; w < words; w++)
 	{
 		uint64_t bits = walk->active[w];
+		const double *y = walk->y + w * 64;
+		int l;
 
+		/* a loop without branches, which compilers can vectorize; it adds in the same order */
+		for (l = 0; bits == ~(uint64_t) 0 && l < HY_SPREAD_LANES; l++)
+			lane[l] = lane[l] + y[l] + y[l + HY_SPREAD_LANES];
+		if (bits == ~(uint64_t) 0)
+			continue;
 		for (; bits != 0; bits &= bits - 1)
 		{
-			int64_t i = w * 64 + __builtin_ctzll(bits);
+			int64_t i = __builtin_ctzll(bits);
 
-			lane[i % HY_SPREAD_LANES] += walk->y[i];
+			lane[i % HY_SPREAD_LANES] += y[i];
 		}
 	}
 	return hy_spread_fold(lane);

@@ -131,8 +131,15 @@ extern HyStatus
 hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds);
 
 /*
- * hy_spread: compute the result of every set of seeds, in arrays of the caller's.  Returns HY_NOMEM,
- * HY_CANCELLED, HY_OK, or the status of hy_spread_check.
+ * hy_spread_work: return the size of the largest part of a spreading that runs on several threads,
+ * as hy_threads_for expects it: a hop over all rows.
+ */
+extern double hy_spread_work(int64_t nodes, int64_t edges);
+
+/*
+ * hy_spread: compute the result of every set of seeds, in arrays of the caller's.  Uses the threads
+ * that hy_threads_allow allows.  Returns HY_NOMEM, HY_CANCELLED, HY_OK, or the status of
+ * hy_spread_check.
  */
 extern HyStatus
 hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
