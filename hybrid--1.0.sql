@@ -1833,8 +1833,8 @@ COMMENT ON FUNCTION hybrid_get_events() IS
 CREATE FUNCTION hybrid_get_tracker(
 	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
 	OUT dtype text, OUT metric text, OUT dims_low int, OUT dims_high int, OUT resident bool,
-	OUT observations bigint, OUT samples float8, OUT calibrated bool, OUT launch_us float8,
-	OUT work_ns float8, OUT byte_ns float8, OUT serial_ns float8, OUT queries bigint,
+	OUT threads int, OUT observations bigint, OUT samples float8, OUT calibrated bool,
+	OUT launch_us float8, OUT work_ns float8, OUT byte_ns float8, OUT serial_ns float8, OUT queries bigint,
 	OUT targets bigint, OUT k int,
 	OUT predicted_us float8, OUT speedup float8, OUT break_even bigint, OUT breaker text,
 	OUT success_rate float8, OUT virtual bool)
@@ -2054,6 +2054,7 @@ COMMENT ON COLUMN hybrid_tracker.metric IS 'distance metric; NULL for spread';
 COMMENT ON COLUMN hybrid_tracker.dims_low IS 'lowest number of dimensions in this kind of batch; 0 for spread';
 COMMENT ON COLUMN hybrid_tracker.dims_high IS 'highest number of dimensions in this kind of batch; 0 for spread';
 COMMENT ON COLUMN hybrid_tracker.resident IS 'true if the rows are already on the device';
+COMMENT ON COLUMN hybrid_tracker.threads IS 'for the CPU, number of threads: 1, or the lowest of a class of numbers: 2 to 3, 4 to 7, and so on; NULL for other devices';
 COMMENT ON COLUMN hybrid_tracker.observations IS 'finished batches of this kind that were used for learning';
 COMMENT ON COLUMN hybrid_tracker.samples IS 'number of these that still count, at most hybrid.tracker_window';
 COMMENT ON COLUMN hybrid_tracker.calibrated IS 'true if the fit uses results of hybrid_calibrate(), which are its only data if observations is 0; false for a device that this session does not have';

@@ -141,8 +141,9 @@ step_lint()
 step_unit()
 {
 	test/unit/run.sh plain sanitize clang
-	# what several processes write at once
+	# what several processes write at once, and what the threads of one do
 	test/unit/run.sh thread -k shared_
+	test/unit/run.sh thread -k threads_
 	# what is left behind by a device that fails
 	test/unit/run.sh valgrind -k fault_matrix
 }

@@ -71,6 +71,8 @@ typedef struct Pool
 static Pool pool;
 static int allowed = 1;
 static double least_work = LEAST_WORK;
+static const HyBeside *beside; /* NULL: none, or all of it is done */
+static uint64_t beside_ns;
 
 static HyStatus run_alone(int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
 static bool open_pool(void);
@@ -80,10 +82,14 @@ static void start_threads(int count);
 static bool start_thread(Seat *seat);
 static void *thread_main(void *arg);
 static bool may_join(const Team *team);
+static bool has_parts(const Team *team);
+static void work_beside(Team *team);
 static void take_parts(Team *team, int worker, const HyCancel *cancel);
+static void fail(Team *team, HyStatus status);
 static bool caller_must_stop(void *arg);
 static bool thread_must_stop(void *arg);
 static struct timespec from_now(int64_t ns);
+static uint64_t now(void);
 
 void
 hy_threads_allow(int threads)
@@ -107,10 +113,29 @@ hy_threads_for(double work)
 	return threads < allowed ? (int) threads : allowed;
 }
 
+bool
+hy_threads_worth(double work)
+{
+	return work / least_work >= 2;
+}
+
 void
 hy_threads_set_least(double work)
 {
 	least_work = work > 0 ? work : LEAST_WORK;
+}
+
+void
+hy_threads_beside(const HyBeside *given)
+{
+	beside = given;
+	beside_ns = 0;
+}
+
+uint64_t
+hy_threads_beside_ns(void)
+{
+	return beside_ns;
 }
 
 HyStatus
@@ -124,7 +149,7 @@ hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel
 		threads = (int) parts;
 	if (threads > HY_THREADS_MOST)
 		threads = HY_THREADS_MOST;
-	if (threads <= 1 || !open_pool())
+	if (threads <= 1 || !open_pool() || pool.team != NULL)
 		return run_alone(parts, run, arg, cancel);
 	/* the other threads may take all parts before the caller polls in one */
 	if (hy_cancelled(cancel))
@@ -137,6 +162,7 @@ hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel
 	pthread_cond_broadcast(&pool.work);
 	pthread_mutex_unlock(&pool.mutex);
 
+	work_beside(&team);
 	take_parts(&team, 0, &polled);
 
 	pthread_mutex_lock(&pool.mutex);
@@ -341,8 +367,36 @@ thread_main(void *arg)
 static bool
 may_join(const Team *team)
 {
-	return team->open > 0 && __atomic_load_n(&team->stop, __ATOMIC_RELAXED) == 0 &&
+	return team->open > 0 && has_parts(team);
+}
+
+/* has_parts: return whether a worker can take a part. */
+static bool
+has_parts(const Team *team)
+{
+	return __atomic_load_n(&team->stop, __ATOMIC_RELAXED) == 0 &&
 	       __atomic_load_n(&team->next, __ATOMIC_RELAXED) < team->parts;
+}
+
+static void
+work_beside(Team *team)
+{
+	uint64_t since;
+
+	if (beside == NULL)
+		return;
+	since = now();
+	while (beside != NULL && !caller_must_stop(team) && has_parts(team))
+	{
+		bool more = false;
+		HyStatus status = beside->work(beside->arg, &more);
+
+		if (status != HY_OK || !more)
+			beside = NULL;
+		if (status != HY_OK)
+			fail(team, status);
+	}
+	beside_ns += now() - since;
 }
 
 static void
@@ -351,18 +405,25 @@ take_parts(Team *team, int worker, const HyCancel *cancel)
 	while (__atomic_load_n(&team->stop, __ATOMIC_RELAXED) == 0)
 	{
 		int64_t part = __atomic_fetch_add(&team->next, 1, __ATOMIC_RELAXED);
-		int ok = HY_OK;
 		HyStatus status;
 
 		if (part >= team->parts)
 			return;
 		status = team->run(team->arg, part, worker, cancel);
-		if (status == HY_OK)
-			continue;
-		(void) __atomic_compare_exchange_n(&team->status, &ok, (int) status, false,
-		                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-		__atomic_store_n(&team->stop, 1, __ATOMIC_RELAXED);
+		if (status != HY_OK)
+			fail(team, status);
 	}
+}
+
+/* fail: start no new part, and keep the first status. */
+static void
+fail(Team *team, HyStatus status)
+{
+	int ok = HY_OK;
+
+	(void) __atomic_compare_exchange_n(&team->status, &ok, (int) status, false, __ATOMIC_RELAXED,
+	                                   __ATOMIC_RELAXED);
+	__atomic_store_n(&team->stop, 1, __ATOMIC_RELAXED);
 }
 
 static bool
@@ -391,4 +452,13 @@ from_now(int64_t ns)
 	time.tv_sec += (time_t) (ns / 1000000000);
 	time.tv_nsec = (long) (ns % 1000000000);
 	return time;
+}
+
+static uint64_t
+now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t) time.tv_sec * UINT64_C(1000000000) + (uint64_t) time.tv_nsec;
 }

@@ -17,6 +17,7 @@
 #ifndef HY_THREADS_H
 #define HY_THREADS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/cancel.h"
@@ -44,6 +45,9 @@ extern int hy_threads_allowed(void);
  */
 extern int hy_threads_for(double work);
 
+/* hy_threads_worth: return whether several threads would pay for this work if they are allowed. */
+extern bool hy_threads_worth(double work);
+
 /*
  * hy_threads_set_least: set the least work of a thread.  Tests use it so that small computations use
  * threads, too.  0 restores the default.
@@ -51,9 +55,30 @@ extern int hy_threads_for(double work);
 extern void hy_threads_set_least(double work);
 
 /*
+ * HyBeside: work that only the calling thread can do while other threads run parts.  Each call does a
+ * little of it, about 0.1 ms at most, and sets *more to whether work is left.
+ *
+ * hy_threads_beside: from now on, hy_threads_run lets the calling thread do this work instead of
+ * running parts, as long as other threads have parts to take and the work is not done.  If the work
+ * returns another status than HY_OK, no new part starts, and hy_threads_run returns that status.
+ * beside must stay valid until the next call of hy_threads_beside; NULL: no such work.
+ */
+typedef struct HyBeside
+{
+	HyStatus (*work)(void *arg, bool *more);
+	void *arg;
+} HyBeside;
+
+extern void hy_threads_beside(const HyBeside *beside);
+
+/* hy_threads_beside_ns: return the time spent on work beside since the last call of hy_threads_beside. */
+extern uint64_t hy_threads_beside_ns(void);
+
+/*
  * hy_threads_run: run parts 0 .. parts - 1 on at most `threads` threads.  Returns HY_OK when all
  * parts have returned HY_OK.  After another status no new part starts, and that status is returned.
- * Must always be called from the same thread of a process.
+ * Must always be called from the same thread of a process.  Work beside may call it; then the parts
+ * run on the calling thread.
  */
 extern HyStatus
 hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);

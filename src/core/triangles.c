@@ -13,30 +13,57 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/threads.h"
+
 /* Entries between two polls of the caller's cancel: about 0.3 ms. */
 #define BLOCK 65536
 
 #define NONE UINT32_MAX
+
+#define ENTRY_WORK 20.0     /* work of an entry that is compared, for hy_threads_for */
+#define PARTS_PER_THREAD 32 /* so that threads end at about the same time */
 
 /* Directed: the edges that leave each node. */
 typedef struct Directed
 {
 	int64_t *start;   /* nodes + 1 entries */
 	uint32_t *target; /* ascending for each node */
-	uint32_t *mark;   /* the last node that marked each node; NONE at first */
+	/* for each thread, the last node that marked each node; NONE at first */
+	uint32_t *mark[HY_THREADS_MOST];
 } Directed;
 
+/* Counting: the nodes whose triangles are counted, in parts with about the same number of nodes. */
+typedef struct Counting
+{
+	const HyCsr *graph;
+	const Directed *directed;
+	int64_t *triangles; /* atomic if there are several threads */
+	int64_t parts;
+	bool shared; /* whether there are several threads */
+} Counting;
+
 static HyStatus direct(const HyCsr *graph, const HyCancel *cancel, Directed *directed);
-static HyStatus
-count(const HyCsr *graph, const Directed *directed, const HyCancel *cancel, int64_t *triangles);
+static HyStatus count(const HyCsr *graph, Directed *directed, const HyAllocator *allocator,
+                      const HyCancel *cancel, int64_t *triangles);
+static HyStatus count_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
+static inline void add(int64_t *count, int64_t more, bool shared);
 static int64_t neighbors_of(const HyCsr *graph, int64_t node);
+
+double
+hy_triangles_work(int64_t nodes, int64_t edges)
+{
+	double directed = (double) edges / 2;
+
+	return nodes > 0 ? directed * (directed / (double) nodes) * ENTRY_WORK : 0;
+}
 
 HyStatus
 hy_triangles(const HyCsr *graph, const HyAllocator *allocator, const HyCancel *cancel,
              int64_t *triangles, double *clustering)
 {
-	Directed directed = {NULL, NULL, NULL};
+	Directed directed = {NULL, NULL, {NULL}};
 	int64_t i;
+	int worker;
 	HyStatus status = HY_NOMEM;
 
 	if (graph->nodes == 0)
@@ -44,12 +71,12 @@ hy_triangles(const HyCsr *graph, const HyAllocator *allocator, const HyCancel *c
 	directed.start = hy_alloc_array(allocator, (size_t) graph->nodes + 1, sizeof(int64_t));
 	/* half of the entries, as each edge has two, and self loops are left out */
 	directed.target = hy_alloc_array(allocator, (size_t) graph->edges / 2 + 1, sizeof(uint32_t));
-	directed.mark = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(uint32_t));
-	if (directed.start == NULL || directed.target == NULL || directed.mark == NULL)
+	directed.mark[0] = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(uint32_t));
+	if (directed.start == NULL || directed.target == NULL || directed.mark[0] == NULL)
 		goto done;
 	status = direct(graph, cancel, &directed);
 	if (status == HY_OK)
-		status = count(graph, &directed, cancel, triangles);
+		status = count(graph, &directed, allocator, cancel, triangles);
 	for (i = 0; status == HY_OK && i < graph->nodes; i++)
 	{
 		double neighbors = (double) neighbors_of(graph, i);
@@ -61,20 +88,22 @@ hy_triangles(const HyCsr *graph, const HyAllocator *allocator, const HyCancel *c
 done:
 	hy_free(allocator, directed.start);
 	hy_free(allocator, directed.target);
-	hy_free(allocator, directed.mark);
+	for (worker = 0; worker < HY_THREADS_MOST; worker++)
+		hy_free(allocator, directed.mark[worker]);
 	return status;
 }
 
 static HyStatus
 direct(const HyCsr *graph, const HyCancel *cancel, Directed *directed)
 {
+	uint32_t *mark = directed->mark[0];
 	int64_t filled = 0;
 	int64_t i;
 	int64_t e;
 
 	/* the number of neighbors is wanted for each edge: mark holds it until the edges are directed */
 	for (i = 0; i < graph->nodes; i++)
-		directed->mark[i] = (uint32_t) neighbors_of(graph, i);
+		mark[i] = (uint32_t) neighbors_of(graph, i);
 	for (i = 0; i < graph->nodes; i++)
 	{
 		directed->start[i] = filled;
@@ -84,33 +113,69 @@ direct(const HyCsr *graph, const HyCancel *cancel, Directed *directed)
 
 			if (e % BLOCK == 0 && hy_cancelled(cancel))
 				return HY_CANCELLED;
-			if (directed->mark[other] > directed->mark[i] ||
-			    (other > i && directed->mark[other] == directed->mark[i]))
+			if (mark[other] > mark[i] || (other > i && mark[other] == mark[i]))
 				directed->target[filled++] = other;
 		}
 	}
 	directed->start[graph->nodes] = filled;
-	memset(directed->mark, -1, (size_t) graph->nodes * sizeof(uint32_t));
+	memset(mark, -1, (size_t) graph->nodes * sizeof(uint32_t));
 	return HY_OK;
 }
 
+/*
+ * count: count the triangles of all nodes, on several threads if that pays.  Without memory for a
+ * thread, the others go on.
+ */
 static HyStatus
-count(const HyCsr *graph, const Directed *directed, const HyCancel *cancel, int64_t *triangles)
+count(const HyCsr *graph, Directed *directed, const HyAllocator *allocator, const HyCancel *cancel,
+      int64_t *triangles)
 {
-	const int64_t *start = directed->start;
+	size_t nodes = (size_t) graph->nodes;
+	int wanted = hy_threads_for(hy_triangles_work(graph->nodes, graph->edges));
+	Counting counting = {.graph = graph, .directed = directed, .triangles = triangles};
+	int threads;
+
+	memset(triangles, 0, nodes * sizeof(int64_t));
+	for (threads = 1; threads < wanted; threads++)
+	{
+		uint32_t *mark = hy_alloc_array(allocator, nodes, sizeof(uint32_t));
+
+		if (mark == NULL)
+			break;
+		memset(mark, -1, nodes * sizeof(uint32_t));
+		directed->mark[threads] = mark;
+	}
+	counting.shared = threads > 1;
+	counting.parts = counting.shared ? (int64_t) threads * PARTS_PER_THREAD : 1;
+	return hy_threads_run(threads, counting.parts, count_part, &counting, cancel);
+}
+
+static HyStatus
+count_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	const Counting *counting = arg;
+	const int64_t *start = counting->directed->start;
+	const uint32_t *target = counting->directed->target;
+	uint32_t *mark = counting->directed->mark[worker];
+	int64_t nodes = counting->graph->nodes;
+	int64_t *triangles = counting->triangles;
+	bool shared = counting->shared;
+	int64_t end = nodes * (part + 1) / counting->parts;
 	int64_t polled = 0;
 	int64_t i;
 	int64_t e;
 	int64_t f;
 
-	memset(triangles, 0, (size_t) graph->nodes * sizeof(int64_t));
-	for (i = 0; i < graph->nodes; i++)
+	for (i = nodes * part / counting->parts; i < end; i++)
 	{
+		int64_t all = 0;
+
 		for (e = start[i]; e < start[i + 1]; e++)
-			directed->mark[directed->target[e]] = (uint32_t) i;
+			mark[target[e]] = (uint32_t) i;
 		for (e = start[i]; e < start[i + 1]; e++)
 		{
-			uint32_t second = directed->target[e];
+			uint32_t second = target[e];
+			int64_t found = 0;
 
 			polled += 1 + start[second + 1] - start[second];
 			if (polled >= BLOCK)
@@ -121,17 +186,29 @@ count(const HyCsr *graph, const Directed *directed, const HyCancel *cancel, int6
 			}
 			for (f = start[second]; f < start[second + 1]; f++)
 			{
-				uint32_t third = directed->target[f];
+				uint32_t third = target[f];
 
-				if (directed->mark[third] != (uint32_t) i)
+				if (mark[third] != (uint32_t) i)
 					continue;
-				triangles[i]++;
-				triangles[second]++;
-				triangles[third]++;
+				found++;
+				add(&triangles[third], 1, shared);
 			}
+			add(&triangles[second], found, shared);
+			all += found;
 		}
+		add(&triangles[i], all, shared);
 	}
 	return HY_OK;
+}
+
+/* add: add to a count that other threads may change, too. */
+static inline void
+add(int64_t *count, int64_t more, bool shared)
+{
+	if (!shared)
+		*count += more;
+	else if (more > 0)
+		__atomic_fetch_add(count, more, __ATOMIC_RELAXED);
 }
 
 /* neighbors_of: return the number of neighbors of a node, not counting the node itself. */

@@ -12,6 +12,14 @@
 #include "core/csr.h"
 #include "core/status.h"
 
+#define HY_TRIANGLES_THREAD sizeof(uint32_t)
+
+/*
+ * hy_triangles_work: estimate the size of the computation for a graph of so many nodes and entries, as
+ * hy_threads_for expects it.
+ */
+extern double hy_triangles_work(int64_t nodes, int64_t edges);
+
 /*
  * hy_triangles: count the triangles of each node, which are sets of three nodes that are all
  * neighbors of each other.  triangles[i] is set to the number of triangles that contain node i.
@@ -19,8 +27,9 @@
  * other, or to 0 if i has fewer than two neighbors.  The graph was built with HY_DIRECTION_BOTH.
  * Self loops and weights do not count.
  *
- * Takes time in the order of edges^1.5, and memory for nodes + edges.  Returns HY_OK, HY_NOMEM or
- * HY_CANCELLED.
+ * Takes time in the order of edges^1.5, and memory for nodes + edges.  Uses the threads that
+ * hy_threads_allow allows; each but one takes HY_TRIANGLES_THREAD bytes for each node.  Returns HY_OK,
+ * HY_NOMEM or HY_CANCELLED.
  */
 extern HyStatus hy_triangles(const HyCsr *graph, const HyAllocator *allocator,
                              const HyCancel *cancel, int64_t *triangles, double *clustering);

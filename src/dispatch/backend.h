@@ -35,7 +35,7 @@
 #include "core/spread.h"
 #include "core/status.h"
 
-#define HY_BACKEND_ABI 7
+#define HY_BACKEND_ABI 8
 #define HY_NAME_LENGTH 64
 #define HY_BACKEND_DEVICES 64 /* a backend numbers its devices from 0 to 63 */
 #define HY_TEXT_LENGTH 160
@@ -142,6 +142,8 @@ typedef struct HyShape
 	int64_t targets; /* N, or edges, or the centers and centroids that a row is compared with */
 	int32_t k;       /* 0 for operations without k */
 	bool resident;   /* the large input is on the device already */
+	/* threads of the CPU that run the task; 0: one, or not known; does not matter on other devices */
+	int32_t threads;
 } HyShape;
 
 /* HyDeviceInfo: the properties of a device that probe finds without opening it. */
@@ -178,6 +180,7 @@ typedef struct HyEstimate
 	 * it.
 	 */
 	uint64_t virtual_ns;
+	int32_t threads; /* CPU: threads on which the task would run now; 0: one */
 } HyEstimate;
 
 typedef struct HyLimits
@@ -203,6 +206,8 @@ typedef struct HyTimings
 	/* valid once done */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
+	int32_t threads;    /* CPU: threads that ran the task; 0: one */
+	uint64_t beside_ns; /* CPU: time that the calling thread spent on other work meanwhile */
 	/* valid while not done */
 	uint64_t remaining_ns; /* lower bound of the time until done; 0: not known */
 	bool may_skip;         /* nothing happens during remaining_ns: skip it instead of sleeping */

@@ -7,6 +7,7 @@
 #include "core/triangles.h"
 #include "graph/call.h"
 #include "server/report.h"
+#include "server/threads.h"
 
 PG_FUNCTION_INFO_V1(hybrid_triangles);
 
@@ -24,6 +25,7 @@ hybrid_triangles(PG_FUNCTION_ARGS)
 	HybridCall call;
 	int64_t *triangles;
 	double *clustering;
+	HyStatus status;
 	int64 i;
 
 	hybrid_call_begin(&call, fcinfo);
@@ -33,8 +35,12 @@ hybrid_triangles(PG_FUNCTION_ARGS)
 	                    sizeof(uint32) / 2);
 	triangles = hybrid_call_array(&call, call.csr->nodes, sizeof(int64_t));
 	clustering = hybrid_call_array(&call, call.csr->nodes, sizeof(double));
-	hybrid_check(hy_triangles(call.csr, &call.allocator, &hybrid_cancel, triangles, clustering),
-	             "count the triangles");
+	/* as many threads as the memory limit allows */
+	hybrid_threads_take(hy_triangles_work(call.csr->nodes, call.csr->edges),
+	                    call.room / (HY_TRIANGLES_THREAD * (uint64) Max(call.csr->nodes, 1)));
+	status = hy_triangles(call.csr, &call.allocator, &hybrid_cancel, triangles, clustering);
+	hybrid_threads_give();
+	hybrid_check(status, "count the triangles");
 	for (i = 0; i < call.csr->nodes; i++)
 	{
 		Datum values[] = {Int64GetDatum(call.csr->ids[i]), Int64GetDatum(triangles[i]),

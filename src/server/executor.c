@@ -113,6 +113,12 @@ hybrid_executor(void)
 uint64
 hybrid_run(HyTask *task, const char *what)
 {
+	return hybrid_run_beside(task, what, NULL, NULL);
+}
+
+uint64
+hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void *arg)
+{
 	HyExecutor *target = hybrid_executor();
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
 	HyDecision decision;
@@ -122,11 +128,12 @@ hybrid_run(HyTask *task, const char *what)
 	if (task->allocator == NULL)
 		task->allocator = &allocator;
 	/* pure code raises nothing, and no thread works any more when it returns */
-	hybrid_threads_take(task);
+	hybrid_threads_beside(work, arg);
 	status = hy_dispatch(target, task, &decision);
-	hybrid_threads_give();
+	hybrid_threads_beside(NULL, NULL);
 	if (task->allocator == &allocator)
 		task->allocator = NULL;
+	hybrid_threads_check();
 	flush_log();
 	if (status == HY_OK)
 		return decision.actual_ns;
@@ -212,6 +219,7 @@ create_executor(void)
 	{
 		RegisterXactCallback(flush_at_end, NULL);
 		before_shmem_exit(close_at_exit, (Datum) 0);
+		hybrid_threads_lend();
 		hooked = true;
 	}
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);

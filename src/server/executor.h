@@ -32,6 +32,12 @@ extern HyExecutor *hybrid_executor(void);
 extern uint64 hybrid_run(HyTask *task, const char *what);
 
 /*
+ * hybrid_run_beside: do the same, and let the main thread work while other threads run the task: see
+ * hybrid_threads_beside.  It is not certain that the work is done.
+ */
+extern uint64 hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void *arg);
+
+/*
  * hybrid_keep, hybrid_resident_begin, hybrid_resident_send, hybrid_resident_end, hybrid_run_resident: call
  * the function of that name in dispatch/run/resident.h, for a unit that hy_resident_ask requested or found.
  * Return false if the device failed.  Raise on cancel.

@@ -12,17 +12,20 @@
  * a counter in shared memory counts them.  Otherwise each thread needs one of max_parallel_workers advisory
  * locks.  Their fourth field differs from that of the locks that SQL functions take, so no user can hold one.
  *
- * However a process ends, its locks are released.  A session can end between hybrid_threads_take and
- * hybrid_threads_give: if a background worker sets no handler for SIGTERM, PostgreSQL's handler ends it at
+ * The CPU backend takes threads when it is about to run a task, so no task of a device holds any.  Pure code
+ * calls the lender then, so an error must not leave it.  It is kept until the dispatcher has returned.  The same
+ * holds for work that the main thread does while other threads compute.
+ *
+ * However a process ends, its locks are released.  A session can end while threads are taken: if a background worker sets no handler for SIGTERM, PostgreSQL's handler ends it at
  * once.  The exit hook therefore ends the threads and corrects the counter.  After a crash the postmaster
  * creates shared memory again.
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/xact.h"
+#include "core/spread.h"
 #include "core/threads.h"
+#include "dispatch/run/backend_cpu.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "port/atomics.h"
@@ -32,6 +35,7 @@
 #include "server/threads.h"
 #include "storage/ipc.h"
 #include "storage/lock.h"
+#include "utils/memutils.h"
 
 #define LOCK_KEY 0x68796272 /* second field of our locks */
 #define LOCK_CLASS 26745    /* fourth field; those of SQL functions have 1 or 2 */
@@ -41,34 +45,71 @@ int hybrid_threads;
 static int taken;                     /* threads taken, the main thread not counted */
 static uint32 slots[HY_THREADS_MOST]; /* numbers of the locks held, if not preloaded */
 
-static int limit_of(const HyTask *task);
-static double work_of(const HyTask *task);
+static ErrorData *failed;              /* an error to be raised later; NULL: none */
+static bool (*work_beside)(void *arg); /* work of the main thread */
+
+static int32_t expect(void *arg, const HyShape *shape);
+static bool lend(void *arg, const HyTask *task);
+static void give_lent(void *arg);
+static HyStatus run_beside(void *arg, bool *more);
+static void keep_error(MemoryContext context);
+static void take(int limit, double work);
+static int limit_of(bool maintenance);
+static int limit_for(HyOp op);
+static double work_of(const HyShape *shape);
 static int take_counted(pg_atomic_uint32 *running, int wanted);
 static int take_slots(int wanted);
 static LOCKTAG slot_tag(uint32 slot);
 static void stop_at_exit(int code, Datum arg);
 
 void
-hybrid_threads_take(const HyTask *task)
+hybrid_threads_lend(void)
 {
+	static const HyLender lender = {expect, lend, give_lent, NULL};
 	static bool hooked = false;
-	pg_atomic_uint32 *running = hybrid_shared_threads();
-	int wanted;
 
-	Assert(taken == 0);
-	hy_threads_allow(limit_of(task));
-	wanted = hy_threads_for(work_of(task)) - 1;
-	/* the locks below may raise an error */
-	hy_threads_allow(1);
-	if (likely(wanted <= 0))
-		return;
 	if (!hooked)
 	{
 		before_shmem_exit(stop_at_exit, (Datum) 0);
 		hooked = true;
 	}
-	taken = running != NULL ? take_counted(running, wanted) : take_slots(wanted);
-	hy_threads_allow(1 + taken);
+	hy_backend_cpu_lend(&lender);
+}
+
+void
+hybrid_threads_check(void)
+{
+	ErrorData *error = failed;
+
+	if (likely(error == NULL))
+		return;
+	failed = NULL;
+	ReThrowError(error);
+}
+
+void
+hybrid_threads_beside(bool (*work)(void *arg), void *arg)
+{
+	static HyBeside beside;
+
+	work_beside = work;
+	beside = (HyBeside){run_beside, arg};
+	hy_threads_beside(work != NULL ? &beside : NULL);
+}
+
+bool
+hybrid_threads_possible(void)
+{
+	return limit_of(false) > 1;
+}
+
+void
+hybrid_threads_take(double work, uint64 most)
+{
+	int limit = limit_of(false);
+
+	hybrid_threads_lend();
+	take(most < (uint64) limit ? 1 + (int) most : limit, work);
 }
 
 void
@@ -91,12 +132,112 @@ hybrid_threads_give(void)
 	taken = 0;
 }
 
-/* limit_of: return the maximum number of threads for a task, the main thread included. */
-static int
-limit_of(const HyTask *task)
+/* expect: return how many threads a task of this shape would get now. */
+static int32_t
+expect(void *arg, const HyShape *shape)
 {
-	/* only the maintenance of indexes assigns rows and scores codes in batches */
-	bool maintenance = task != NULL && (task->op == HY_OP_ASSIGN || task->op == HY_OP_SCORE_CODES);
+	pg_atomic_uint32 *running = hybrid_shared_threads();
+	int limit = limit_for(shape->op);
+	int threads;
+
+	(void) arg;
+	if (limit == 1)
+		return 1;
+	hy_threads_allow(limit);
+	threads = hy_threads_for(work_of(shape));
+	hy_threads_allow(1);
+	if (threads > 1 && running != NULL)
+	{
+		int others = (int) Min(pg_atomic_read_u32(running), (uint32) max_parallel_workers);
+
+		threads = Min(threads, 1 + max_parallel_workers - others);
+	}
+	return threads;
+}
+
+/* lend: take threads for a task.  Pure code calls it, so it must not raise. */
+static bool
+lend(void *arg, const HyTask *task)
+{
+	int limit = limit_for(task->op);
+	HyShape shape;
+	MemoryContext before = CurrentMemoryContext;
+
+	(void) arg;
+	if (limit == 1)
+		return true;
+	shape = hy_task_shape(task);
+	PG_TRY();
+	{
+		take(limit, work_of(&shape));
+	}
+	PG_CATCH();
+	{
+		keep_error(before);
+	}
+	PG_END_TRY();
+	return failed == NULL;
+}
+
+static void
+give_lent(void *arg)
+{
+	(void) arg;
+	hybrid_threads_give();
+}
+
+/*
+ * run_beside: do some work of the main thread.  Pure code calls it, so it must not raise.  If the process
+ * ends here, stop_at_exit ends the other threads.
+ */
+static HyStatus
+run_beside(void *arg, bool *more)
+{
+	MemoryContext before = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		*more = work_beside(arg);
+	}
+	PG_CATCH();
+	{
+		keep_error(before);
+	}
+	PG_END_TRY();
+	return failed == NULL ? HY_OK : HY_CANCELLED;
+}
+
+/* keep_error: keep the current error in a context, for hybrid_threads_check. */
+static void
+keep_error(MemoryContext context)
+{
+	MemoryContextSwitchTo(context);
+	failed = CopyErrorData();
+	FlushErrorState();
+}
+
+/* take: allow threads within a limit.  May raise if the library is not preloaded. */
+static void
+take(int limit, double work)
+{
+	pg_atomic_uint32 *running = hybrid_shared_threads();
+	int wanted;
+
+	Assert(taken == 0);
+	hy_threads_allow(limit);
+	wanted = hy_threads_for(work) - 1;
+	/* the locks below may raise an error */
+	hy_threads_allow(1);
+	if (likely(wanted <= 0))
+		return;
+	taken = running != NULL ? take_counted(running, wanted) : take_slots(wanted);
+	hy_threads_allow(1 + taken);
+}
+
+/* limit_of: return the maximum number of threads for a computation, the main thread included. */
+static int
+limit_of(bool maintenance)
+{
 	int workers = maintenance ? max_parallel_maintenance_workers : max_parallel_workers_per_gather;
 
 	if (!IsUnderPostmaster || IsInParallelMode() || AmAutoVacuumWorkerProcess())
@@ -107,17 +248,21 @@ limit_of(const HyTask *task)
 	return workers <= 0 ? 1 : Min(1 + workers, hybrid_cores());
 }
 
+/* limit_for: return the limit for a task of the dispatcher. */
+static int
+limit_for(HyOp op)
+{
+	/* only the maintenance of indexes assigns rows and scores codes in batches */
+	return limit_of(op == HY_OP_ASSIGN || op == HY_OP_SCORE_CODES);
+}
+
 /* work_of: return at least as many multiplications as a task takes; 0 if it runs on one thread anyway. */
 static double
-work_of(const HyTask *task)
+work_of(const HyShape *shape)
 {
-	HyShape shape;
-
-	if (task == NULL)
-		return INFINITY;
-	shape = hy_task_shape(task);
-	/* the dimensions of spreading are 0 */
-	return (double) shape.queries * (double) shape.targets * shape.dims;
+	if (shape->op == HY_OP_SPREAD)
+		return hy_spread_work(0, shape->targets);
+	return (double) shape->queries * (double) shape->targets * shape->dims;
 }
 
 static int

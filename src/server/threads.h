@@ -7,20 +7,38 @@
 
 #include "postgres.h"
 
-#include "dispatch/backend.h"
-
 extern int hybrid_threads; /* hybrid.threads; 0: no limit of its own */
 
 /*
- * hybrid_threads_take: allow threads for a task that the caller is about to run (hy_threads_allow).
- * Their number depends on the size of the task and on the limits (threads.c).  If task is NULL, the caller
- * may run any number of large tasks.  Raises an error only if memory or the number of open files is
- * exhausted; then no threads are allowed.  Otherwise hybrid_threads_give must be called before any code
- * that may raise an error.
+ * hybrid_threads_lend: let the CPU backend take threads for each task, and give them back afterwards.  Their
+ * number depends on the size of the task and on the limits (threads.c).
+ *
+ * hybrid_threads_check: raise the error that occurred while threads were taken for a task, if any.  Must be
+ * called after each call of the dispatcher that may run tasks.  Such an error occurs only if memory is
+ * exhausted.
+ */
+extern void hybrid_threads_lend(void);
+extern void hybrid_threads_check(void);
+
+/*
+ * hybrid_threads_beside: while tasks run on several threads, let the main thread call work, which may raise an
+ * error, until it returns false.  Each call takes about 0.1 ms at most.  An error ends the task, and
+ * hybrid_threads_check raises it.  NULL: no such work.
+ */
+extern void hybrid_threads_beside(bool (*work)(void *arg), void *arg);
+
+/* hybrid_threads_possible: return whether a large task would use several threads if they are free. */
+extern bool hybrid_threads_possible(void);
+
+/*
+ * hybrid_threads_take: allow threads for a computation of this size that the caller is about to run without the
+ * dispatcher (hy_threads_for): the main thread and at most `most` others.  Raises an error only if memory is
+ * exhausted; then no threads are allowed.  Otherwise hybrid_threads_give must be called before any code that may
+ * raise an error.
  *
  * hybrid_threads_give: give the threads back.  Afterwards computations use the calling thread only.
  */
-extern void hybrid_threads_take(const HyTask *task);
+extern void hybrid_threads_take(double work, uint64 most);
 extern void hybrid_threads_give(void);
 
 #endif

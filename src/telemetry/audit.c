@@ -95,9 +95,8 @@ run_audit(HyAudit *audit)
 	HyAuditRow *rows = (HyAuditRow *) palloc(HY_AUDIT_SHAPES * sizeof(HyAuditRow));
 	HyStatus status;
 
-	hybrid_threads_take(NULL);
 	status = hy_audit(executor, &limits, rows, audit);
-	hybrid_threads_give();
+	hybrid_threads_check();
 	hybrid_check(status, "audit the dispatcher");
 	return rows;
 }

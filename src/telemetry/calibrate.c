@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "dispatch/run/backend_cpu.h"
 #include "dispatch/tools/calibration.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -32,10 +33,10 @@ hybrid_run_calibration(PG_FUNCTION_ARGS)
 	int32_t i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	/* the CPU is measured as tasks will run there */
-	hybrid_threads_take(NULL);
+	/* one thread is measured; the time of several is derived from it until they have a history */
+	hy_backend_cpu_lend(NULL);
 	status = hy_calibrate(executor, &limits, priors, &count, &unfinished);
-	hybrid_threads_give();
+	hybrid_threads_lend();
 	hybrid_check(status, "calibrate the dispatcher");
 	for (i = 0; i < hy_executor_devices(executor); i++)
 	{

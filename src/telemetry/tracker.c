@@ -119,7 +119,8 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *pri
 		if (history.row.device != (at == cpu ? 0 : 1))
 			continue;
 		hy_lock(view->lock);
-		found = hy_table_find_model(view->table, at, hy_shape_kind(shape), &model);
+		found =
+			hy_table_find_model(view->table, at, hy_shape_model(shape, history.row.device), &model);
 		hy_table_breaker(view->table, at, shape->op, &breaker);
 		hy_unlock(view->lock);
 		/* a row without a model comes from the calibration, or its model was evicted just now */
@@ -206,6 +207,7 @@ store_history(FunctionCallInfo fcinfo, const HybridView *view, const HybridViewe
 	hybrid_row_put(&row, Int32GetDatum(kind->dims_low));
 	hybrid_row_put(&row, Int32GetDatum(kind->dims_high));
 	hybrid_row_put(&row, BoolGetDatum(shape->resident));
+	hybrid_row_put_if(&row, kind->device == 0, Int32GetDatum(shape->threads));
 	hybrid_row_put(&row, Int64GetDatum(kind->observations));
 	hybrid_row_put(&row, Float8GetDatum(kind->samples));
 	hybrid_row_put(&row, BoolGetDatum(kind->prior));

@@ -139,6 +139,13 @@ for my $preloaded (0, 1)
 	ask($one, "SET statement_timeout = '300ms'; $long");
 	cmp_ok(time - $begin, '<', 1.8, "$how: a timeout is prompt");
 	like($one->{err}, qr/canceling statement due to statement timeout/, "$how: and is told");
+	# small batches, of which the next is read meanwhile
+	$one->{err} = '';
+	$begin = time;
+	ask($one, "SET hybrid.batch_max = 500; $long");
+	cmp_ok(time - $begin, '<', 1.8, "$how: so is one while rows are read ahead");
+	like($one->{err}, qr/canceling statement due to statement timeout/, "$how: and is told, too");
+	ask($one, 'RESET hybrid.batch_max');
 	is(ask($one, "RESET statement_timeout; RESET hybrid.simd; $short"), 2000, "$how: the session still goes on");
 
 	# --- the end of a backend

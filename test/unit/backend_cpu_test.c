@@ -3,6 +3,7 @@
  *		The CPU behind the vtable: core's answers, tickets, and what it does not do.
  */
 #include "core/distance.h"
+#include "core/threads.h"
 #include "core/topk.h"
 #include "dispatch/run/backend_cpu.h"
 #include "unit.h"
@@ -246,6 +247,83 @@ test_caps_and_probe(void)
 	CHECK_INT(cpu->buf_alloc(open_cpu(), 10, &buffer), HY_UNSUPPORTED);
 }
 
+/* Loan: what a lender was asked for. */
+typedef struct Loan
+{
+	int taken;
+	int given;
+	bool refuses;
+	const HyTask *task;
+} Loan;
+
+static int32_t
+expect(void *arg, const HyShape *shape)
+{
+	(void) arg;
+	return shape->dims == DIMS ? 3 : 1;
+}
+
+static bool
+take(void *arg, const HyTask *task)
+{
+	Loan *loan = arg;
+
+	CHECK_INT(loan->given, loan->taken);
+	loan->taken++;
+	loan->task = task;
+	hy_threads_allow(3);
+	out[0] = 0;
+	return !loan->refuses;
+}
+
+static void
+give(void *arg)
+{
+	Loan *loan = arg;
+
+	/* the task has run */
+	CHECK(out[0] != 0);
+	hy_threads_allow(1);
+	loan->given++;
+}
+
+static void
+test_lender(void)
+{
+	HyTask task = distance_task();
+	HyDevice *device = open_cpu();
+	Loan loan = {0};
+	HyLender lender = {expect, take, give, &loan};
+	HyShape shape = hy_task_shape(&task);
+	HyTicket ticket;
+	HyTimings timings;
+	bool done;
+
+	CHECK_INT(cpu->estimate(device, &shape).threads, 0);
+	hy_backend_cpu_lend(&lender);
+	CHECK_INT(cpu->estimate(device, &shape).threads, 3);
+	CHECK_INT(cpu->submit(device, &task, &ticket), HY_OK);
+	CHECK_INT(cpu->poll(device, ticket, &done, &timings), HY_OK);
+	CHECK_INT(timings.threads, 3);
+	CHECK_INT(loan.taken, 1);
+	CHECK_INT(loan.given, 1);
+	CHECK(loan.task == &task);
+	/* nothing is taken for a task that does not run */
+	task.u.distance.queries.dims = DIMS - 1;
+	CHECK_INT(cpu->submit(device, &task, &ticket), HY_INVALID);
+	CHECK_INT(loan.taken, 1);
+	task.u.distance.queries.dims = DIMS;
+	/* nor does it run without memory for the loan */
+	loan.refuses = true;
+	CHECK_INT(cpu->submit(device, &task, &ticket), HY_NOMEM);
+	CHECK_INT(loan.taken, 2);
+	CHECK_INT(loan.given, 1);
+	hy_threads_allow(1);
+	hy_backend_cpu_lend(NULL);
+	run(device, &task);
+	CHECK_INT(loan.taken, 2);
+}
+
 int
 main(void)
 {
@@ -256,5 +334,6 @@ main(void)
 	UNIT_RUN(test_many_tickets);
 	UNIT_RUN(test_failures);
 	UNIT_RUN(test_caps_and_probe);
+	UNIT_RUN(test_lender);
 	return unit_finish();
 }

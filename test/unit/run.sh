@@ -5,8 +5,8 @@
 #
 # Without a variant: plain.  -k runs only the tests whose file name contains NAME.  Objects are kept
 # in build/unit/VARIANT and rebuilt when a file they were made from is newer.  plain and valgrind test
-# the objects of the plug-ins (build/pure).  thread instruments all but src/core, whose functions share
-# no data.  As many tests run at once as there are processors, while others still compile.  Ends with a line
+# the objects of the plug-ins (build/pure).  As many tests run at once as there are processors, while
+# others still compile.  Ends with a line
 # 'N passed, M failed' over all variants; a program that crashes, prints no plan, or runs another
 # number of tests than it planned counts as one failure.  Under valgrind, which is slow, those that
 # sweep over thousands of combinations take one of UNIT_SHARE; a leak is a failure.
@@ -54,20 +54,14 @@ run() {
 	mkdir -p "$dir"
 	sources=
 	library=$dir/pure.a
-	plain=
 	folders="src/core src/dispatch src/dispatch/* src/emulated"
 	case $variant in
 		plain | valgrind)
 			folders=
 			library=build/pure/pure.a
 			;;
-		thread)
-			folders="src/dispatch src/dispatch/* src/emulated"
-			# linked after the library, so that it is used only for what the library does not have
-			plain=build/pure/pure.a
-			;;
 	esac
-	[ "$library$plain" = "$dir/pure.a" ] || make -s -j"$jobs" build/pure/pure.a || return 1
+	[ "$library" = "$dir/pure.a" ] || make -s -j"$jobs" build/pure/pure.a || return 1
 	for folder in $folders; do
 		for file in "$folder"/*.c; do
 			[ -e "$file" ] && sources="$sources $file"
@@ -89,7 +83,7 @@ run() {
 			name=$(basename "$file" .c)
 			# shellcheck disable=SC2016
 			printf '%s: %s %s\n\t$(CC) -rdynamic -MMD -MF %s.d -o $@ $< %s $(LIBS)\n' \
-				"$dir/$name" "$file" "$library $plain" "$dir/$name" "$library $plain"
+				"$dir/$name" "$file" "$library" "$dir/$name" "$library"
 			# shellcheck disable=SC2016
 			printf '%s.log: %s always\n\t@start=$$(date +%%s); $(UNDER) $< >$@ 2>&1; %s\n' \
 				"$dir/$name" "$dir/$name" 'echo $$? $$(($$(date +%s) - start)) >$(@:.log=.status)'

@@ -17,7 +17,9 @@
 #include "core/prefilter.h"
 #include "core/threads.h"
 #include "core/topk.h"
+#include "core/triangles.h"
 #include "rows.h"
+#include "spread_stage.h"
 
 #define PARTS 200
 
@@ -207,6 +209,72 @@ test_cancel(void)
 			CHECK_INT(work.done[PARTS - 1], 0);
 		}
 	}
+}
+
+/* Beside: work of the caller, of `left` steps; it ends with `status`. */
+typedef struct Beside
+{
+	Work *work;
+	int left;
+	int steps;
+	HyStatus status;
+} Beside;
+
+static HyStatus
+step_beside(void *arg, bool *more)
+{
+	Beside *beside = arg;
+	Work nested = new_work();
+	int tries;
+
+	/* the first part runs on the other thread meanwhile */
+	for (tries = 0; tries < 50000 && __atomic_load_n(&beside->work->workers, __ATOMIC_RELAXED) == 0;
+	     tries++)
+		pause_a_little();
+	CHECK(pthread_equal(pthread_self(), beside->work->caller));
+	CHECK_INT(hy_threads_run(4, PARTS, run_part, &nested, NULL), HY_OK);
+	CHECK_INT(nested.workers, 1);
+	beside->steps++;
+	*more = --beside->left > 0;
+	return *more ? HY_OK : beside->status;
+}
+
+/* The other thread takes its time, so that all work of the caller is done before there are no parts left. */
+static HyStatus
+run_slowly(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	pause_a_little();
+	return run_part(arg, part, worker, cancel);
+}
+
+static void
+test_beside(void)
+{
+	int round;
+
+	for (round = 0; round < 3; round++)
+	{
+		Work work = new_work();
+		Beside state = {&work, 5, 0, round == 1 ? HY_NOMEM : HY_OK};
+		HyBeside beside = {step_beside, &state};
+
+		hy_threads_beside(round == 2 ? NULL : &beside);
+		CHECK_INT(hy_threads_run(2, PARTS, run_slowly, &work, NULL), round == 1 ? HY_NOMEM : HY_OK);
+		CHECK_INT(state.steps, round == 2 ? 0 : 5);
+		CHECK_INT(work.clashes, 0);
+		/* it is done once; then the caller works like the others */
+		CHECK_INT(hy_threads_run(2, PARTS, run_part, &work, NULL), HY_OK);
+		CHECK_INT(state.steps, round == 2 ? 0 : 5);
+		if (round != 1)
+			CHECK_INT(work.done[0], 2);
+		/* one thread leaves it to the caller */
+		state.left = 5;
+		hy_threads_beside(&beside);
+		CHECK_INT(hy_threads_run(1, PARTS, run_part, &work, NULL), HY_OK);
+		CHECK_INT(state.left, 5);
+		hy_threads_beside(NULL);
+	}
+	hy_threads_stop();
 }
 
 static void
@@ -535,6 +603,91 @@ test_assign(void)
 	free_input(&input);
 }
 
+/* Sparse and dense hops, until they end and with limits on firing; one node has far more edges than others. */
+static void
+test_spread(void)
+{
+	static const HySpreadParams params[] = {{0.85, 1, -1, 0, 0, HY_COMBINE_SUM, 0.2},
+	                                        {0.9, 0.5, 3, 0, 0, HY_COMBINE_SUM, 1},
+	                                        {0.9, 0, 4, 1e-4, 2, HY_COMBINE_SUM, 1},
+	                                        {0.9, 1, 4, 0, 1, HY_COMBINE_MAX, 1}};
+	static const int threads[] = {2, 7};
+	UnitRandom random = {78};
+	int round;
+
+	for (round = 0; round < 4 * 2 * 2; round++)
+	{
+		int64_t nodes = round / 8 == 0 ? 70 : 14000;
+		HyCsr graph = make_graph(&random, nodes, 20 * nodes, HY_DIRECTION_OUT);
+		size_t entries = 2 * (size_t) graph.nodes;
+		double *one = malloc(sizeof(double) * entries);
+		double *many = malloc(sizeof(double) * entries);
+		int32_t *one_hop = malloc(sizeof(int32_t) * entries);
+		int32_t *many_hop = malloc(sizeof(int32_t) * entries);
+		int64_t start[] = {0, 1, 4};
+		uint32_t node[] = {1, 2, 0, 2};
+		double value[] = {1, 0.5, 2, 0.25};
+		HySpreadSeeds seeds = {2, start, node, value};
+		const HySpreadParams *given = &params[round % 4];
+
+		CHECK_INT(run_spread(&graph, given, &seeds, &hy_malloc_allocator, NULL, one, one_hop),
+		          HY_OK);
+		hy_threads_allow(threads[round / 4 % 2]);
+		CHECK_INT(run_spread(&graph, given, &seeds, &hy_malloc_allocator, NULL, many, many_hop),
+		          HY_OK);
+		hy_threads_allow(1);
+		CHECK(memcmp(one, many, sizeof(double) * entries) == 0);
+		CHECK(memcmp(one_hop, many_hop, sizeof(int32_t) * entries) == 0);
+		free(one);
+		free(many);
+		free(one_hop);
+		free(many_hop);
+		hy_csr_free(&graph, &hy_malloc_allocator);
+	}
+}
+
+/* The counts are the same, also where memory fails at each call in turn, and where it is canceled. */
+static void
+test_triangles(void)
+{
+	UnitRandom random = {80};
+	HyCsr graph = make_graph(&random, 300, 9000, HY_DIRECTION_BOTH);
+	size_t nodes = (size_t) graph.nodes;
+	int64_t *one = malloc(sizeof(int64_t) * nodes);
+	int64_t *many = malloc(sizeof(int64_t) * nodes);
+	double *clustering = malloc(sizeof(double) * nodes);
+	UnitMemory memory;
+	UnitCancel cancel;
+	int64_t fail_at = 0;
+	int64_t went_on = 0;
+	HyStatus status;
+
+	CHECK_INT(hy_triangles(&graph, &hy_malloc_allocator, NULL, one, clustering), HY_OK);
+	CHECK(one[0] > 0);
+	hy_threads_allow(4);
+	do
+	{
+		unit_memory_init(&memory, ++fail_at);
+		memory.keep_failing = true;
+		status = hy_triangles(&graph, &memory.allocator, NULL, many, clustering);
+		CHECK(status == HY_OK || status == HY_NOMEM);
+		CHECK_INT(memory.outstanding, 0);
+		CHECK(status != HY_OK || memcmp(one, many, sizeof(int64_t) * nodes) == 0);
+		went_on += status == HY_OK && memory.failures > 0;
+	} while (memory.failures > 0);
+	CHECK(went_on > 0);
+	unit_cancel_init(&cancel, 1);
+	unit_memory_init(&memory, 0);
+	CHECK_INT(hy_triangles(&graph, &memory.allocator, &cancel.cancel, many, clustering),
+	          HY_CANCELLED);
+	CHECK_INT(memory.outstanding, 0);
+	hy_threads_allow(1);
+	free(one);
+	free(many);
+	free(clustering);
+	hy_csr_free(&graph, &hy_malloc_allocator);
+}
+
 /* Memory fails at each call in turn: fewer threads, or an error, and nothing is left. */
 static void
 test_memory(void)
@@ -607,12 +760,21 @@ test_cancel_computations(void)
 	HyMatrix rows = matrix(input.targets, TARGETS, DIMS);
 	HyMatrix centroids = matrix(input.queries, 100, DIMS);
 	int32_t counts[QUERIES];
+	UnitRandom random = {79};
+	HyCsr graph = make_graph(&random, 5000, 50000, HY_DIRECTION_OUT);
+	HySpreadParams params = {0.85, 1, 20, 0, 0, HY_COMBINE_SUM, 1};
+	int64_t start[] = {0, 1};
+	uint32_t node = 7;
+	double value = 1;
+	HySpreadSeeds seeds = {1, start, &node, &value};
+	double *activation = malloc(sizeof(double) * (size_t) graph.nodes);
+	int32_t *hop = malloc(sizeof(int32_t) * (size_t) graph.nodes);
 	UnitMemory memory;
 	UnitCancel cancel;
 	int64_t at;
 	int what;
 
-	for (what = 0; what < 4; what++)
+	for (what = 0; what < 5; what++)
 	{
 		for (at = 1; at <= 2; at++)
 		{
@@ -627,6 +789,9 @@ test_cancel_computations(void)
 			else if (what == 2)
 				status =
 					hy_distance_matrix(HY_METRIC_IP, &queries, &rows, distances, &cancel.cancel);
+			else if (what == 4)
+				status = run_spread(&graph, &params, &seeds, &memory.allocator, &cancel.cancel,
+				                    activation, hop);
 			else
 				status =
 					hy_assign(&rows, &centroids, NULL, &memory.allocator, nearest, &cancel.cancel);
@@ -640,6 +805,9 @@ test_cancel_computations(void)
 	free(out);
 	free(distances);
 	free(nearest);
+	free(activation);
+	free(hop);
+	hy_csr_free(&graph, &hy_malloc_allocator);
 	free_input(&input);
 }
 
@@ -651,6 +819,7 @@ main(void)
 	UNIT_RUN(test_threads_that_do_not_start);
 	UNIT_RUN(test_failing_part);
 	UNIT_RUN(test_cancel);
+	UNIT_RUN(test_beside);
 	UNIT_RUN(test_after_a_fork);
 	UNIT_RUN(test_process_ends);
 	UNIT_RUN(test_how_many);
@@ -658,6 +827,8 @@ main(void)
 	UNIT_RUN(test_topk);
 	UNIT_RUN(test_distances);
 	UNIT_RUN(test_assign);
+	UNIT_RUN(test_spread);
+	UNIT_RUN(test_triangles);
 	UNIT_RUN(test_memory);
 	UNIT_RUN(test_cancel_computations);
 	return unit_finish();

@@ -238,6 +238,73 @@ test_import_and_take(void)
 	hy_tracker_destroy(to);
 }
 
+/* Numbers of threads of the CPU have histories of their own, by classes. */
+static void
+test_threads(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyTracker *to = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape = shape_of(1000);
+	HyTrackerNews news;
+	HyTrackerRow row;
+	int32_t position = 0;
+	int rows;
+	int i;
+
+	for (i = 0; i < 50; i++)
+		hy_tracker_record(t, &shape, 0, 800000);
+	/* without a history of its own, a number of threads divides the time of one */
+	shape.threads = 2;
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 400000, 1000);
+	shape.threads = 8;
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 100000, 1000);
+	for (i = 0; i < 50; i++)
+		hy_tracker_record(t, &shape, 0, 150000);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 150000, 1000);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 49);
+	shape.threads = 15;
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 150000, 1000);
+	shape.threads = 16;
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 50000, 1000);
+	for (i = 0; i <= 1; i++)
+	{
+		shape.threads = i;
+		CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 800000, 1000);
+	}
+	/* a device has one history, whatever the CPU would do */
+	hy_tracker_record(t, &shape, 1, 7000);
+	hy_tracker_record(t, &shape, 1, 7000);
+	shape.threads = 8;
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 1), 7000, 10);
+	CHECK_NEAR(hy_tracker_speedup(t, &shape, 1), 150000.0 / 7000, 0.3);
+
+	for (rows = 0; hy_tracker_row(t, rows, &row); rows++)
+	{
+		CHECK_INT(row.device, rows == 1 ? 1 : 0);
+		if (row.device == 0)
+			CHECK_INT(row.shape.threads, rows == 0 ? 1 : 8);
+	}
+	CHECK_INT(rows, 3);
+	/* what is passed on keeps the numbers apart */
+	while (hy_tracker_take(t, 1, &position, &news))
+	{
+		CHECK_INT(news.device, 0);
+		CHECK(hy_tracker_import(to, &news.shape, news.device, &news.model));
+	}
+	shape.threads = 1;
+	CHECK_NEAR(hy_tracker_predict(to, &shape, 0), 800000, 1000);
+	CHECK(hy_shape_model(&shape, 0) == hy_shape_kind(&shape));
+	shape.threads = 9;
+	CHECK_NEAR(hy_tracker_predict(to, &shape, 0), 150000, 1000);
+	CHECK(hy_shape_model(&shape, 0) != hy_shape_kind(&shape));
+	CHECK(hy_shape_model(&shape, 1) == hy_shape_kind(&shape));
+	shape.threads = 64;
+	hy_tracker_record(t, &shape, 0, 30000);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 30000, 10);
+	hy_tracker_destroy(t);
+	hy_tracker_destroy(to);
+}
+
 static void
 test_generation(void)
 {
@@ -449,6 +516,7 @@ main(void)
 	UNIT_RUN(test_means_do_not_drift);
 	UNIT_RUN(test_many_at_once);
 	UNIT_RUN(test_import_and_take);
+	UNIT_RUN(test_threads);
 	UNIT_RUN(test_generation);
 	UNIT_RUN(test_leaps);
 	UNIT_RUN(test_times_that_cannot_be);

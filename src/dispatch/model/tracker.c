@@ -31,11 +31,16 @@
 
 /* Layout of a kind's number: the bit KIND_USED, the parts of the kind, SIZE_BITS bits for a size. */
 #define SIZE_BITS 6
+#define THREADS_SHIFT 24 /* of the class of threads, in the result of hy_shape_model */
 #define KIND_USED (UINT32_C(1) << 31)
+
+/* Sides: the devices, then the CPU with 2 to 3, 4 to 7, ... threads. */
+#define THREAD_CLASSES 5
+#define SIDES (HY_TRACKER_DEVICES + THREAD_CLASSES)
 
 #define POOL_UNTIL 30 /* observations of the kind; with more, the pool hardly matters */
 
-/* HyTrackerSide: the history of a kind of task on a device. */
+/* HyTrackerSide: the history of a kind of task on a device, or on a class of threads. */
 typedef struct HyTrackerSide
 {
 	HyModelState model;
@@ -51,14 +56,14 @@ typedef struct HyTrackerSide
 	HySizes sizes;
 } HyTrackerSide;
 
-/* HyTrackerKind: a kind of task, and its sides by device; NULL: never seen on the device. */
+/* HyTrackerKind: a kind of task, and its sides; NULL: never seen there. */
 typedef struct HyTrackerKind
 {
 	uint32_t number; /* 0: free */
 	uint64_t last_used;
 	int64_t tasks;
 	HyShape shape;
-	HyTrackerSide *sides[HY_TRACKER_DEVICES];
+	HyTrackerSide *sides[SIDES];
 } HyTrackerKind;
 
 struct HyTracker
@@ -70,9 +75,9 @@ struct HyTracker
 	uint32_t leaps;
 	uint64_t serial;
 	/* models of all kinds of an operation together; last index: HyShape.resident */
-	HyModelState pools[HY_TRACKER_DEVICES][HY_OP_COUNT][2];
-	double least_ns[HY_TRACKER_DEVICES]; /* smallest mean time of a size; 0: none */
-	int16_t index[INDEX_SLOTS];          /* kind + 1; 0: empty */
+	HyModelState pools[SIDES][HY_OP_COUNT][2];
+	double least_ns[SIDES];     /* smallest mean time of a size; 0: none */
+	int16_t index[INDEX_SLOTS]; /* kind + 1; 0: empty */
 	HyTrackerKind kinds[HY_TRACKER_KINDS];
 };
 
@@ -84,6 +89,10 @@ typedef struct Contest
 	int32_t device;
 } Contest;
 
+static int32_t side_of(const HyShape *shape, int32_t device);
+static int32_t device_of(int32_t side);
+static int32_t threads_of(int32_t side);
+static HyForecast divided(const HyTracker *tracker, const HyShape *shape);
 static const HyTrackerKind *find_kind(const HyTracker *tracker, uint32_t number);
 static const HyTrackerSide *
 find_side(const HyTracker *tracker, const HyShape *shape, int32_t device);
@@ -124,7 +133,7 @@ hy_tracker_destroy(HyTracker *tracker)
 	allocator = tracker->allocator;
 	for (i = 0; i < HY_TRACKER_KINDS; i++)
 	{
-		for (d = 0; d < HY_TRACKER_DEVICES; d++)
+		for (d = 0; d < SIDES; d++)
 			hy_free(allocator, tracker->kinds[i].sides[d]);
 	}
 	hy_free(allocator, tracker);
@@ -170,6 +179,7 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
                        int32_t count)
 {
 	HyTrackerSide *side = claim_side(tracker, shape, device);
+	int32_t number = side_of(shape, device);
 	HyCostTerms terms = hy_cost_terms(shape, device == 0);
 	HyTrackerKind *kind;
 	HySize *size;
@@ -203,12 +213,12 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 		ns = clipped(side, size, shape, terms, ns);
 		(void) hy_model_learn(&side->model, terms, ns, count, tracker->window);
 		hy_model_count(&side->fresh, terms, ns, count);
-		(void) hy_model_learn(&tracker->pools[device][shape->op][shape->resident], terms, ns, count,
+		(void) hy_model_learn(&tracker->pools[number][shape->op][shape->resident], terms, ns, count,
 		                      tracker->window);
 		hy_size_observe(size, terms, ns, count, tracker->window);
 		if (size->samples >= LEAST_FROM &&
-		    (tracker->least_ns[device] == 0 || size->ns < tracker->least_ns[device]))
-			tracker->least_ns[device] = size->ns;
+		    (tracker->least_ns[number] == 0 || size->ns < tracker->least_ns[number]))
+			tracker->least_ns[number] = size->ns;
 		if (side->largest == 0 || terms.work < side->smallest)
 			side->smallest = terms.work;
 		if (terms.work > side->largest)
@@ -244,7 +254,7 @@ hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
 	{
 		const HyTrackerKind *kind = &tracker->kinds[k];
 
-		for (d = 0; d < HY_TRACKER_DEVICES; d++)
+		for (d = 0; d < SIDES; d++)
 		{
 			const HyTrackerSide *side = kind->sides[d];
 
@@ -257,7 +267,9 @@ hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
 				row->dims_low = INT32_C(1) << hy_log2_floor(kind->shape.dims);
 				row->dims_high = 2 * row->dims_low - 1;
 			}
-			row->device = d;
+			row->device = device_of(d);
+			if (row->device == 0)
+				row->shape.threads = threads_of(d);
 			row->observations = side->observations;
 			row->unseen = kind->tasks - side->last;
 			row->samples = side->model.weight;
@@ -333,16 +345,19 @@ hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device,
 bool
 hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrackerNews *news)
 {
-	for (; *position < tracker->used * HY_TRACKER_DEVICES; ++*position)
+	for (; *position < tracker->used * SIDES; ++*position)
 	{
-		const HyTrackerKind *kind = &tracker->kinds[*position / HY_TRACKER_DEVICES];
-		int32_t device = *position % HY_TRACKER_DEVICES;
-		HyTrackerSide *side = kind->sides[device];
+		const HyTrackerKind *kind = &tracker->kinds[*position / SIDES];
+		int32_t number = *position % SIDES;
+		int32_t device = device_of(number);
+		HyTrackerSide *side = kind->sides[number];
 
 		if (side == NULL || !(devices >> device & 1) || !(side->fresh.weight > 0))
 			continue;
 		news->shape = kind->shape;
 		news->device = device;
+		if (device == 0)
+			news->shape.threads = threads_of(number);
 		news->model = side->fresh;
 		memset(&side->fresh, 0, sizeof(side->fresh));
 		return true;
@@ -361,6 +376,15 @@ hy_shape_kind(const HyShape *shape)
 	kind = kind << 5 | (uint32_t) (shape->dims > 0 ? 1 + hy_log2_floor(shape->dims) : 0);
 	kind = kind << 1 | (uint32_t) shape->resident;
 	return KIND_USED | kind << SIZE_BITS;
+}
+
+uint32_t
+hy_shape_model(const HyShape *shape, int32_t device)
+{
+	int32_t side = side_of(shape, device);
+	uint32_t threads = side < HY_TRACKER_DEVICES ? 0 : (uint32_t) (side - HY_TRACKER_DEVICES + 1);
+
+	return hy_shape_kind(shape) | threads << THREADS_SHIFT;
 }
 
 uint32_t
@@ -415,6 +439,8 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 	kind = find_kind(tracker, hy_shape_kind(shape));
 	if (side == NULL || !side->known)
 	{
+		if (device == 0 && shape->threads > 1)
+			return divided(tracker, shape);
 		forecast.hint_ns = borrowed(tracker, shape, device);
 		forecast.unseen = kind != NULL ? kind->tasks : 0;
 		return forecast;
@@ -450,6 +476,51 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 		else if (terms.work < side->smallest)
 			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->smallest);
 	}
+	return forecast;
+}
+
+/* side_of: return the number of the side for a shape on a device, which may be out of range. */
+static int32_t
+side_of(const HyShape *shape, int32_t device)
+{
+	int32_t number;
+
+	if (device != 0 || shape->threads < 2)
+		return device;
+	number = hy_log2_floor(shape->threads) - 1;
+	return HY_TRACKER_DEVICES + (number < THREAD_CLASSES ? number : THREAD_CLASSES - 1);
+}
+
+static int32_t
+device_of(int32_t side)
+{
+	return side < HY_TRACKER_DEVICES ? side : 0;
+}
+
+/* threads_of: return the least number of threads of a side of the CPU. */
+static int32_t
+threads_of(int32_t side)
+{
+	return side == 0 ? 1 : INT32_C(2) << (side - HY_TRACKER_DEVICES);
+}
+
+/*
+ * divided: predict the time of several threads that have no history: that of one thread, divided by
+ * their number.
+ */
+static HyForecast
+divided(const HyTracker *tracker, const HyShape *shape)
+{
+	HyShape alone = *shape;
+	HyForecast forecast;
+
+	alone.threads = 1;
+	forecast = hy_tracker_forecast(tracker, &alone, 0);
+	if (forecast.ns >= 0)
+		forecast.ns = fmax(forecast.ns / shape->threads, 1);
+	if (forecast.hint_ns >= 0)
+		forecast.hint_ns /= shape->threads;
+	forecast.largest_ns /= shape->threads;
 	return forecast;
 }
 
@@ -523,7 +594,7 @@ forget_kind(const HyTracker *tracker, HyTrackerKind *kind)
 {
 	int d;
 
-	for (d = 0; d < HY_TRACKER_DEVICES; d++)
+	for (d = 0; d < SIDES; d++)
 		hy_free(tracker->allocator, kind->sides[d]);
 	memset(kind, 0, sizeof(*kind));
 }
@@ -532,19 +603,20 @@ static HyTrackerSide *
 claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
 {
 	HyTrackerKind *kind;
+	int32_t number = side_of(shape, device);
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES)
 		return NULL;
 	kind = (HyTrackerKind *) find_kind(tracker, hy_shape_kind(shape));
 	if (kind == NULL)
 		kind = claim_kind(tracker, shape);
-	if (kind->sides[device] == NULL)
+	if (kind->sides[number] == NULL)
 	{
-		kind->sides[device] = hy_alloc_zero(tracker->allocator, sizeof(HyTrackerSide));
-		if (kind->sides[device] != NULL)
-			kind->sides[device]->last = kind->tasks;
+		kind->sides[number] = hy_alloc_zero(tracker->allocator, sizeof(HyTrackerSide));
+		if (kind->sides[number] != NULL)
+			kind->sides[number]->last = kind->tasks;
 	}
-	return kind->sides[device];
+	return kind->sides[number];
 }
 
 /* find_side: return the history of a shape's kind on a device, or NULL if there is none. */
@@ -556,7 +628,7 @@ find_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
 	if (device < 0 || device >= HY_TRACKER_DEVICES)
 		return NULL;
 	kind = find_kind(tracker, hy_shape_kind(shape));
-	return kind != NULL ? kind->sides[device] : NULL;
+	return kind != NULL ? kind->sides[side_of(shape, device)] : NULL;
 }
 
 /*
@@ -604,7 +676,8 @@ refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t dev
 	double launch = launch_belief(tracker, device);
 
 	if (both.weight > 0)
-		hy_model_lean(&both, &tracker->pools[device][shape->op][shape->resident], launch);
+		hy_model_lean(&both, &tracker->pools[side_of(shape, device)][shape->op][shape->resident],
+		              launch);
 	side->known = hy_model_solve(&both, launch, &side->fit);
 }
 
@@ -626,7 +699,7 @@ borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 	HyCoefficients fit;
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES ||
-	    !hy_model_solve(&tracker->pools[device][shape->op][shape->resident],
+	    !hy_model_solve(&tracker->pools[side_of(shape, device)][shape->op][shape->resident],
 	                    launch_belief(tracker, device), &fit))
 		return -1;
 	return hy_cost_predict(&fit, hy_cost_terms(shape, device == 0));

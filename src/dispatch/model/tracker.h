@@ -7,6 +7,10 @@
  * of every size class seen is kept as well.  The ratio of a class's mean to the regression's
  * prediction corrects predictions for the class and, to a smaller degree, at sizes around it.
  *
+ * The history of the CPU is kept separately for each class of numbers of threads: 1, 2 to 3, 4 to 7,
+ * and so on up to 32 and more.  Until several threads have a history, they are predicted to divide the
+ * time of one thread evenly.
+ *
  * Means and regression follow the last tracker_window observations.  Failures are never recorded.
  * The first observation of a kind on a device is set aside (cold start).  Once a size class has
  * some observations, times are clipped to the range from 1/2 to 3/2 of the expected time.  Before
@@ -42,7 +46,10 @@ extern void hy_tracker_destroy(HyTracker *tracker);
 extern void hy_tracker_set_window(HyTracker *tracker, int32_t window);
 extern void hy_tracker_reset(HyTracker *tracker);
 
-/* hy_tracker_record: record that a task of this shape took ns on device (0 is the CPU). */
+/*
+ * hy_tracker_record: record that a task of this shape took ns on device (0 is the CPU).  shape->threads
+ * matters on the CPU only.
+ */
 extern void
 hy_tracker_record(HyTracker *tracker, const HyShape *shape, int32_t device, uint64_t ns);
 
@@ -99,7 +106,11 @@ extern uint32_t hy_tracker_leaps(const HyTracker *tracker);
 /* HyTrackerRow: one kind of task on one device, for the views and for storage. */
 typedef struct HyTrackerRow
 {
-	HyShape shape;    /* the last shape seen of the kind, on any device */
+	/*
+	 * the last shape seen of the kind, on any device; for the CPU, threads is the least number of the
+	 * class, at least 1
+	 */
+	HyShape shape;
 	int32_t dims_low; /* range of the dims class; 0 for operations without dims */
 	int32_t dims_high;
 	int32_t device;
@@ -154,6 +165,12 @@ hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrack
 
 /* hy_shape_kind: return the kind of a shape as a number above 0. */
 extern uint32_t hy_shape_kind(const HyShape *shape);
+
+/*
+ * hy_shape_model: return the kind of a shape, with the class of its threads if device is 0, as a number
+ * above 0.
+ */
+extern uint32_t hy_shape_model(const HyShape *shape, int32_t device);
 
 /*
  * hy_shape_class: return a number above 0 for the kind and size class of a shape, for tables with

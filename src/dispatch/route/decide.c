@@ -431,8 +431,7 @@ trial_side(HyExecutor *executor, const Sides *sides, const HySide *best, HyChoic
 static HySide
 side_of(const HyExecutor *executor, const HyShape *shape, int32_t device)
 {
-	HySide side = {.device = device,
-	               .forecast = hy_tracker_forecast(executor->tracker, shape, device)};
+	HySide side = {.device = device, .forecast = hy_gauge_forecast(executor, shape, device)};
 
 	side.ns = hy_gauge_ns(executor, shape, device, side.forecast.ns);
 	return side;

@@ -106,6 +106,17 @@ hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other)
 	return a->unknown != b->unknown ? a->unknown < b->unknown : a->ns < b->ns;
 }
 
+HyForecast
+hy_gauge_forecast(const HyExecutor *executor, const HyShape *shape, int32_t device)
+{
+	const HyMember *cpu = &executor->member[0];
+	HyShape running = *shape;
+
+	if (device == 0)
+		running.threads = cpu->backend->estimate(cpu->device, shape).threads;
+	return hy_tracker_forecast(executor->tracker, &running, device);
+}
+
 double
 hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns)
 {

@@ -5,6 +5,7 @@
 #ifndef HY_GAUGE_H
 #define HY_GAUGE_H
 
+#include "dispatch/model/tracker.h"
 #include "dispatch/route/config.h"
 #include "dispatch/share/queue.h"
 
@@ -17,6 +18,13 @@ extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
 
 /* hy_gauge_less: return whether device has less work waiting or in flight than other. */
 extern bool hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other);
+
+/*
+ * hy_gauge_forecast: call hy_tracker_forecast.  The forecast for the CPU is for the number of threads
+ * that the task would get now.
+ */
+extern HyForecast
+hy_gauge_forecast(const HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /*
  * hy_gauge_ns: predict the time under the current load of a task that takes ns on an idle side.  A

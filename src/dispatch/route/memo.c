@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/threads.h"
 #include "dispatch/route/gauge.h"
 
 #define CLIP_FLOOR_NS 100 /* the same value as in tracker.c */
@@ -87,6 +88,9 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	int32_t left;
 	int32_t d;
 
+	/* the time of a task that may run on several threads depends on their number, which may change */
+	if (hy_threads_worth(hy_cost_terms(shape, true).work))
+		return;
 	/* The memory budget changes all the time, so a decision that depends on it is not kept. */
 	if (choice->device != 0 || choice->reason == HY_REASON_MEMORY ||
 	    choice->reason == HY_REASON_EXPLORATION || choice->refusal != HY_OK || shape->resident ||
@@ -196,6 +200,8 @@ reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyCh
 	if (targets == shape->targets)
 		return true;
 	other.targets = targets;
+	if (hy_threads_worth(hy_cost_terms(&other, true).work))
+		return false;
 	/*
 	 * Trials are due per kind of task and not per size, so they are ignored here;
 	 * choice->tasks_until_trial says when a trial may be due.
@@ -249,7 +255,7 @@ expect(HyExecutor *executor, const HyShape *shape, End *end)
 	end->expected = end->choice.cpu_ns;
 	if (end->expected >= 0)
 		return true;
-	forecast = hy_tracker_forecast(executor->tracker, shape, 0);
+	forecast = hy_gauge_forecast(executor, shape, 0);
 	end->expected = forecast.ns;
 	return forecast.ns >= 0 && !forecast.cold;
 }

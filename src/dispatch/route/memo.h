@@ -13,6 +13,8 @@
  * regression is linear and its correction is the same within a size class.  The calls of a memo are
  * added to history as an equal number of calls of their mean size.
  *
+ * A task that is worth several threads has no memo, because its time depends on how many it gets.
+ *
  * HyExecutor.generation is incremented whenever a decision could turn out differently, and
  * HyExecutor.moved shows changes of history that a memo depends on.  In addition, a memo expires
  * after 100 ms, and before the call at which a trial or an open may be due.

@@ -7,6 +7,7 @@
 #include "dispatch/model/slice.h"
 #include "dispatch/route/able.h"
 #include "dispatch/route/decide.h"
+#include "dispatch/route/gauge.h"
 #include "dispatch/route/session.h"
 
 #define SPLIT_GAIN 0.9
@@ -40,7 +41,7 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 	if (!asked_for && (!known || better < SPLIT_FROM_NS))
 		return;
 	if (asked_for && (hy_tracker_forecast(executor->tracker, shape, choice->candidate).cold ||
-	                  hy_tracker_forecast(executor->tracker, shape, 0).cold))
+	                  hy_gauge_forecast(executor, shape, 0).cold))
 		known = false;
 	/* even if each side's time fell in proportion to its part, the gain would be too small */
 	if (known && !fixed &&

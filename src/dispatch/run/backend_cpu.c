@@ -4,7 +4,8 @@
  *
  * submit runs the task to its end, so every ticket stands for a task that has ended and was not
  * polled yet.  A failing task fails in submit and gets no ticket.  The process has one such device.
- * Core may use several threads for a task, if hy_threads_allow allows it (core/threads.h).
+ * Core may use several threads for a task, if hy_threads_allow allows it (core/threads.h).  A lender
+ * allows them only while a task runs.
  * It allocates no buffers, since host memory needs no HyBuffer.  Timings are 0, because the caller
  * already reads its clock around the call.  Two more readings of the clock would cost as much as
  * the rest of the dispatcher.
@@ -21,6 +22,7 @@
 #include "core/distance.h"
 #include "core/prefilter.h"
 #include "core/spread.h"
+#include "core/threads.h"
 
 #define TICKETS 64
 
@@ -28,6 +30,8 @@ struct HyDevice
 {
 	uint64_t outstanding;      /* bit i: slot i holds a ticket that was not polled yet */
 	uint64_t serial;           /* tickets issued so far */
+	int32_t threads;           /* threads that the last task was allowed */
+	uint64_t beside_ns;        /* HyTimings.beside_ns of the last task */
 	HyTicket tickets[TICKETS]; /* serial * TICKETS + slot */
 };
 
@@ -48,9 +52,11 @@ static HyStatus cpu_submit(HyDevice *device, const HyTask *task, HyTicket *ticke
 static HyStatus cpu_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
 static void cpu_cancel(HyDevice *device, HyTicket ticket);
 static void cpu_last_error(const HyDevice *device, HyFailure *failure);
+static HyStatus run_lent(HyDevice *device, const HyTask *task);
 static HyStatus run_task(const HyTask *task);
 
 static HyDevice the_cpu;
+static const HyLender *lender;
 
 const HyBackend hy_backend_cpu = {.abi = HY_BACKEND_ABI,
                                   .size = sizeof(HyBackend),
@@ -70,6 +76,12 @@ const HyBackend hy_backend_cpu = {.abi = HY_BACKEND_ABI,
                                   .poll = cpu_poll,
                                   .cancel = cpu_cancel,
                                   .last_error = cpu_last_error};
+
+void
+hy_backend_cpu_lend(const HyLender *given)
+{
+	lender = given;
+}
 
 static HyStatus
 cpu_device_count(int32_t *count)
@@ -139,11 +151,12 @@ cpu_caps(const HyDevice *device, const HyShape *shape)
 static HyEstimate
 cpu_estimate(const HyDevice *device, const HyShape *shape)
 {
-	HyEstimate nothing = {0};
+	HyEstimate estimate = {0};
 
 	(void) device;
-	(void) shape;
-	return nothing;
+	if (lender != NULL)
+		estimate.threads = lender->expect(lender->arg, shape);
+	return estimate;
 }
 
 static HyStatus
@@ -201,7 +214,9 @@ cpu_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 
 	if (device->outstanding == UINT64_MAX)
 		return HY_BUSY;
-	st = run_task(task);
+	st = hy_task_check(task);
+	if (st == HY_OK)
+		st = run_lent(device, task);
 	if (st != HY_OK)
 		return st;
 	slot = __builtin_ctzll(~device->outstanding);
@@ -222,6 +237,8 @@ cpu_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	device->outstanding &= ~(UINT64_C(1) << slot);
 	*done = true;
 	memset(timings, 0, sizeof(*timings));
+	timings->threads = device->threads;
+	timings->beside_ns = device->beside_ns;
 	return HY_OK;
 }
 
@@ -241,13 +258,27 @@ cpu_last_error(const HyDevice *device, HyFailure *failure)
 	memset(failure, 0, sizeof(*failure));
 }
 
+/* run_lent: run a valid task on the threads that the lender allows. */
+static HyStatus
+run_lent(HyDevice *device, const HyTask *task)
+{
+	uint64_t before;
+	HyStatus st;
+
+	if (lender != NULL && !lender->take(lender->arg, task))
+		return HY_NOMEM;
+	device->threads = hy_threads_allowed();
+	before = hy_threads_beside_ns();
+	st = run_task(task);
+	device->beside_ns = hy_threads_beside_ns() - before;
+	if (lender != NULL)
+		lender->give(lender->arg);
+	return st;
+}
+
 static HyStatus
 run_task(const HyTask *task)
 {
-	HyStatus st = hy_task_check(task);
-
-	if (st != HY_OK)
-		return st;
 	switch (task->op)
 	{
 		case HY_OP_DISTANCE:

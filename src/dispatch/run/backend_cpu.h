@@ -12,4 +12,23 @@
  */
 extern const HyBackend hy_backend_cpu;
 
+/*
+ * HyLender: lends threads to the tasks that the CPU runs.  Tasks of other devices get none.
+ *
+ * expect returns the number of threads that a task of this shape would get now.
+ *
+ * take allows a number of threads (hy_threads_allow) for a task that the CPU is about to run.  If it
+ * returns false, the task fails with HY_NOMEM.  Otherwise give is called when the task has ended.
+ */
+typedef struct HyLender
+{
+	int32_t (*expect)(void *arg, const HyShape *shape);
+	bool (*take)(void *arg, const HyTask *task);
+	void (*give)(void *arg);
+	void *arg;
+} HyLender;
+
+/* hy_backend_cpu_lend: set the lender of this process, which must stay valid; NULL: none. */
+extern void hy_backend_cpu_lend(const HyLender *lender);
+
 #endif

@@ -274,6 +274,7 @@ finish(HyBulk *bulk)
 		counters->pieces += lane->pieces;
 		counters->bytes_up += lane->bytes_up;
 		counters->bytes_down += lane->bytes_down;
+		shape.threads = lane->threads;
 		if (i < 0)
 			hy_tracker_record(bulk->executor->tracker, &shape, 0, (uint64_t) lane->busy_ns);
 	}

@@ -78,6 +78,8 @@ run_piece(HyBulk *bulk, const HyRowRange *rows)
 		return true;
 	}
 	ns = until > from ? (double) (until - from) : 1;
+	if (timings.threads > lane->threads)
+		lane->threads = timings.threads;
 	lane->rows += rows->count;
 	lane->pieces++;
 	lane->busy_ns += ns;

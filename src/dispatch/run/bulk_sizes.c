@@ -37,7 +37,7 @@ hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
 {
 	int64_t extent = bulk->slicing.extent;
 	HyShape one = hy_shape_slice(&bulk->shape, 1);
-	double whole_ns = hy_tracker_predict(bulk->executor->tracker, &bulk->shape, lane->device);
+	double whole_ns = hy_gauge_forecast(bulk->executor, &bulk->shape, lane->device).ns;
 	double one_ns;
 
 	if (whole_ns <= 0 || extent < 1)
@@ -45,8 +45,7 @@ hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
 	/*
 	 * while the CPU also works, it is better to measure a first piece than to use a cold-start time
 	 */
-	if (bulk->plan.with_cpu &&
-	    hy_tracker_forecast(bulk->executor->tracker, &bulk->shape, lane->device).cold)
+	if (bulk->plan.with_cpu && hy_gauge_forecast(bulk->executor, &bulk->shape, lane->device).cold)
 		return;
 	one_ns = hy_tracker_predict(bulk->executor->tracker, &one, lane->device);
 	/* the CPU is treated as having no start cost, even if its smallest tasks took some time */

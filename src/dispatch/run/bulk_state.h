@@ -43,6 +43,7 @@ typedef struct HyBulkLane
 	uint64_t last_end_ns; /* end of the latest piece that has ended */
 	int64_t rows;         /* rows done */
 	int64_t pieces;
+	int32_t threads; /* CPU: most threads that a piece was allowed */
 	double busy_ns;
 	double lost_ns;   /* time lost by pieces that failed */
 	uint64_t largest; /* bytes of the largest piece that has succeeded */

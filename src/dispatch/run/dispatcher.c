@@ -223,8 +223,14 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 	hy_count_attempt(counters, st);
 	if (st == HY_OK)
 	{
-		hy_count_call(counters, decision->items, *finished - started);
-		hy_tracker_record(executor->tracker, &decision->shape, 0, *finished - started);
+		uint64_t spent = *finished - started;
+		uint64_t beside = timings.threads > 1 ? timings.beside_ns / (uint64_t) timings.threads : 0;
+
+		hy_count_call(counters, decision->items, spent);
+		decision->shape.threads = timings.threads;
+		/* without the other work, the calling thread would have computed its share */
+		hy_tracker_record(executor->tracker, &decision->shape, 0,
+		                  spent - (beside < spent ? beside : 0));
 		hy_load_seen(executor, 1);
 	}
 	return st;

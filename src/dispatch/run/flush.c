@@ -284,7 +284,7 @@ flush_models(HyExecutor *executor)
 	while (hy_tracker_take(executor->tracker, devices, &position, &news))
 	{
 		int32_t slot = share->slot[news.device];
-		uint32_t number = hy_shape_kind(&news.shape);
+		uint32_t number = hy_shape_model(&news.shape, news.device);
 		const HyModelState *fresh = &news.model;
 		HyTableModel model;
 

@@ -61,7 +61,7 @@ typedef struct HyTableDevice
 typedef struct HyTableModel
 {
 	int32_t device;  /* the device's number in the table */
-	uint32_t number; /* result of hy_shape_kind; 0: no model */
+	uint32_t number; /* result of hy_shape_model; 0: no model */
 	HyShape shape;   /* the last shape seen of the kind, for the views */
 	int64_t samples; /* observations by all processes */
 	HyModelState state;

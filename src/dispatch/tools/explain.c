@@ -14,6 +14,7 @@
 #define MOST_BYTES (INT64_C(1) << 47)
 #define BREAK_EVEN_LIMIT INT64_C(1000000000)
 
+static void compare(const HyTracker *tracker, HyHistory *history);
 static bool is_sane(const HyShape *shape);
 static bool is_addressable(int64_t rows, int64_t columns, int64_t size);
 
@@ -49,7 +50,7 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 	for (d = 0; d < executor->members; d++)
 	{
 		const HyMember *member = &executor->member[d];
-		HyForecast forecast = hy_tracker_forecast(executor->tracker, shape, d);
+		HyForecast forecast = hy_gauge_forecast(executor, shape, d);
 		HySideCost *cost;
 
 		/* a missing backend has no costs, but is listed if the decision is about it */
@@ -76,12 +77,19 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 bool
 hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history)
 {
-	const HyTrackerRow *row = &history->row;
+	HyTrackerRow *row = &history->row;
+	const HyMember *cpu = &executor->member[0];
 	const HyBreaker *breaker;
 
 	hy_memo_fold(executor, true);
 	if (!hy_tracker_history(executor->tracker, i, history))
 		return false;
+	if (row->device > 0)
+	{
+		/* compare with the CPU as it would run such a task now */
+		row->shape.threads = cpu->backend->estimate(cpu->device, &row->shape).threads;
+		compare(executor->tracker, history);
+	}
 	breaker = &executor->member[row->device].breakers[row->shape.op];
 	history->breaker = breaker->state;
 	history->success_rate = hy_breaker_rate(breaker);
@@ -103,14 +111,23 @@ hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history)
 	if (!hy_tracker_row(tracker, i, row))
 		return false;
 	history->predicted_ns = hy_tracker_predict(tracker, &row->shape, row->device);
+	compare(tracker, history);
+	history->breaker = HY_BREAKER_CLOSED;
+	history->success_rate = 1;
+	return true;
+}
+
+/* compare: compare the device of the row with the CPU. */
+static void
+compare(const HyTracker *tracker, HyHistory *history)
+{
+	const HyTrackerRow *row = &history->row;
+
 	history->speedup = hy_tracker_speedup(tracker, &row->shape, row->device);
 	history->break_even = -1;
 	if (row->device > 0)
 		history->break_even =
 			hy_tracker_break_even(tracker, &row->shape, row->device, BREAK_EVEN_LIMIT);
-	history->breaker = HY_BREAKER_CLOSED;
-	history->success_rate = 1;
-	return true;
 }
 
 /* is_sane: return whether a task can have this shape. */
