@@ -46,9 +46,46 @@ RESET max_parallel_workers_per_gather;
 RESET hybrid.threads;
 SELECT all_of_it() = :'expected' AS same;
 
+-- small batches, of which the next is read while one is searched
+SET hybrid.batch_max = 700;
+SELECT all_of_it() = :'expected' AS same;
+SET work_mem = '1MB';
+SELECT all_of_it() = :'expected' AS same;
+SET work_mem = '64MB';
+-- rows of an array of tids, too
+SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id)) AS some
+	FROM query, hybrid_knn('item', 'v', query.v, 20, 'l2', 'SELECT ctid FROM item WHERE id % 2 = 0') k \gset
+SET hybrid.threads = 1;
+SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id)) = :'some' AS same
+	FROM query, hybrid_knn('item', 'v', query.v, 20, 'l2', 'SELECT ctid FROM item WHERE id % 2 = 0') k;
+RESET hybrid.threads;
+-- an error in a row that is read ahead
+CREATE TABLE odd (v vector);
+INSERT INTO odd SELECT v FROM item ORDER BY id;
+INSERT INTO odd VALUES ('[1]');
+SELECT count(*) FROM query, hybrid_knn('odd', 'v', query.v, 20);
+SELECT all_of_it() = :'expected' AS same;
+
+-- graphs: 250,000 edges, some nodes with far more than others
+CREATE TABLE edge AS SELECT i % 5000 AS source, (i::bigint * 7919 + i / 5000) % (1 + (i::bigint * i) % 5000) AS target, 1 + i % 7 AS weight FROM generate_series(1, 250000) i;
+CREATE FUNCTION of_graph() RETURNS text LANGUAGE sql AS $$
+	SELECT (SELECT md5(string_agg(p::text, ' ' ORDER BY p.id)) FROM hybrid_pagerank('TABLE edge') p)
+		|| (SELECT md5(string_agg(s::text, ' ' ORDER BY s.id)) FROM hybrid_spread('TABLE edge', '{1, 77}', hops => 5, fan => 0.5, refire => 2) s)
+		|| (SELECT md5(string_agg(s::text, ' ' ORDER BY s.id)) FROM hybrid_spread('TABLE edge', '{3}', hops => 4, combine => 'max') s)
+$$;
+SET hybrid.threads = 1;
+SELECT of_graph() AS expected_of_graph \gset
+SET hybrid.threads = 2;
+SELECT of_graph() = :'expected_of_graph' AS same;
+SET hybrid.threads = 7;
+SET max_parallel_workers_per_gather = 6;
+SELECT of_graph() = :'expected_of_graph' AS same;
+RESET max_parallel_workers_per_gather;
+RESET hybrid.threads;
+
 -- out of range
 SET hybrid.threads = 1000;
 SET hybrid.threads = -1;
 SHOW hybrid.threads;
-DROP TABLE item, query;
-DROP FUNCTION all_of_it();
+DROP TABLE item, query, odd, edge;
+DROP FUNCTION all_of_it(), of_graph();

@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 
 #define GROWTH 4
+#define AHEAD_ROWS 16 /* rows read at a time while other threads search */
 /* most queries at once; no palloc'd array takes over 64 bytes per query */
 #define MOST_QUERIES (MaxAllocSize / 64)
 
@@ -58,6 +59,9 @@ static void search_store(HybridTarget *target, const HybridQueries *queries, HyT
 static int keep_uncertain(Open *open, const float *callers);
 static void search_table(HybridTarget *target, const HybridQueries *queries, HyTopK *answers);
 static bool feed_row(void *arg, const HybridRow *row);
+static bool read_ahead(void *arg);
+static bool feed_row_ahead(void *arg, const HybridRow *row);
+static void check_dims(const Feed *feed, const HybridRow *row);
 static bool take_none(void *arg, const HybridRow *row);
 static void tell_progress(void *arg);
 
@@ -286,6 +290,7 @@ search_table(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 	hybrid_search_begin(&feed.search, context, shape, false, queries, answers);
 	feed.search.went = tell_progress;
 	feed.search.went_arg = target;
+	hybrid_search_read_ahead(&feed.search, read_ahead, &feed);
 	hybrid_rows_read(target->rows, feed_row, &feed);
 	hybrid_search_end(&feed.search);
 	MemoryContextDelete(context);
@@ -294,14 +299,38 @@ search_table(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 static bool
 feed_row(void *arg, const HybridRow *row)
 {
-	HybridSearch *search = &((Feed *) arg)->search;
+	Feed *feed = (Feed *) arg;
 
-	if (row->dims != search->queries->dims)
+	check_dims(feed, row);
+	hybrid_search_add(&feed->search, row->x, hybrid_position(&row->tid));
+	return true;
+}
+
+/* read_ahead: read some rows while other threads search. Returns false if there are no more. */
+static bool
+read_ahead(void *arg)
+{
+	Feed *feed = (Feed *) arg;
+
+	return hybrid_rows_ahead(feed->target->rows, AHEAD_ROWS, feed_row_ahead, feed);
+}
+
+static bool
+feed_row_ahead(void *arg, const HybridRow *row)
+{
+	Feed *feed = (Feed *) arg;
+
+	check_dims(feed, row);
+	return hybrid_search_ahead(&feed->search, row->x, hybrid_position(&row->tid));
+}
+
+static void
+check_dims(const Feed *feed, const HybridRow *row)
+{
+	if (row->dims != feed->search.queries->dims)
 		ereport(ERROR,
 		        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("different vector dimensions %d and %d",
-		                                                 search->queries->dims, row->dims)));
-	hybrid_search_add(search, row->x, hybrid_position(&row->tid));
-	return true;
+		                                                 feed->search.queries->dims, row->dims)));
 }
 
 static bool

@@ -48,6 +48,12 @@ struct HybridRows
 	BlockNumber block;
 	int64 next_allowed;
 
+	/* scan: the current read of the table; NULL: no read, or the rows come from a query */
+	TableScanDesc scan;
+	bool ended;            /* whether the scan has returned all rows */
+	TupleTableSlot *ahead; /* slot of a row that is read ahead */
+	MemoryContext ahead_context;
+
 	HybridFetched fetched;
 };
 
@@ -78,7 +84,9 @@ static void find_id_column(HybridRows *rows, const char *column);
 static char *make_query(const HybridRows *rows, const char *column, const char *other);
 static int64 get_id(const HybridRows *rows, Datum value, bool isnull);
 static void read_table(HybridRows *rows, HybridTakeRow take, void *arg);
-static bool next_slot(HybridRows *rows, TableScanDesc scan, TupleTableSlot *slot);
+static bool next_slot(HybridRows *rows, TupleTableSlot *slot);
+static bool pass_row(HybridRows *rows, TupleTableSlot *slot, MemoryContext context,
+                     HybridTakeRow take, void *arg);
 static void expect_fetched(void *arg, SPIPlanPtr plan);
 static void check_row_columns(void *arg, TupleDesc columns);
 static bool take_row(void *arg, TupleTableSlot *slot);
@@ -145,6 +153,21 @@ hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg)
 		hybrid_query_run(rows->text, &reader);
 	else
 		read_table(rows, take, arg);
+}
+
+bool
+hybrid_rows_ahead(HybridRows *rows, int most, HybridTakeRow take, void *arg)
+{
+	int i;
+
+	for (i = 0; i < most; i++)
+	{
+		if (rows->scan == NULL || !next_slot(rows, rows->ahead))
+			return false;
+		if (!pass_row(rows, rows->ahead, rows->ahead_context, take, arg))
+			break;
+	}
+	return true;
 }
 
 double
@@ -331,41 +354,25 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid row", ALLOCSET_SMALL_SIZES);
 	TupleTableSlot *slot = table_slot_create(rows->relation, NULL);
 	Snapshot snapshot = GetActiveSnapshot();
-	TableScanDesc scan;
-	bool more = true;
 
 	rows->blocks = RelationGetNumberOfBlocks(rows->relation);
+	rows->ended = false;
+	rows->ahead = table_slot_create(rows->relation, NULL);
+	rows->ahead_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid row ahead", ALLOCSET_SMALL_SIZES);
 	if (rows->filter != NULL)
-		scan = table_beginscan_tid(rows->relation, snapshot);
+		rows->scan = table_beginscan_tid(rows->relation, snapshot);
 	else
 		/* a scan synchronized with other scans would not start at the first block */
-		scan = table_beginscan_strat(rows->relation, snapshot, 0, NULL, true, false);
-	while (more && next_slot(rows, scan, slot))
-	{
-		HybridRow row = {.tid = slot->tts_tid};
-		bool isnull;
-		Datum value = slot_getattr(slot, rows->attnum, &isnull);
-		MemoryContext before;
-
-		CHECK_FOR_INTERRUPTS();
-		if (isnull)
-			continue;
-		rows->block = ItemPointerGetBlockNumber(&row.tid);
-		if (rows->id_attnum != 0)
-		{
-			Datum id = slot_getattr(slot, rows->id_attnum, &isnull);
-
-			row.id = get_id(rows, id, isnull);
-		}
-		before = MemoryContextSwitchTo(row_context);
-		set_vector(rows, &row, value);
-		more = take(arg, &row);
-		MemoryContextSwitchTo(before);
-		MemoryContextReset(row_context);
-	}
+		rows->scan = table_beginscan_strat(rows->relation, snapshot, 0, NULL, true, false);
+	while (next_slot(rows, slot) && pass_row(rows, slot, row_context, take, arg))
+		;
 	ExecDropSingleTupleTableSlot(slot);
-	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(rows->ahead);
+	table_endscan(rows->scan);
+	rows->scan = NULL;
 	MemoryContextDelete(row_context);
+	MemoryContextDelete(rows->ahead_context);
 }
 
 /*
@@ -373,10 +380,18 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
  * Returns false at the end.
  */
 static bool
-next_slot(HybridRows *rows, TableScanDesc scan, TupleTableSlot *slot)
+next_slot(HybridRows *rows, TupleTableSlot *slot)
 {
+	TableScanDesc scan = rows->scan;
+
+	/* at its end, a scan would begin anew */
+	if (rows->ended)
+		return false;
 	if (rows->filter == NULL)
-		return table_scan_getnextslot(scan, ForwardScanDirection, slot);
+	{
+		rows->ended = !table_scan_getnextslot(scan, ForwardScanDirection, slot);
+		return !rows->ended;
+	}
 	while (rows->next_allowed < rows->filter->count)
 	{
 		ItemPointer wanted = &rows->filter->tids[rows->next_allowed++];
@@ -386,7 +401,40 @@ next_slot(HybridRows *rows, TableScanDesc scan, TupleTableSlot *slot)
 			return true;
 		CHECK_FOR_INTERRUPTS();
 	}
+	rows->ended = true;
 	return false;
+}
+
+/*
+ * pass_row: pass the row in a slot to take, unless its vector is NULL. take runs in the given
+ * context, which is then reset. Returns false if take does.
+ */
+static bool
+pass_row(HybridRows *rows, TupleTableSlot *slot, MemoryContext context, HybridTakeRow take,
+         void *arg)
+{
+	HybridRow row = {.tid = slot->tts_tid};
+	bool isnull;
+	Datum value = slot_getattr(slot, rows->attnum, &isnull);
+	MemoryContext before;
+	bool more;
+
+	CHECK_FOR_INTERRUPTS();
+	if (isnull)
+		return true;
+	rows->block = ItemPointerGetBlockNumber(&row.tid);
+	if (rows->id_attnum != 0)
+	{
+		Datum id = slot_getattr(slot, rows->id_attnum, &isnull);
+
+		row.id = get_id(rows, id, isnull);
+	}
+	before = MemoryContextSwitchTo(context);
+	set_vector(rows, &row, value);
+	more = take(arg, &row);
+	MemoryContextSwitchTo(before);
+	MemoryContextReset(context);
+	return more;
 }
 
 static void

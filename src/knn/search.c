@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 #include "server/executor.h"
 #include "server/position.h"
+#include "server/threads.h"
 #include "utils/memutils.h"
 
 #define FIRST_BYTES (256 * 1024)
@@ -23,10 +24,15 @@ typedef struct PlaceAndRow
 
 static void make_room(HybridSearch *search, int64 wanted);
 static void resize(HybridSearch *search, int64 rows);
+static void make_room_ahead(HybridSearch *search);
 static void make_room_for_found(HybridSearch *search, int64 each);
 static void order_batch(HybridSearch *search);
 static int compare_neighbors(const void *a, const void *b);
 static void flush_batch(HybridSearch *search, HyFlush cause);
+static void search_batch(HybridSearch *search, HyFlush cause);
+static bool read_beside(void *arg);
+static HyFlush take_ahead(HybridSearch *search);
+static HyFlush count_rows(HybridSearch *search, int64 rows);
 static HyTask task_over(const HybridSearch *search, int64 rows);
 static void take_found(HybridSearch *search, const HyTask *task, const int64 *positions);
 
@@ -57,6 +63,30 @@ hybrid_search_begin(HybridSearch *search, MemoryContext context, HyShape shape, 
 	hy_accumulator_begin(&search->gathered, hybrid_executor(), &shape, HY_BATCH_TARGETS,
 	                     search->row_bytes, (uint64) work_mem * 1024 / 2);
 	MemoryContextSwitchTo(before);
+}
+
+void
+hybrid_search_read_ahead(HybridSearch *search, bool (*read_ahead)(void *arg), void *arg)
+{
+	HyShape shape = search->gathered.shape;
+
+	Assert(!search->with_norms);
+	if (!hybrid_threads_possible())
+		return;
+	search->read_ahead = read_ahead;
+	search->read_arg = arg;
+	/* half of the memory is for rows read ahead */
+	hy_accumulator_begin(&search->gathered, hybrid_executor(), &shape, HY_BATCH_TARGETS,
+	                     search->row_bytes, search->gathered.memory / 2);
+}
+
+bool
+hybrid_search_ahead(HybridSearch *search, const void *vector, int64 position)
+{
+	memcpy(search->ahead_vectors + search->ahead_count * search->stride, vector, search->stride);
+	search->ahead_positions[search->ahead_count] = position;
+	search->ahead_count++;
+	return search->ahead_count < search->ahead_capacity;
 }
 
 void
@@ -91,20 +121,11 @@ hybrid_search_room(HybridSearch *search, int most)
 void
 hybrid_search_took(HybridSearch *search, int rows)
 {
-	int64 first = search->gathered.count;
-	HyFlush cause = HY_FLUSH_NONE;
-	int64 i;
+	HyFlush cause = count_rows(search, rows);
 
-	for (i = first; i < first + rows; i++)
-	{
-		search->ordered =
-			i == 0 || (search->ordered && search->positions[i - 1] < search->positions[i]);
-		/* after the batch has become full, the remaining rows of this call still join it */
-		if (cause == HY_FLUSH_NONE)
-			cause = hy_accumulator_add(&search->gathered, search->row_bytes);
-		else
-			(void) hy_accumulator_add(&search->gathered, search->row_bytes);
-	}
+	/* rows that are read ahead follow the rows of this batch, so no other row may wait for its end */
+	if (cause == HY_FLUSH_NONE && search->read_ahead != NULL)
+		cause = hy_accumulator_full(&search->gathered, search->row_bytes);
 	if (cause != HY_FLUSH_NONE)
 		flush_batch(search, cause);
 }
@@ -231,6 +252,17 @@ resize(HybridSearch *search, int64 rows)
 	MemoryContextSwitchTo(before);
 }
 
+/* make_room_ahead: allocate memory for as many rows to be read ahead as the batch has. */
+static void
+make_room_ahead(HybridSearch *search)
+{
+	int64 rows = search->gathered.count;
+
+	search->ahead_vectors = MemoryContextAllocHuge(search->context, rows * search->stride);
+	search->ahead_positions = MemoryContextAllocHuge(search->context, sizeof(int64) * rows);
+	search->ahead_capacity = rows;
+}
+
 static void
 make_room_for_found(HybridSearch *search, int64 each)
 {
@@ -296,28 +328,103 @@ order_batch(HybridSearch *search)
 	pfree(order);
 }
 
+/* flush_batch: search the batch, and then batches that were read ahead meanwhile and are full. */
 static void
 flush_batch(HybridSearch *search, HyFlush cause)
 {
 	MemoryContext before = MemoryContextSwitchTo(search->context);
-	int64 filled = search->gathered.count;
-	uint64_t ns;
 
-	if (filled > 0)
+	while (cause != HY_FLUSH_NONE && search->gathered.count > 0)
 	{
-		HyTask task = task_over(search, filled);
-
-		if (!search->ordered)
-			order_batch(search);
-		task.u.topk.targets.data = search->vectors;
-		task.u.topk.targets.norms = search->norms;
-		ns = hybrid_run(&task, "find nearest rows");
-		take_found(search, &task, search->positions);
-		hy_accumulator_flushed(&search->gathered, hybrid_executor(), cause, ns);
-		if (search->went != NULL)
-			search->went(search->went_arg);
+		search_batch(search, cause);
+		cause = take_ahead(search);
 	}
 	MemoryContextSwitchTo(before);
+}
+
+static void
+search_batch(HybridSearch *search, HyFlush cause)
+{
+	HyTask task = task_over(search, search->gathered.count);
+	uint64_t ns;
+
+	if (!search->ordered)
+		order_batch(search);
+	task.u.topk.targets.data = search->vectors;
+	task.u.topk.targets.norms = search->norms;
+	if (search->read_ahead == NULL || cause == HY_FLUSH_END)
+		ns = hybrid_run(&task, "find nearest rows");
+	else
+	{
+		if (search->ahead_vectors == NULL)
+			make_room_ahead(search);
+		ns = hybrid_run_beside(&task, "find nearest rows", read_beside, search);
+	}
+	take_found(search, &task, search->positions);
+	hy_accumulator_flushed(&search->gathered, hybrid_executor(), cause, ns);
+	if (search->went != NULL)
+		search->went(search->went_arg);
+}
+
+/* read_beside: read some rows ahead. Returns false if no more can be read now. */
+static bool
+read_beside(void *arg)
+{
+	HybridSearch *search = (HybridSearch *) arg;
+
+	return search->ahead_count < search->ahead_capacity && search->read_ahead(search->read_arg);
+}
+
+/*
+ * take_ahead: make the rows that were read ahead the next batch. Returns the cause for which it must be
+ * flushed now, or HY_FLUSH_NONE.
+ */
+static HyFlush
+take_ahead(HybridSearch *search)
+{
+	char *vectors = search->vectors;
+	int64 *positions = search->positions;
+	int64 capacity = search->capacity;
+	int64 rows = search->ahead_count;
+	HyFlush cause;
+
+	if (rows == 0)
+		return HY_FLUSH_NONE;
+	search->vectors = search->ahead_vectors;
+	search->positions = search->ahead_positions;
+	search->capacity = search->ahead_capacity;
+	search->ahead_vectors = vectors;
+	search->ahead_positions = positions;
+	search->ahead_capacity = capacity;
+	search->ahead_count = 0;
+	cause = count_rows(search, rows);
+	if (cause == HY_FLUSH_NONE)
+		cause = hy_accumulator_full(&search->gathered, search->row_bytes);
+	return cause;
+}
+
+/*
+ * count_rows: count rows that were written after the current rows of the batch. Returns the cause for
+ * which it must be flushed now, or HY_FLUSH_NONE. After the batch has become full, the remaining rows
+ * still join it.
+ */
+static HyFlush
+count_rows(HybridSearch *search, int64 rows)
+{
+	int64 first = search->gathered.count;
+	HyFlush cause = HY_FLUSH_NONE;
+	int64 i;
+
+	for (i = first; i < first + rows; i++)
+	{
+		HyFlush full = hy_accumulator_add(&search->gathered, search->row_bytes);
+
+		search->ordered =
+			i == 0 || (search->ordered && search->positions[i - 1] < search->positions[i]);
+		if (cause == HY_FLUSH_NONE)
+			cause = full;
+	}
+	return cause;
 }
 
 /* task_over: return a search task over this many rows, without their data. */

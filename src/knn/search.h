@@ -30,6 +30,13 @@ typedef struct HybridSearch
 	void (*went)(void *arg);
 	void *went_arg;
 
+	/*
+	 * called while other threads search a batch: reads some rows, about 0.1 ms long, and passes each to
+	 * hybrid_search_ahead; returns false if there are no more; NULL: rows cannot be read ahead
+	 */
+	bool (*read_ahead)(void *arg);
+	void *read_arg;
+
 	/* the batch: arrays with a capacity of `capacity` rows, of which gathered.count are filled */
 	MemoryContext context;
 	HyAccumulator gathered;
@@ -44,15 +51,31 @@ typedef struct HybridSearch
 	int64 found_each;
 	int32 *counts;  /* number of results of each query */
 	double *limits; /* for each query, the distance beyond which rows are ignored */
+
+	/* rows read ahead: arrays with a capacity of ahead_capacity rows */
+	char *ahead_vectors;
+	int64 *ahead_positions;
+	int64 ahead_capacity;
+	int64 ahead_count;
 } HybridSearch;
 
 /*
  * hybrid_search_begin: start a search. Of shape, dtype, metric and k must be set. The caller keeps
  * ownership of queries. `best` is an array of empty heaps of size k, one per query. All memory of
- * the search is in context. A batch takes at most half of work_mem.
+ * the search is in context. A batch takes at most half of work_mem, together with rows read ahead.
  */
 extern void hybrid_search_begin(HybridSearch *search, MemoryContext context, HyShape shape,
                                 bool with_norms, const HybridQueries *queries, HyTopK *best);
+
+/*
+ * hybrid_search_read_ahead: set read_ahead, immediately after hybrid_search_begin. Does nothing if only
+ * one thread would search a batch.
+ *
+ * hybrid_search_ahead: keep a row for the next batch. Returns false if no further row fits.
+ */
+extern void
+hybrid_search_read_ahead(HybridSearch *search, bool (*read_ahead)(void *arg), void *arg);
+extern bool hybrid_search_ahead(HybridSearch *search, const void *vector, int64 position);
 
 /* hybrid_search_add: copy a row into the batch. Results for the row carry position. */
 extern void hybrid_search_add(HybridSearch *search, const void *vector, int64 position);
