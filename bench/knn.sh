@@ -1,10 +1,12 @@
 #!/bin/bash
 # The exact nearest rows of many queries at once, beside FAISS IndexFlatIP and pgvector's exact scan.
 #
-#	bench/knn.sh [--quick] [--busy] [ROUNDS]
+#	bench/knn.sh [--quick] [--busy] [--all-cores] [ROUNDS]
 #
 # Cosine top 10 of 1,000 queries over 116,649 x 768 (WordNet): hybrid_knn over a plain table and over
 # one with a hybrid index, at each instruction set that this machine has; see side_by_side.sh and knn.py.
+# Each contender uses one thread, or with --all-cores as many as the machine has processors. pgvector has
+# no batches, so its queries use one thread each.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

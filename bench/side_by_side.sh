@@ -2,7 +2,8 @@
 # Sourced by knn.sh, scan.sh and input.sh, which compare hybrid with FAISS and pgvector. index.sh uses
 # some of it.
 #
-# Each contender is one session or one process, on one thread. All of them are measured in one run, in
+# Each contender is one session or one process, on one thread, or with --all-cores on as many threads as
+# there are processors; only knn.sh has this option. All of them are measured in one run, in
 # rounds in which they take turns, because the speed of a machine drifts within minutes. Times of
 # statements are measured in the server. A ratio is the median of the ratios of the rounds.
 #
@@ -24,31 +25,33 @@
 # shellcheck source=bench/wordnet.sh
 . bench/wordnet.sh
 
-# side_by_side PROGRAM [--quick] [--busy] [ROUNDS]
+# side_by_side PROGRAM [--quick] [--busy] [--all-cores] [ROUNDS]
 side_by_side()
 {
-	local program=$1 quick='' busy='' rounds=''
+	local program=$1 quick='' busy='' rounds='' threads=1
 
 	shift
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--quick) quick=--quick ;;
 		--busy) busy=--busy ;;
+		--all-cores) threads=$(nproc) ;;
 		[1-9]*) rounds=$1 ;;
 		*)
-			echo "usage: bench/$program.sh [--quick] [--busy] [ROUNDS]" >&2
+			echo "usage: bench/$program.sh [--quick] [--busy]$([ "$program" != knn ] || echo " [--all-cores]") [ROUNDS]" >&2
 			exit 2
 			;;
 		esac
 		shift
 	done
-	export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+	export OPENBLAS_NUM_THREADS=$threads OMP_NUM_THREADS=$threads
 
 	{
 		build
 		[ -n "$quick" ] || vectors
 		# all tables in shared buffers
-		server_settings=("shared_buffers = 4GB" "max_wal_size = 16GB")
+		server_settings=("shared_buffers = 4GB" "max_wal_size = 16GB"
+			"max_parallel_workers_per_gather = $((threads - 1))")
 		start_server
 		prepare "$quick"
 	} >&2
