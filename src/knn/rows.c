@@ -487,7 +487,7 @@ take_id(void *arg, TupleTableSlot *slot)
 	Ids *wanted = (Ids *) arg;
 	ItemPointerData tid;
 	int64 position;
-	int64 *place;
+	const int64 *place;
 	int64 i;
 
 	get_ctid(wanted->rows, slot, &tid);

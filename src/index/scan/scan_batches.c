@@ -27,6 +27,7 @@
 #define FURTHER_LEAST 4 /* minimum size of such a later batch */
 
 static int next_batch_rows(const HybridScan *state);
+static double least_distance(const HybridScan *state);
 static bool filters(const HybridScan *state);
 static int filter_rows(void *arg, const int64 *positions, int count, bool *wanted);
 static bool reached_limit(HybridScan *state);
@@ -61,9 +62,6 @@ void
 hybrid_scan_next_batch(HybridScan *state)
 {
 	int k = next_batch_rows(state);
-	double after = state->settings.iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
-	                   ? state->last.distance
-	                   : -INFINITY;
 	const HybridLookupWork *work = &state->done.work;
 	int count, i;
 
@@ -80,7 +78,7 @@ hybrid_scan_next_batch(HybridScan *state)
 	}
 	PG_TRY();
 	{
-		state->finds = hybrid_lookup_next(state->search, k, after, &count);
+		state->finds = hybrid_lookup_next(state->search, k, least_distance(state), &count);
 	}
 	PG_FINALLY();
 	{
@@ -139,6 +137,15 @@ next_batch_rows(const HybridScan *state)
 	if (state->pass > 0 && node->ss.ps.qual == NULL && node->indexqualorig == NULL)
 		return hybrid_scan_candidates(state->pass - 1, further, memory);
 	return hybrid_scan_candidates(state->pass, first, memory);
+}
+
+/* least_distance: return the distance below which the next batch leaves rows out, so that the order is strict. */
+static double
+least_distance(const HybridScan *state)
+{
+	return state->settings.iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
+	           ? state->last.distance
+	           : -INFINITY;
 }
 
 /*
