@@ -16,6 +16,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "commands/vacuum.h"
+#include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "pgstat.h"
@@ -92,6 +93,20 @@ hybrid_local_transaction(void)
 	return MyProc->vxid.lxid;
 #else
 	return MyProc->lxid;
+#endif
+}
+
+/*
+ * hybrid_other_end_pending: test for what ends a statement and sets neither QueryCancelPending nor
+ * ProcDiePending. From 17 on these are transaction_timeout and, on a standby, a conflict with replay.
+ */
+static inline bool
+hybrid_other_end_pending(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return (TransactionTimeoutPending && TransactionTimeout > 0) || MyProc->recoveryConflictPending;
+#else
+	return false;
 #endif
 }
 

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "server/compat.h"
 #include "server/report.h"
 
 static bool cancel_requested(void *arg);
@@ -73,6 +74,7 @@ static bool
 cancel_requested(void *arg)
 {
 	(void) arg;
-	return InterruptPending && (QueryCancelPending || ProcDiePending) &&
+	return InterruptPending &&
+	       (QueryCancelPending || ProcDiePending || hybrid_other_end_pending()) &&
 	       InterruptHoldoffCount == 0 && QueryCancelHoldoffCount == 0 && CritSectionCount == 0;
 }
