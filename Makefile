@@ -2,7 +2,8 @@
 #
 #	make demo		from nothing to a look at it (installs what is missing from Debian's packages)
 #	make check		every test, from a clean clone; `make check-unit` and so on for one step of it
-#	make check PG=17	a part of the tests with another version of PostgreSQL, in a chroot (test/versions.sh)
+#	make check PG=17	a part of the tests with another version of PostgreSQL, in a chroot, and pg_upgrade to it
+#					(test/versions.sh)
 #	make soak		the long versions of the fuzzing, storm, crash and load steps, and of some TAP tests;
 #					TAP and isolation tests on the emulated device
 #	make bench		measurements; `make bench-compare BASE=file` against a kept result

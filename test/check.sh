@@ -19,12 +19,12 @@ major=${HYBRID_PG:-15}
 pgxs=usr/lib/postgresql/$major/lib/pgxs/src
 logs=build/log
 steps=(build clang unit machines cuda layers symbols format lint
-	tap regress-scalar regress-emulated regress fuzz device storm load crash isolation)
+	tap regress-scalar regress-emulated regress fuzz device storm load crash isolation versions)
 # those that use every processor, or that the others need
 alone=(build clang unit machines cuda)
 soak_steps=(fuzz storm crash load long emulated)
 # steps that run only where they are named: in test/versions.sh
-other_steps=(tap-short)
+other_steps=(tap-short upgrade)
 
 # Nothing of the caller's session may change what is tested.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES "${!PG@}" CFLAGS CPPFLAGS LDFLAGS CC COPT
@@ -241,12 +241,16 @@ step_tap()
 	tap "${files[@]##*/}"
 }
 
-# The tests that depend most on the server: WAL, standbys, workers and shared memory, settings, dumps.
+# The tests that depend most on the server: WAL, standbys, workers and shared memory, settings, dumps, what ends a
+# statement.
 step_tap-short()
 {
 	tap 010_index_crash.pl 010_vector_dump.pl 011_index_standby.pl 016_index_build.pl 030_shared_stats.pl \
-		031_settings.pl 051_vector_extension.pl 061_registered_graph.pl
+		031_settings.pl 035_threads.pl 036_other_ends.pl 051_vector_extension.pl 061_registered_graph.pl
 }
+
+# pg_upgrade from the server in HYBRID_OLD_SERVER
+step_upgrade() { tap 053_upgrade.pl; }
 
 # What has a server of its own, with the emulated device of 4 GB in all of them: the same answers.  But for
 # the test of what settings are where nobody sets them.
@@ -264,6 +268,16 @@ step_emulated()
 	done
 	make -s -j"$jobs" build/cuda/fake/hybrid_cuda.so
 	TEMP_CONFIG=$private/emulated.conf tap "${files[@]}"
+}
+
+# without a mirror there is no other version of PostgreSQL, which is told and is no failure
+step_versions()
+{
+	local said
+
+	said=$(HYBRID_MIRROR=http://127.0.0.1:9/debian test/versions.sh 17 18)
+	echo "$said"
+	[[ $said == *"PostgreSQL 17"*": not run: "*$'\n'"0 passed, 0 failed" ]]
 }
 
 # sessions on a device, and what can go wrong there: what gpucheck does with a real one; and what it says of that

@@ -24,7 +24,7 @@ case $purpose in
 demo) wanted=("${build[@]}" "${data[@]}") ;;
 bench) wanted=("${build[@]}" "${data[@]}" "${peers[@]}") ;;
 check) wanted=("${build[@]}" "${tests[@]}") ;;
-versions) wanted=(mmdebstrap git) ;;
+versions) wanted=(mmdebstrap git "${build[@]}") ;;
 *)
 	echo "test/packages.sh: unknown purpose '$purpose'" >&2
 	exit 2

@@ -43,11 +43,7 @@ if owned=$(dpkg -L "postgresql-$major" "postgresql-client-$major" "postgresql-se
 	(cd "$root/server" && find usr ! -type d -printf '/%p\n' | grep -vxFf <(printf '%s\n' "$owned") |
 		sed 's|^/||' | xargs -r -d '\n' rm)
 fi
-# ldd fails for what is no program of this machine, and says so of scripts
-find "$root/server/$lib" \( -perm -u+x -o -name '*.so' \) -type f -exec ldd {} + 2>/dev/null |
-	awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
-	grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so' |
-	xargs cp -L -t "$root/server/so"
+test/libraries.sh "$root/server/$lib" "$root/server/so"
 
 cp hybrid.so hybrid_emulated.so "$root/"
 cp "$plugin" "$root/hybrid_cuda.so"
