@@ -25,7 +25,8 @@ SELECT q, (SELECT array_agg(id) FROM hybrid_neighbors('graph', ARRAY[q])) FROM g
 
 -- a page is read once, and again after a change only
 VACUUM link;
-SELECT * FROM hybrid_graph_check('graph');
+-- where there are checksums, VACUUM changes the LSN of a page whose bit in the map it sets
+SELECT kept, pages_by_map, pages_by_lsn + pages_read AS others, edges, differences FROM hybrid_graph_check('graph');
 SELECT * FROM hybrid_graph_check('graph');
 UPDATE link SET weight = 2 WHERE source = 3;
 SELECT * FROM hybrid_graph_check('graph');
@@ -39,7 +40,8 @@ VACUUM large;
 SELECT kept, pages_read > 100 AS read, edges, differences FROM hybrid_graph_check('large_graph');
 SELECT kept, pages_by_map > 100 AS by_map, pages_by_lsn, pages_read, edges, differences FROM hybrid_graph_check('large_graph');
 UPDATE large SET weight = 0.5 WHERE id IN (1, 10000);
-SELECT kept, pages_by_map > 100 AS by_map, pages_by_lsn <= 200 AS by_lsn, pages_read <= 4 AS few_read, edges, differences FROM hybrid_graph_check('large_graph');
+-- by the map or by the LSN: in some versions, clearing a bit changes the LSN of the map's page
+SELECT kept, pages_by_map + pages_by_lsn > 100 AS unread, pages_read <= 4 AS few_read, edges, differences FROM hybrid_graph_check('large_graph');
 SELECT kept, pages_by_map > 100 AS by_map, pages_read, edges, differences FROM hybrid_graph_check('large_graph');
 DELETE FROM large WHERE id > 5000;
 VACUUM large;
@@ -266,11 +268,23 @@ ANALYZE link;
 SELECT reltuples = (SELECT count(*) FROM link) AS counted FROM pg_class WHERE relname = 'link';
 CLUSTER link USING graph;
 
+-- plan: a plan without what 18 says of disabled nodes
+CREATE FUNCTION plan(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP
+		IF line !~ 'Disabled: true' THEN
+			RETURN NEXT line;
+		END IF;
+	END LOOP;
+END $$;
 -- no scan uses it
 SET enable_seqscan = off;
-EXPLAIN (COSTS off) SELECT * FROM link WHERE source = 1;
-EXPLAIN (COSTS off) SELECT source, target FROM link WHERE type = 'b';
+SELECT plan('SELECT * FROM link WHERE source = 1');
+SELECT plan($$SELECT source, target FROM link WHERE type = 'b'$$);
 RESET enable_seqscan;
+DROP FUNCTION plan;
 
 -- memory: what does not fit is not kept
 SET hybrid.graph_memory_limit = '400kB';

@@ -63,7 +63,7 @@ UPDATE inline SET more = (SELECT string_agg(md5(v::text || i), '') FROM generate
 VACUUM (FULL, ANALYZE) inline;
 SELECT price('v <-> v', 'inline') AS long;
 -- the price of the function is still what it is told to be; a row that has gone through a subquery is not of a table
-SELECT price('v <-> (''['' || repeat(''1,'', 1535) || ''1]'')::vector', '(SELECT v FROM wide OFFSET 0) x') AS of_a_subquery;
+SELECT price('v <-> (''['' || repeat(''1,'', 1535) || ''1]'')::vector', '(SELECT v FROM wide OFFSET 0) x') IN (0.04, 0.05) AS of_a_subquery;
 BEGIN;
 ALTER FUNCTION l2_distance(vector, vector) COST 1020;
 SELECT price('v <-> array_fill(1, ARRAY[1536])::vector', 'wide') AS dearer, price('small <-> ''[1,2,3]''', 'wide') AS dearer_in_line;

@@ -12,7 +12,9 @@ CREATE UNIQUE INDEX ON item USING hybrid (v);
 CREATE INDEX ON item USING hybrid (v) INCLUDE (id);
 CREATE INDEX ON item USING hybrid (v DESC);
 CREATE INDEX ON item USING hybrid (v vector_ops);
+\set VERBOSITY sqlstate
 ALTER TABLE item ADD EXCLUDE USING hybrid (v WITH =);
+\set VERBOSITY default
 
 -- queries
 CREATE INDEX item_v ON item USING hybrid (v);

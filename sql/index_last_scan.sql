@@ -95,7 +95,8 @@ SELECT index FROM hybrid_last_scan();
 DROP INDEX item_l1;
 SELECT index, rows_rescored FROM hybrid_last_scan();
 -- what a worker scanned its leader has not seen; and no worker is asked
-SET force_parallel_mode = on;
+-- its name is debug_parallel_query from 16 on
+SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT rows_rescored FROM hybrid_last_scan();
-RESET force_parallel_mode;
+SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 DROP TABLE item, part;

@@ -33,11 +33,12 @@ SELECT proname, proparallel FROM pg_proc WHERE proname IN ('hybrid_index_stats',
 CREATE TEMP TABLE private (LIKE item);
 INSERT INTO private SELECT * FROM item;
 CREATE INDEX private_v ON private USING hybrid (v);
-SET force_parallel_mode = on;
+-- its name is debug_parallel_query from 16 on
+SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT entries FROM hybrid_index_stats('private_v');
 SELECT count(*) > 1 AS measured FROM hybrid_index_curve('private_v');
 SELECT hybrid_index_check('private_v');
-RESET force_parallel_mode;
+SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 
 -- an index whose build has failed is not damaged, but not valid
 CREATE FUNCTION known(id int, v vector) RETURNS vector LANGUAGE plpgsql IMMUTABLE AS

@@ -17,10 +17,14 @@ EXPLAIN (VERBOSE, COSTS off) SELECT id, v <-> '[7,1]' FROM unread ORDER BY v <->
 SELECT id, v <-> '[7,1]' FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
 EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]' FETCH FIRST 3 ROWS WITH TIES;
 SELECT id FROM unread ORDER BY v <-> '[7,1]' FETCH FIRST 3 ROWS WITH TIES;
--- from 17 on, an incremental sort may use the order of an index
+-- from 17 on, a sort may use the order of an index, or read its rows
 SET enable_incremental_sort = off;
+SET enable_indexscan = off;
+SET enable_seqscan = on;
 EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]', id LIMIT 3;
 SELECT id FROM unread ORDER BY v <-> '[7,1]', id LIMIT 3;
+RESET enable_indexscan;
+SET enable_seqscan = off;
 EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3 FOR UPDATE;
 SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3 FOR UPDATE;
 -- nothing else is selected: a row of no columns would be left

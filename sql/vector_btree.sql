@@ -11,6 +11,7 @@ SELECT min(v::text) FROM sorted WHERE v >= '[1,2]';
 
 CREATE INDEX sorted_v ON sorted (v);
 SET enable_seqscan = off;
+SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM sorted WHERE v = '[1,2,3]';
 SELECT id FROM sorted WHERE v = '[1,2,3]' ORDER BY id;
 SELECT id FROM sorted WHERE v > '[1,1,1]' ORDER BY v, id;
@@ -21,10 +22,13 @@ SELECT id FROM sorted WHERE v < '[1]' ORDER BY v;
 -- Merge join.
 SET enable_nestloop = off;
 SET enable_hashjoin = off;
+SET enable_material = off;
 EXPLAIN (COSTS OFF) SELECT a.id, b.id FROM sorted a JOIN sorted b ON a.v = b.v;
 SELECT a.id, b.id FROM sorted a JOIN sorted b ON a.v = b.v ORDER BY 1, 2;
 RESET enable_nestloop;
 RESET enable_hashjoin;
+RESET enable_material;
+RESET enable_bitmapscan;
 RESET enable_seqscan;
 DROP TABLE sorted;
 

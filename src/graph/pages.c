@@ -6,10 +6,10 @@
  * there as when the page was read. There are two proofs:
  *
  * 1. The visibility map said, when the copy was last validated, that all rows of the page are visible
- *    to everyone, and the bit was not cleared since. Clearing a bit does not change the LSN of the
- *    map's page, but setting it again does. So if a bit was set and is set now, and the LSN is the
- *    same, the bit was never cleared. The map is copied before any page is read, so it never vouches
- *    for rows that were read before it was copied.
+ *    to everyone, and the bit was not cleared since. Setting a bit changes the LSN of the map's page.
+ *    So if a bit was set and is set now, and the LSN is the same, the bit was never cleared. (In some
+ *    versions clearing a bit changes the LSN, too, and the proof applies less often.) The map is copied
+ *    before any page is read, so it never vouches for rows that were read before it was copied.
  * 2. The page has the LSN that it had when it was read, so it holds the same rows. And S judges them
  *    as the snapshot R of that read did, because all transactions on the page had ended both for R and
  *    for S: their IDs precede the xmin of R (the page is settled) and of S. The LSN alone proves

@@ -274,8 +274,9 @@ told('GRANT SET ON PARAMETER hybrid.plugins TO plain');
 is((told(q{SET hybrid.plugins = ''; SELECT backend FROM hybrid_devices; RESET hybrid.plugins; SELECT count(*) FROM hybrid_devices}, 'plain'))[0], "cpu\n2", 'GRANT SET ON PARAMETER');
 
 # ---- workers have what their leader has ----
-my $by_workers = q{
-	SET force_parallel_mode = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+my $in_workers = $node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
+my $by_workers = qq{	SET $in_workers = on;} . q{
+	SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 	SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 2;
 	CREATE FUNCTION told() RETURNS text LANGUAGE sql PARALLEL SAFE AS $$ SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'hybrid.%%' $$;
 	CREATE FUNCTION here() RETURNS int LANGUAGE sql PARALLEL SAFE AS 'SELECT pg_backend_pid()';
@@ -290,7 +291,7 @@ is((told(sprintf $by_workers, ''))[0], '1|t|t', 'workers have the settings of th
 told('DROP FUNCTION told(), here()');
 ($out, $err) = told(sprintf $by_workers, 'SET ROLE plain;');
 is($out, '1|t|t', 'those that its role could not set, too');
-($out, $err) = told(q{SET force_parallel_mode = on; SET hybrid.execution = nobody; SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[])});
+($out, $err) = told("SET $in_workers = on;" . q{SET hybrid.execution = nobody; SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[])});
 like($err, qr/ERROR:  42704: .*"hybrid.execution" is "nobody"\nDETAIL:  No backend has this name/, 'an error of a worker says as much');
 
 # ---- what the server is told at a start ----

@@ -183,8 +183,9 @@ $node->safe_psql('postgres', 'ALTER DATABASE fresh SET hnsw.ef_search = 200');
 is($node->safe_psql('fresh', q{SET enable_seqscan = off; SELECT count(*) FROM (SELECT 1 FROM item ORDER BY v <=> '[1,2,3]' LIMIT 1) s;
 		SELECT index, target_recall FROM hybrid_last_scan(); SHOW hnsw.ef_search}),
 	"1\nitem_v|0.99\n200", 'a setting of the database');
-my ($status, $out, $err) = $node->psql('fresh', q{SET enable_seqscan = off; SELECT id FROM item ORDER BY v <=> '[1,2,3]' LIMIT 1; SET hnsw.ef_search = 80;
-	SET force_parallel_mode = on; SELECT id FROM item ORDER BY v <=> '[1,2,3]' LIMIT 1});
+my $in_workers = $node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
+my ($status, $out, $err) = $node->psql('fresh', qq{SET enable_seqscan = off; SELECT id FROM item ORDER BY v <=> '[1,2,3]' LIMIT 1; SET hnsw.ef_search = 80;
+	SET $in_workers = on; SELECT id FROM item ORDER BY v <=> '[1,2,3]' LIMIT 1});
 is("$status $out $err", "0 1\n1 ", 'a parallel worker takes the settings without complaint');
 $node->append_conf('postgresql.conf', "session_preload_libraries = 'hybrid_vector'");
 $node->reload;
