@@ -16,6 +16,7 @@ SELECT id, v FROM sorted ORDER BY v, id;
 SELECT DISTINCT v FROM sorted ORDER BY v DESC;
 CREATE INDEX sorted_v ON sorted (v);
 SET enable_seqscan = off;
+SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM sorted WHERE v = '{1:1,2:2,3:3}/3';
 SELECT id FROM sorted WHERE v = '{1:1,2:2,3:3}/3' ORDER BY id;
 SELECT id FROM sorted WHERE v > '{1:1,2:1,3:1}/3' ORDER BY v, id;
@@ -24,6 +25,7 @@ SET enable_hashjoin = off;
 SELECT a.id, b.id FROM sorted a JOIN sorted b ON a.v = b.v ORDER BY 1, 2;
 RESET enable_nestloop;
 RESET enable_hashjoin;
+RESET enable_bitmapscan;
 RESET enable_seqscan;
 DROP TABLE sorted;
 

@@ -9,7 +9,7 @@ tree=${1:?usage: test/libraries.sh TREE TO}
 to=${2:?usage: test/libraries.sh TREE TO}
 mkdir -p "$to"
 # ldd fails for what is no program of this machine, and says so of scripts
-find "$tree" \( -perm -u+x -o -name '*.so' \) -type f -exec ldd {} + 2>/dev/null |
+{ find "$tree" \( -perm -u+x -o -name '*.so' \) -type f -exec ldd {} + 2>/dev/null || true; } |
 	awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
 	grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so' |
 	xargs cp -L -t "$to"
