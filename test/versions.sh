@@ -41,8 +41,9 @@ not_run()
 # apart COMMAND [ARG ...]: with mounts and processes of its own, all of which end with the command
 apart()
 {
+	# The shell stays the first process: newer versions of timeout refuse to be that.
 	# shellcheck disable=SC2016 # the inner shell expands these
-	unshare --mount --pid --fork --kill-child bash -ec 'mount --make-rprivate /; mount -t proc proc /proc; exec "$@"' bash "$@" </dev/null
+	unshare --mount --pid --fork --kill-child bash -ec 'mount --make-rprivate /; mount -t proc proc /proc; "$@" || exit' bash "$@" </dev/null
 }
 
 # make_chroot VERSION DIR: its output goes to DIR.log

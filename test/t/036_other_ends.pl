@@ -30,7 +30,7 @@ $standby->append_conf('postgresql.conf', "hot_standby_feedback = off\nmax_standb
 $standby->start;
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 
-# begin SESSION, SQL: start a statement, and return its backend's PID when it has computed for a while
+# begin SESSION, SQL: start a statement, and return its backend's PID when it has computed for a while, or has ended
 sub begin
 {
 	my ($session, $sql) = @_;
@@ -40,7 +40,8 @@ sub begin
 
 	$session->{out} = '';
 	$session->{in} .= "$sql;\n\\echo done\n";
-	do { sleep 0.02; $session->{run}->pump_nb } until processor_seconds($pid) - $before > 0.5 || time > $end;
+	do { sleep 0.02; eval { $session->{run}->pump_nb } }
+		until !-e "/proc/$pid" || eval { processor_seconds($pid) - $before > 0.5 } || time > $end;
 	return $pid;
 }
 
@@ -80,7 +81,7 @@ SKIP:
 	skip 'no transaction_timeout before PostgreSQL 17', 2 if $primary->pg_version < 17;
 	session_on($primary);
 	$session = session();
-	$pid = begin($session, "SET transaction_timeout = '1s'; $long");
+	$pid = begin($session, "SET transaction_timeout = '3s'; $long");
 	ok(ended($session, $pid), 'transaction_timeout ends a long computation');
 	eval { IPC::Run::finish($session->{run}) };
 	like($session->{err}, qr/terminating connection due to transaction timeout/, 'and is told');
