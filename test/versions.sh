@@ -5,9 +5,10 @@
 #
 # It builds with -Werror and runs pg_regress, the isolation tests and a part of the TAP tests (the step tap-short of
 # test/check.sh). Then pg_upgrade moves a database of this machine's PostgreSQL 15 to the version (the step upgrade).
-# Packages come from the mirror of Debian that this machine's apt is configured for, or from HYBRID_MIRROR. If a chroot cannot be made, the script
-# prints 'not run' with the reason, and this is no failure: the mirror may be down, or a release may no longer have the
-# version. Making a chroot needs root, or sudo that asks for no password. The last line counts the tests of all versions.
+# Packages come from the mirror of Debian that this machine's apt is configured for, or from HYBRID_MIRROR. If a chroot
+# cannot be made, the script prints 'not run' with the reason, and this is no failure: the mirror may be down, or a release
+# may no longer have the version. Making a chroot needs root, or sudo that asks for no password. The last line counts the
+# tests of all versions.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
