@@ -9,6 +9,8 @@
 #	make bench		measurements; `make bench-compare BASE=file` against a kept result
 #	make; make install; make installcheck		with PGXS, as any extension
 #	make install-vector		the extension "vector", with pgvector's names for indexes of hybrid
+#	make deb		packages of Debian, in build/deb (debian/build.sh)
+#	make dist		the archive for PGXN, in build/dist
 #
 # This file parses without PostgreSQL's development files, so that demo, check, soak and bench can
 # install them first.
@@ -36,7 +38,7 @@ SHLIB_LINK = -lm -ldl -lpthread -Wl,-Bsymbolic -Wl,--version-script=build/export
 EXTRA_CLEAN = build *.so $(patsubst %.o,%.d,$(OBJS)) compat/*.o compat/*.d
 
 srcdir = .
-OWN_GOALS = demo check check-% soak soak-% bench bench-compare
+OWN_GOALS = demo check check-% soak soak-% bench bench-compare deb dist
 PGXS_GOALS := $(filter-out $(OWN_GOALS),$(or $(MAKECMDGOALS),all))
 
 all: hybrid_emulated.so hybrid_vector.so
@@ -162,10 +164,21 @@ soak-%:
 	@test/packages.sh check
 	@test/check.sh --soak $*
 
+deb:
+	@debian/build.sh
+
+# What is committed, under the name that PGXN wants; git knows all of it.
+dist_version = $(shell sed -n '/"version"/{s/.*: "\(.*\)".*/\1/p;q}' META.json)
+dist: name = hybrid-$(dist_version)
+dist:
+	@git diff --quiet HEAD || echo 'What is not committed is not in the archive.'
+	@mkdir -p build/dist
+	git archive --format=zip --prefix=$(name)/ -o build/dist/$(name).zip HEAD
+
 # What one job cleans, another would be building.
 ifneq ($(filter clean distclean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 
 FORCE:
-.PHONY: all install-vector uninstall-vector demo check soak bench bench-compare FORCE
+.PHONY: all install-vector uninstall-vector demo check soak bench bench-compare deb dist FORCE

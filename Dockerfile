@@ -1,0 +1,21 @@
+# The official image of PostgreSQL, with hybrid.
+#
+#	docker build -t hybrid .
+#	docker build -t hybrid --build-arg BASE=postgres:17-trixie .
+#
+# A new database cluster has hybrid in every database, so a client's CREATE EXTENSION vector works at once.
+ARG BASE=postgres:15-bookworm
+
+FROM $BASE AS build
+RUN apt-get update && \
+	apt-get install -y --no-install-recommends gcc make libc6-dev "postgresql-server-dev-$PG_MAJOR"
+COPY . /hybrid
+WORKDIR /hybrid
+RUN make -j"$(nproc)" all && \
+	make install install-vector DESTDIR=/installed
+
+FROM $BASE
+COPY --from=build /installed /
+RUN echo "shared_preload_libraries = 'hybrid'" >>/usr/share/postgresql/postgresql.conf.sample
+RUN printf '%s\n' 'CREATE EXTENSION hybrid;' '\connect template1' 'CREATE EXTENSION hybrid;' \
+	>/docker-entrypoint-initdb.d/10-hybrid.sql
