@@ -5,7 +5,7 @@
 #	test/check.sh [STEP ...]			all steps, or the named ones (check.sh --list)
 #	test/check.sh --soak [STEP ...]		after a build: the long versions of fuzz, storm, crash and load, the long
 #										versions of some tests of t/, and all of t/ and isolation/ on the
-#										emulated device
+#										emulated device; what a release consists of
 #
 # Prints one line per step when it ends. The output of a failed step is shown, and all output is kept under build/log.
 # Failures are listed once more at the end.
@@ -22,7 +22,7 @@ steps=(build clang unit machines cuda layers symbols format lint
 	tap regress-scalar regress-emulated regress fuzz device storm load crash isolation versions)
 # those that use every processor, or that the others need
 alone=(build clang unit machines cuda)
-soak_steps=(fuzz storm crash load long emulated)
+soak_steps=(fuzz storm crash load long emulated release)
 # steps that run only where they are named: in test/versions.sh
 other_steps=(tap-short upgrade)
 
@@ -129,6 +129,7 @@ step_lint()
 		-Isrc src compat
 	named_tests
 	explained
+	test/meta.pl
 	# benchmarks run seldom; that of the GPU is compiled against the fake runtime's header
 	for program in bench/*.c; do
 		own=()
@@ -220,7 +221,9 @@ tap()
 	gcc -shared -fPIC -Wall -Werror -Wl,-soname,libcuda.so.1 test/cuda/stub_driver.c -o "$private/pg/t/libcuda.so.1"
 	cp -r docs README.md "$private/pg/"
 	cp -r test/clients "$private/pg/clients"
-	open_to_server "$private/pg/t" "$private/pg/docs" "$private/pg/clients" "$private/pg/out"
+	# one test adds files of a newer version to the tree
+	open_to_server "$private/pg/t" "$private/pg/docs" "$private/pg/clients" "$private/pg/out" \
+		"$private/pg/tree/usr/share/postgresql/$major/extension"
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TESTDATADIR="$private/pg/out/tmp_check" \
 		TESTLOGDIR="$private/pg/out/tmp_check/log" TMPDIR="$private/pg/tmp" \
 		HYBRID_DOCS="$private/pg/docs" HYBRID_CLIENTS="$private/pg/clients" \
@@ -289,6 +292,9 @@ step_device()
 
 # a crash after each record of the log; one vector a million times
 step_long() { HYBRID_CUTS=0 HYBRID_ROWS=1000000 tap 013_index_cut.pl 015_index_extremes.pl; }
+
+# the archive, the packages and the image, in chroots
+step_release() { test/release.sh; }
 
 step_storm() { test/soak.sh storm "${SOAK_SECONDS:-20}"; }
 step_crash() { test/soak.sh crash "${SOAK_SECONDS:-20}"; }
