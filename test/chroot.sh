@@ -10,13 +10,16 @@ debian_mirror()
 		awk '$1 == "Debian" && $2 == "main" { print $3; exit }'
 }
 
-# bare_chroot RELEASE DIR MIRROR: what is essential, apt, and the package lists
+# bare_chroot RELEASE DIR MIRROR: what is essential, apt, and the package lists, with the security updates
 bare_chroot()
 {
+	local security=${3%/debian}/debian-security
+
 	# A mirror that is copied once in a while keeps signed lists that have expired.
 	mmdebstrap --mode=root --variant=minbase --skip=cleanup/apt/lists \
 		--aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' \
-		--aptopt='Acquire::Retries "3"' --dpkgopt=force-unsafe-io "$1" "$2" "$3"
+		--aptopt='Acquire::Retries "3"' --dpkgopt=force-unsafe-io "$1" "$2" \
+		"deb $3 $1 main" "deb $3 $1-updates main" "deb $security $1-security main"
 }
 
 # in_chroot DIR COMMAND [ARG ...]: with /proc, /dev and processes of its own, all of which end with the command
