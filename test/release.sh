@@ -115,12 +115,22 @@ try_packages()
 	SCRIPT
 }
 
-# Either of them replaces the other, and nothing of them is left in the end.
+# Either of them replaces the other, and nothing of them is left in the end. Debian 12 has no package of pgvector: there
+# one with the same name and a file of the same name takes its place.
 replace_pgvector()
 {
 	script "$1" V="$2" <<-'SCRIPT'
 		control=/usr/share/postgresql/$V/extension/vector.control
-		apt-get -q install -y postgresql-$V-pgvector
+		pgvector=postgresql-$V-pgvector
+		if ! apt-cache show $pgvector >/dev/null; then
+			mkdir -p /tmp/pgvector/DEBIAN "/tmp/pgvector/${control%/*}"
+			touch /tmp/pgvector/$control
+			printf '%s\n' "Package: $pgvector" 'Version: 0.8' 'Architecture: all' 'Maintainer: none <none@none.invalid>' \
+				'Description: stands for pgvector' >/tmp/pgvector/DEBIAN/control
+			dpkg-deb --build /tmp/pgvector /tmp/pgvector.deb
+			pgvector=/tmp/pgvector.deb
+		fi
+		apt-get -q install -y $pgvector
 		dpkg -S $control | grep -qx "postgresql-$V-pgvector: $control"
 		! dpkg -s postgresql-$V-hybrid-vector | grep -q '^Status:.* installed'
 		dpkg -s postgresql-$V-hybrid | grep -q '^Status:.* installed'
