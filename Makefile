@@ -171,9 +171,9 @@ deb:
 dist_version = $(shell sed -n '/"version"/{s/.*: "\(.*\)".*/\1/p;q}' META.json)
 dist: name = hybrid-$(dist_version)
 dist:
-	@git diff --quiet HEAD || echo 'What is not committed is not in the archive.'
+	@git -c safe.directory='$(CURDIR)' diff --quiet HEAD || echo 'What is not committed is not in the archive.'
 	@mkdir -p build/dist
-	git archive --format=zip --prefix=$(name)/ -o build/dist/$(name).zip HEAD
+	git -c safe.directory='$(CURDIR)' archive --format=zip --prefix=$(name)/ -o build/dist/$(name).zip HEAD
 
 # What one job cleans, another would be building.
 ifneq ($(filter clean distclean,$(MAKECMDGOALS)),)
