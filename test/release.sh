@@ -122,7 +122,7 @@ replace_pgvector()
 	script "$1" V="$2" <<-'SCRIPT'
 		control=/usr/share/postgresql/$V/extension/vector.control
 		pgvector=postgresql-$V-pgvector
-		if ! apt-cache show $pgvector >/dev/null; then
+		if [ -z "$(apt-cache search --names-only "^$pgvector\$")" ]; then
 			mkdir -p /tmp/pgvector/DEBIAN "/tmp/pgvector/${control%/*}"
 			touch /tmp/pgvector/$control
 			printf '%s\n' "Package: $pgvector" 'Version: 0.8' 'Architecture: all' 'Maintainer: none <none@none.invalid>' \
@@ -189,7 +189,7 @@ build_image()
 			return 1
 			;;
 		esac
-	done < <(grep -v '^#' Dockerfile | sed -e :a -e '/\\$/N; s/\\\n//; ta')
+	done < <(grep -Ev '^(#|$)' Dockerfile | sed -e :a -e '/\\$/N; s/\\\n//; ta')
 	[ "$stage" = 1 ]
 }
 
