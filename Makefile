@@ -24,9 +24,9 @@ PURE_DIRS = src/core src/dispatch $(addprefix src/dispatch/,model share route ru
 SERVER_DIRS = src/server src/types src/knn src/index $(addprefix src/index/,page tree scan write build vacuum check) src/graph src/telemetry
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(addsuffix /*.c,$(PURE_DIRS) $(SERVER_DIRS)))))
 
-# Those that end in _emulated, and device_errors, need the emulated device, and those that begin with compat_ need the
-# extension "vector". Only `make check` installs both.
-REGRESS = $(filter-out %_emulated device_errors compat_%,$(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql))))
+# Those that end in _emulated, device_errors and telemetry_complete need the emulated device, and those that begin with
+# compat_ need the extension "vector". Only `make check` installs both.
+REGRESS = $(filter-out %_emulated device_errors telemetry_complete compat_%,$(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql))))
 REGRESS_OPTS = --load-extension=hybrid --inputdir=.
 
 # The same bits from every kernel: no contraction of a * b + c, no other liberty.
