@@ -1178,6 +1178,17 @@ LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION hybrid_knn_graph(regclass, name, name, int, text, text) IS
 'returns edges from each row of rel to its k nearest other rows, by the vector or halfvec column col, for use by graph functions; source and target are values of the integer column id; results are exact, nearest first; metric is l2, ip, cosine or l1; weight is similarity (max(0, 1 - distance) for cosine, 1 / (1 + distance) for l2 and l1, an error for ip) or one (always 1); the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if an id is NULL, if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
+CREATE FUNCTION hybrid_fuse(ids_a bigint[], ids_b bigint[], weight_a float8 DEFAULT 1, weight_b float8 DEFAULT 1,
+	rank_constant float8 DEFAULT 60, k int DEFAULT NULL)
+RETURNS TABLE (id bigint, score float8, rank_a int, rank_b int)
+AS 'MODULE_PATHNAME', 'hybrid_fuse'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 100;
+COMMENT ON FUNCTION hybrid_fuse(bigint[], bigint[], float8, float8, float8, int) IS
+'Merges two ranked lists of ids into one by reciprocal rank fusion, for example the results of a full-text search and of a vector search.
+ids_a, ids_b: ids, best first; NULL is an empty list. rank_a, rank_b: the position of the id in each list, from 1; NULL if it is not in the list. Of an id that a list contains several times, the first position counts. NULL elements are ignored, but keep their positions.
+score: weight_a / (rank_constant + rank_a) + weight_b / (rank_constant + rank_b), where a list without the id adds nothing. k: maximum number of rows; NULL means all.
+Ordered by score, largest first, then by id. Raises an error if a weight or rank_constant is NULL, negative, NaN or infinite, on k below 1, on arrays of several dimensions, and if a score is out of range.';
+
 -- ---------------------------------------------------------------------------------------------
 -- The access method (src/index)
 -- ---------------------------------------------------------------------------------------------
