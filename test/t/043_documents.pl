@@ -1,5 +1,5 @@
-# The examples of docs/functions.md run as they stand. Those of README.md and docs/associate.md also print what is shown
-# there. The recipe of docs/from-pgvector.md leaves valid indexes.
+# The examples of docs/functions.md run as they stand. Those of README.md, docs/associate.md and docs/hybrid-search.md also print
+# what is shown there. The recipe of docs/from-pgvector.md leaves valid indexes.
 use strict;
 use warnings;
 
@@ -43,7 +43,7 @@ sub examples
 	{
 		my $block = $1 // $2 =~ s{^    }{}mgr;
 
-		if ($block =~ /^(?:--|SELECT\b|WITH\b|CREATE\b|INSERT\b)/)
+		if ($block =~ /^(?:--|SELECT\b|WITH\b|CREATE\b|INSERT\b|SET\b)/)
 		{
 			push @found, [ $block, undef ];
 		}
@@ -87,6 +87,10 @@ sub same_output
 $node->safe_psql('postgres', 'CREATE DATABASE associate');
 $node->safe_psql('associate', 'CREATE EXTENSION hybrid');
 same_output('associate', 'associate.md', 5, examples(slurp_file("$docs/associate.md")));
+
+$node->safe_psql('postgres', 'CREATE DATABASE search');
+$node->safe_psql('search', 'CREATE EXTENSION hybrid');
+same_output('search', 'hybrid-search.md', 8, examples(slurp_file("$docs/hybrid-search.md")));
 
 # README's first example shows what statements look like, on tables that do not exist yet.
 $node->safe_psql('postgres', 'CREATE DATABASE readme');
