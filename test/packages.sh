@@ -18,7 +18,7 @@ data=(python3-sklearn libopenblas0-pthread wordnet-base)
 peers=(libgraphblas7 "postgresql-$major-pgrouting")
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-user libsimde-dev perl libipc-run-perl shellcheck cppcheck codespell
-	valgrind python3-psycopg2)
+	valgrind python3-psycopg python3-psycopg2)
 
 case $purpose in
 demo) wanted=("${build[@]}" "${data[@]}") ;;

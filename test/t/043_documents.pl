@@ -43,7 +43,7 @@ sub examples
 	{
 		my $block = $1 // $2 =~ s{^    }{}mgr;
 
-		if ($block =~ /^(?:--|SELECT\b|WITH\b|CREATE\b|INSERT\b|SET\b)/)
+		if ($block =~ /^(?:--|SELECT\b|WITH\b|CREATE\b|INSERT\b|SET\b|ALTER\b)/)
 		{
 			push @found, [ $block, undef ];
 		}
@@ -91,6 +91,9 @@ same_output('associate', 'associate.md', 5, examples(slurp_file("$docs/associate
 $node->safe_psql('postgres', 'CREATE DATABASE search');
 $node->safe_psql('search', 'CREATE EXTENSION hybrid');
 same_output('search', 'hybrid-search.md', 8, examples(slurp_file("$docs/hybrid-search.md")));
+
+$node->safe_psql('postgres', 'CREATE DATABASE tutorial');
+same_output('tutorial', 'tutorial.md', 9, examples(slurp_file("$docs/tutorial.md")));
 
 # README's first example shows what statements look like, on tables that do not exist yet.
 $node->safe_psql('postgres', 'CREATE DATABASE readme');
