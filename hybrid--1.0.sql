@@ -92,53 +92,53 @@ COMMENT ON FUNCTION binary_quantize(vector) IS
 
 -- Distances between two values.  All raise an error if the dimensions differ.
 
-CREATE FUNCTION hybrid_distance_cost(internal) RETURNS internal
+CREATE FUNCTION _hybrid_distance_cost(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'hybrid_distance_cost' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_distance_cost(internal) IS
+COMMENT ON FUNCTION _hybrid_distance_cost(internal) IS
 	'planner support function: estimates the cost of a distance, including detoasting of column values; called by the planner only';
 
 CREATE FUNCTION l2_distance(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION l2_distance(vector, vector) IS
 	'Euclidean distance between two vectors; raises an error if their dimensions differ';
 
 CREATE FUNCTION inner_product(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION inner_product(vector, vector) IS
 	'inner product of two vectors; raises an error if their dimensions differ';
 
 CREATE FUNCTION vector_negative_inner_product(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_negative_inner_product'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION vector_negative_inner_product(vector, vector) IS
 	'inner product of two vectors, multiplied by -1 so that a smaller value means nearer; raises an error if their dimensions differ';
 
 CREATE FUNCTION cosine_distance(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION cosine_distance(vector, vector) IS
 	'1 minus the cosine of the angle between two vectors, from 0 to 2; NaN if the squared length of either is 0 or infinite in float4; raises an error if their dimensions differ';
 
 CREATE FUNCTION l1_distance(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION l1_distance(vector, vector) IS
 	'taxicab distance between two vectors, the sum of the absolute differences; raises an error if their dimensions differ';
 
 CREATE FUNCTION vector_l2_squared_distance(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_l2_squared_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION vector_l2_squared_distance(vector, vector) IS
 	'square of the Euclidean distance between two vectors; raises an error if their dimensions differ';
 
 CREATE FUNCTION vector_spherical_distance(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_spherical_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION vector_spherical_distance(vector, vector) IS
 	'angle between two vectors of length 1, divided by pi: from 0 to 1; raises an error if their dimensions differ';
 
@@ -475,46 +475,46 @@ COMMENT ON FUNCTION binary_quantize(halfvec) IS
 
 CREATE FUNCTION l2_distance(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION l2_distance(halfvec, halfvec) IS
 	'Euclidean distance between two halfvecs; raises an error if their dimensions differ';
 
 CREATE FUNCTION inner_product(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION inner_product(halfvec, halfvec) IS
 	'inner product of two halfvecs; raises an error if their dimensions differ';
 
 CREATE FUNCTION halfvec_negative_inner_product(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_negative_inner_product'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_negative_inner_product(halfvec, halfvec) IS
 	'inner product of two halfvecs, multiplied by -1 so that a smaller value means nearer; raises an error if their dimensions differ';
 
 CREATE FUNCTION cosine_distance(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION cosine_distance(halfvec, halfvec) IS
 	'1 minus the cosine of the angle between two halfvecs, from 0 to 2; NaN if the squared length of either is 0 or infinite in float4; raises an error if their dimensions differ';
 
 CREATE FUNCTION l1_distance(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION l1_distance(halfvec, halfvec) IS
 	'taxicab distance between two halfvecs, the sum of the absolute differences; raises an error if their dimensions differ';
 
 CREATE FUNCTION halfvec_l2_squared_distance(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l2_squared_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_l2_squared_distance(halfvec, halfvec) IS
 	'square of the Euclidean distance between two halfvecs; raises an error if their dimensions differ';
 
 CREATE FUNCTION halfvec_spherical_distance(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_spherical_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_spherical_distance(halfvec, halfvec) IS
 	'angle between two halfvecs of length 1, divided by pi: from 0 to 1; raises an error if their dimensions differ';
 
@@ -803,14 +803,14 @@ COMMENT ON AGGREGATE sum(halfvec) IS
 CREATE FUNCTION hamming_distance(bit, bit) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_hamming_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION hamming_distance(bit, bit) IS
 	'number of bits in which two bit strings differ; raises an error if their lengths differ';
 
 CREATE FUNCTION jaccard_distance(bit, bit) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_jaccard_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION jaccard_distance(bit, bit) IS
 	'1 minus the ratio of bits set in both bit strings to bits set in either, from 0 to 1; 1 if no bit is set in both; raises an error if their lengths differ';
 
@@ -893,42 +893,42 @@ COMMENT ON FUNCTION l2_normalize(sparsevec) IS
 CREATE FUNCTION l2_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION l2_distance(sparsevec, sparsevec) IS
 	'Euclidean distance between two sparse vectors; raises an error if their dimensions differ';
 
 CREATE FUNCTION sparsevec_l2_squared_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_squared_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION sparsevec_l2_squared_distance(sparsevec, sparsevec) IS
 	'square of the Euclidean distance between two sparse vectors; raises an error if their dimensions differ';
 
 CREATE FUNCTION inner_product(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_inner_product'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION inner_product(sparsevec, sparsevec) IS
 	'inner product of two sparse vectors; raises an error if their dimensions differ';
 
 CREATE FUNCTION sparsevec_negative_inner_product(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_negative_inner_product'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION sparsevec_negative_inner_product(sparsevec, sparsevec) IS
 	'inner product of two sparse vectors, multiplied by -1 so that a smaller value means nearer; raises an error if their dimensions differ';
 
 CREATE FUNCTION cosine_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_cosine_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION cosine_distance(sparsevec, sparsevec) IS
 	'1 minus the cosine of the angle between two sparse vectors, from 0 to 2; NaN if the squared length of either is 0 or infinite in float4; raises an error if their dimensions differ';
 
 CREATE FUNCTION l1_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l1_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION l1_distance(sparsevec, sparsevec) IS
 	'taxicab distance between two sparse vectors, the sum of the absolute differences; raises an error if their dimensions differ';
 
@@ -1193,98 +1193,98 @@ Ordered by score, largest first, then by id. Raises an error if a weight or rank
 -- The access method (src/index)
 -- ---------------------------------------------------------------------------------------------
 
-CREATE FUNCTION hybrid_handler(internal) RETURNS index_am_handler
+CREATE FUNCTION _hybrid_handler(internal) RETURNS index_am_handler
 AS 'MODULE_PATHNAME', 'hybrid_handler'
 LANGUAGE C;
-COMMENT ON FUNCTION hybrid_handler(internal) IS
+COMMENT ON FUNCTION _hybrid_handler(internal) IS
 'handler of the access method hybrid; called by PostgreSQL only';
 
-CREATE ACCESS METHOD hybrid TYPE INDEX HANDLER hybrid_handler;
+CREATE ACCESS METHOD hybrid TYPE INDEX HANDLER _hybrid_handler;
 COMMENT ON ACCESS METHOD hybrid IS
 'finds nearest neighbors in the order of a distance operator, and vectors within a sphere; options: storage = float16 | float32 | int8, list_size';
 
-CREATE FUNCTION hybrid_index_l2(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_l2(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_l2'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_l2(internal) IS
+COMMENT ON FUNCTION _hybrid_index_l2(internal) IS
 'support function of operator classes: vector, by Euclidean distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_ip(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_ip(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_ip'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_ip(internal) IS
+COMMENT ON FUNCTION _hybrid_index_ip(internal) IS
 'support function of operator classes: vector, by negative inner product; called by the index only';
 
-CREATE FUNCTION hybrid_index_cosine(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_cosine(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_cosine'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_cosine(internal) IS
+COMMENT ON FUNCTION _hybrid_index_cosine(internal) IS
 'support function of operator classes: vector, by cosine distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_l1(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_l1(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_l1'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_l1(internal) IS
+COMMENT ON FUNCTION _hybrid_index_l1(internal) IS
 'support function of operator classes: vector, by taxicab distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_halfvec_l2(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_halfvec_l2(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_halfvec_l2'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_halfvec_l2(internal) IS
+COMMENT ON FUNCTION _hybrid_index_halfvec_l2(internal) IS
 'support function of operator classes: halfvec, by Euclidean distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_halfvec_ip(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_halfvec_ip(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_halfvec_ip'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_halfvec_ip(internal) IS
+COMMENT ON FUNCTION _hybrid_index_halfvec_ip(internal) IS
 'support function of operator classes: halfvec, by negative inner product; called by the index only';
 
-CREATE FUNCTION hybrid_index_halfvec_cosine(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_halfvec_cosine(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_halfvec_cosine'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_halfvec_cosine(internal) IS
+COMMENT ON FUNCTION _hybrid_index_halfvec_cosine(internal) IS
 'support function of operator classes: halfvec, by cosine distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_halfvec_l1(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_halfvec_l1(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_halfvec_l1'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_halfvec_l1(internal) IS
+COMMENT ON FUNCTION _hybrid_index_halfvec_l1(internal) IS
 'support function of operator classes: halfvec, by taxicab distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_sparsevec_l2(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_sparsevec_l2(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_sparsevec_l2'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_sparsevec_l2(internal) IS
+COMMENT ON FUNCTION _hybrid_index_sparsevec_l2(internal) IS
 'support function of operator classes: sparsevec, by Euclidean distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_sparsevec_ip(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_sparsevec_ip(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_sparsevec_ip'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_sparsevec_ip(internal) IS
+COMMENT ON FUNCTION _hybrid_index_sparsevec_ip(internal) IS
 'support function of operator classes: sparsevec, by negative inner product; called by the index only';
 
-CREATE FUNCTION hybrid_index_sparsevec_cosine(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_sparsevec_cosine(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_sparsevec_cosine'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_sparsevec_cosine(internal) IS
+COMMENT ON FUNCTION _hybrid_index_sparsevec_cosine(internal) IS
 'support function of operator classes: sparsevec, by cosine distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_sparsevec_l1(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_sparsevec_l1(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_sparsevec_l1'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_sparsevec_l1(internal) IS
+COMMENT ON FUNCTION _hybrid_index_sparsevec_l1(internal) IS
 'support function of operator classes: sparsevec, by taxicab distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_bit_hamming(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_bit_hamming(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_bit_hamming'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_bit_hamming(internal) IS
+COMMENT ON FUNCTION _hybrid_index_bit_hamming(internal) IS
 'support function of operator classes: bit, by Hamming distance; called by the index only';
 
-CREATE FUNCTION hybrid_index_bit_jaccard(internal) RETURNS internal
+CREATE FUNCTION _hybrid_index_bit_jaccard(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_bit_jaccard'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_index_bit_jaccard(internal) IS
+COMMENT ON FUNCTION _hybrid_index_bit_jaccard(internal) IS
 'support function of operator classes: bit, by Jaccard distance; called by the index only';
 
 -- Spheres: all vectors within a distance of a center.
@@ -1299,204 +1299,204 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION hybrid_sphere(vector, double precision) IS
 'returns the sphere with this center and radius; NULL if either is NULL; a sphere whose radius is NaN contains nothing; a halfvec can be cast to a center without loss';
 
-CREATE FUNCTION hybrid_within_selectivity(internal, oid, internal, integer) RETURNS double precision
+CREATE FUNCTION _hybrid_within_selectivity(internal, oid, internal, integer) RETURNS double precision
 AS 'MODULE_PATHNAME', 'hybrid_within_selectivity'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hybrid_within_selectivity(internal, oid, internal, integer) IS
+COMMENT ON FUNCTION _hybrid_within_selectivity(internal, oid, internal, integer) IS
 'estimates the share of rows within a sphere, from the column statistics of vectors that have its dimensions; called by the planner only';
 
 CREATE FUNCTION vector_within_l2(vector, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_vector_within_l2'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION vector_within_l2(vector, hybrid_sphere) IS
 'whether the Euclidean distance between a vector and the center of a sphere is at most its radius; false if the distance or the radius is NaN; NULL if a field of the sphere is NULL; raises an error if the dimensions differ';
 
 CREATE OPERATOR <<->> (
 	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_l2,
-	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
+	RESTRICT = _hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<->> (vector, hybrid_sphere) IS 'within a sphere by Euclidean distance';
 
 CREATE FUNCTION vector_within_ip(vector, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_vector_within_ip'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION vector_within_ip(vector, hybrid_sphere) IS
 'whether the negative inner product of a vector and the center of a sphere is at most its radius; false if the distance or the radius is NaN; NULL if a field of the sphere is NULL; raises an error if the dimensions differ';
 
 CREATE OPERATOR <<#>> (
 	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_ip,
-	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
+	RESTRICT = _hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<#>> (vector, hybrid_sphere) IS 'within a sphere by negative inner product';
 
 CREATE FUNCTION vector_within_cosine(vector, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_vector_within_cosine'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION vector_within_cosine(vector, hybrid_sphere) IS
 'whether the cosine distance between a vector and the center of a sphere is at most its radius; false if the distance or the radius is NaN; NULL if a field of the sphere is NULL; raises an error if the dimensions differ';
 
 CREATE OPERATOR <<=>> (
 	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_cosine,
-	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
+	RESTRICT = _hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<=>> (vector, hybrid_sphere) IS 'within a sphere by cosine distance';
 
 CREATE FUNCTION vector_within_l1(vector, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_vector_within_l1'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION vector_within_l1(vector, hybrid_sphere) IS
 'whether the taxicab distance between a vector and the center of a sphere is at most its radius; false if the distance or the radius is NaN; NULL if a field of the sphere is NULL; raises an error if the dimensions differ';
 
 CREATE OPERATOR <<+>> (
 	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_l1,
-	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
+	RESTRICT = _hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<+>> (vector, hybrid_sphere) IS 'within a sphere by taxicab distance';
 
 CREATE FUNCTION halfvec_within_l2(halfvec, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_l2'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_within_l2(halfvec, hybrid_sphere) IS
 'whether the Euclidean distance between a halfvec and the center of a sphere is at most its radius; false if the distance or the radius is NaN; NULL if a field of the sphere is NULL; raises an error if the dimensions differ';
 
 CREATE OPERATOR <<->> (
 	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_l2,
-	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
+	RESTRICT = _hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<->> (halfvec, hybrid_sphere) IS 'within a sphere by Euclidean distance';
 
 CREATE FUNCTION halfvec_within_ip(halfvec, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_ip'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_within_ip(halfvec, hybrid_sphere) IS
 'whether the negative inner product of a halfvec and the center of a sphere is at most its radius; false if the distance or the radius is NaN; NULL if a field of the sphere is NULL; raises an error if the dimensions differ';
 
 CREATE OPERATOR <<#>> (
 	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_ip,
-	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
+	RESTRICT = _hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<#>> (halfvec, hybrid_sphere) IS 'within a sphere by negative inner product';
 
 CREATE FUNCTION halfvec_within_cosine(halfvec, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_cosine'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_within_cosine(halfvec, hybrid_sphere) IS
 'whether the cosine distance between a halfvec and the center of a sphere is at most its radius; false if the distance or the radius is NaN; NULL if a field of the sphere is NULL; raises an error if the dimensions differ';
 
 CREATE OPERATOR <<=>> (
 	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_cosine,
-	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
+	RESTRICT = _hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<=>> (halfvec, hybrid_sphere) IS 'within a sphere by cosine distance';
 
 CREATE FUNCTION halfvec_within_l1(halfvec, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_l1'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT hybrid_distance_cost;
+	SUPPORT _hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_within_l1(halfvec, hybrid_sphere) IS
 'whether the taxicab distance between a halfvec and the center of a sphere is at most its radius; false if the distance or the radius is NaN; NULL if a field of the sphere is NULL; raises an error if the dimensions differ';
 
 CREATE OPERATOR <<+>> (
 	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_l1,
-	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
+	RESTRICT = _hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<+>> (halfvec, hybrid_sphere) IS 'within a sphere by taxicab distance';
 
 CREATE OPERATOR CLASS vector_l2_ops DEFAULT FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <-> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 2 <<->> (vector, hybrid_sphere),
-	FUNCTION 1 hybrid_index_l2(internal);
+	FUNCTION 1 _hybrid_index_l2(internal);
 COMMENT ON OPERATOR CLASS vector_l2_ops USING hybrid IS
 'order by Euclidean distance, <->, and sphere conditions, <<->>';
 
 CREATE OPERATOR CLASS vector_ip_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <#> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 2 <<#>> (vector, hybrid_sphere),
-	FUNCTION 1 hybrid_index_ip(internal);
+	FUNCTION 1 _hybrid_index_ip(internal);
 COMMENT ON OPERATOR CLASS vector_ip_ops USING hybrid IS
 'order by negative inner product, <#>, and sphere conditions, <<#>>';
 
 CREATE OPERATOR CLASS vector_cosine_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <=> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 2 <<=>> (vector, hybrid_sphere),
-	FUNCTION 1 hybrid_index_cosine(internal);
+	FUNCTION 1 _hybrid_index_cosine(internal);
 COMMENT ON OPERATOR CLASS vector_cosine_ops USING hybrid IS
 'order by cosine distance, <=>, and sphere conditions, <<=>>; vectors whose squared length is 0 or infinite in float4 are not indexed';
 
 CREATE OPERATOR CLASS vector_l1_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <+> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 2 <<+>> (vector, hybrid_sphere),
-	FUNCTION 1 hybrid_index_l1(internal);
+	FUNCTION 1 _hybrid_index_l1(internal);
 COMMENT ON OPERATOR CLASS vector_l1_ops USING hybrid IS
 'order by taxicab distance, <+>, and sphere conditions, <<+>>';
 
 CREATE OPERATOR CLASS halfvec_l2_ops DEFAULT FOR TYPE halfvec USING hybrid AS
 	OPERATOR 1 <-> (halfvec, halfvec) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 2 <<->> (halfvec, hybrid_sphere),
-	FUNCTION 1 hybrid_index_halfvec_l2(internal);
+	FUNCTION 1 _hybrid_index_halfvec_l2(internal);
 COMMENT ON OPERATOR CLASS halfvec_l2_ops USING hybrid IS
 'order by Euclidean distance, <->, and sphere conditions, <<->>';
 
 CREATE OPERATOR CLASS halfvec_ip_ops FOR TYPE halfvec USING hybrid AS
 	OPERATOR 1 <#> (halfvec, halfvec) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 2 <<#>> (halfvec, hybrid_sphere),
-	FUNCTION 1 hybrid_index_halfvec_ip(internal);
+	FUNCTION 1 _hybrid_index_halfvec_ip(internal);
 COMMENT ON OPERATOR CLASS halfvec_ip_ops USING hybrid IS
 'order by negative inner product, <#>, and sphere conditions, <<#>>';
 
 CREATE OPERATOR CLASS halfvec_cosine_ops FOR TYPE halfvec USING hybrid AS
 	OPERATOR 1 <=> (halfvec, halfvec) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 2 <<=>> (halfvec, hybrid_sphere),
-	FUNCTION 1 hybrid_index_halfvec_cosine(internal);
+	FUNCTION 1 _hybrid_index_halfvec_cosine(internal);
 COMMENT ON OPERATOR CLASS halfvec_cosine_ops USING hybrid IS
 'order by cosine distance, <=>, and sphere conditions, <<=>>; vectors whose squared length is 0 or infinite in float4 are not indexed';
 
 CREATE OPERATOR CLASS halfvec_l1_ops FOR TYPE halfvec USING hybrid AS
 	OPERATOR 1 <+> (halfvec, halfvec) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 2 <<+>> (halfvec, hybrid_sphere),
-	FUNCTION 1 hybrid_index_halfvec_l1(internal);
+	FUNCTION 1 _hybrid_index_halfvec_l1(internal);
 COMMENT ON OPERATOR CLASS halfvec_l1_ops USING hybrid IS
 'order by taxicab distance, <+>, and sphere conditions, <<+>>';
 
 CREATE OPERATOR CLASS sparsevec_l2_ops DEFAULT FOR TYPE sparsevec USING hybrid AS
 	OPERATOR 1 <-> (sparsevec, sparsevec) FOR ORDER BY pg_catalog.float_ops,
-	FUNCTION 1 hybrid_index_sparsevec_l2(internal);
+	FUNCTION 1 _hybrid_index_sparsevec_l2(internal);
 COMMENT ON OPERATOR CLASS sparsevec_l2_ops USING hybrid IS
 'order by Euclidean distance, <->';
 
 CREATE OPERATOR CLASS sparsevec_ip_ops FOR TYPE sparsevec USING hybrid AS
 	OPERATOR 1 <#> (sparsevec, sparsevec) FOR ORDER BY pg_catalog.float_ops,
-	FUNCTION 1 hybrid_index_sparsevec_ip(internal);
+	FUNCTION 1 _hybrid_index_sparsevec_ip(internal);
 COMMENT ON OPERATOR CLASS sparsevec_ip_ops USING hybrid IS
 'order by negative inner product, <#>';
 
 CREATE OPERATOR CLASS sparsevec_cosine_ops FOR TYPE sparsevec USING hybrid AS
 	OPERATOR 1 <=> (sparsevec, sparsevec) FOR ORDER BY pg_catalog.float_ops,
-	FUNCTION 1 hybrid_index_sparsevec_cosine(internal);
+	FUNCTION 1 _hybrid_index_sparsevec_cosine(internal);
 COMMENT ON OPERATOR CLASS sparsevec_cosine_ops USING hybrid IS
 'order by cosine distance, <=>; vectors whose squared length is 0 or infinite in float4 are not indexed';
 
 CREATE OPERATOR CLASS sparsevec_l1_ops FOR TYPE sparsevec USING hybrid AS
 	OPERATOR 1 <+> (sparsevec, sparsevec) FOR ORDER BY pg_catalog.float_ops,
-	FUNCTION 1 hybrid_index_sparsevec_l1(internal);
+	FUNCTION 1 _hybrid_index_sparsevec_l1(internal);
 COMMENT ON OPERATOR CLASS sparsevec_l1_ops USING hybrid IS
 'order by taxicab distance, <+>';
 
 CREATE OPERATOR CLASS bit_hamming_ops DEFAULT FOR TYPE bit USING hybrid AS
 	OPERATOR 1 <~> (bit, bit) FOR ORDER BY pg_catalog.float_ops,
-	FUNCTION 1 hybrid_index_bit_hamming(internal);
+	FUNCTION 1 _hybrid_index_bit_hamming(internal);
 COMMENT ON OPERATOR CLASS bit_hamming_ops USING hybrid IS 'order by Hamming distance, <~>';
 
 CREATE OPERATOR CLASS bit_jaccard_ops FOR TYPE bit USING hybrid AS
 	OPERATOR 1 <%> (bit, bit) FOR ORDER BY pg_catalog.float_ops,
-	FUNCTION 1 hybrid_index_bit_jaccard(internal);
+	FUNCTION 1 _hybrid_index_bit_jaccard(internal);
 COMMENT ON OPERATOR CLASS bit_jaccard_ops USING hybrid IS 'order by Jaccard distance, <%>';
 
 COMMENT ON OPERATOR FAMILY vector_l2_ops USING hybrid IS 'order by Euclidean distance';
@@ -1596,13 +1596,13 @@ Issues a notice about unreferenced pages, which a crash can leave. Blocks VACUUM
 -- Graphs (src/graph)
 -- ---------------------------------------------------------------------------------------------
 
-CREATE FUNCTION hybrid_graph_handler(internal) RETURNS index_am_handler
+CREATE FUNCTION _hybrid_graph_handler(internal) RETURNS index_am_handler
 AS 'MODULE_PATHNAME', 'hybrid_graph_handler'
 LANGUAGE C;
-COMMENT ON FUNCTION hybrid_graph_handler(internal) IS
+COMMENT ON FUNCTION _hybrid_graph_handler(internal) IS
 'handler of the access method hybrid_graph; called by PostgreSQL only';
 
-CREATE ACCESS METHOD hybrid_graph TYPE INDEX HANDLER hybrid_graph_handler;
+CREATE ACCESS METHOD hybrid_graph TYPE INDEX HANDLER _hybrid_graph_handler;
 COMMENT ON ACCESS METHOD hybrid_graph IS
 'registers columns (source, target[, weight[, type]]) as a graph, which graph functions take by the name of the index; stores nothing, and no scan uses it';
 
@@ -1791,7 +1791,7 @@ Raises an error on an unknown method or a resolution out of range, and as hybrid
 -- Monitoring of the dispatcher (src/telemetry)
 -- ---------------------------------------------------------------------------------------------
 
-CREATE FUNCTION hybrid_get_devices(
+CREATE FUNCTION _hybrid_get_devices(
 	OUT device int, OUT backend text, OUT name text, OUT architecture text, OUT cores int,
 	OUT memory_total bigint, OUT memory_free bigint, OUT memory_used bigint, OUT state text,
 	OUT detail text, OUT virtual bool, OUT contexts int, OUT limits text, OUT load float8,
@@ -1800,20 +1800,20 @@ CREATE FUNCTION hybrid_get_devices(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_devices'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
-COMMENT ON FUNCTION hybrid_get_devices() IS
+COMMENT ON FUNCTION _hybrid_get_devices() IS
 'returns the devices of this session, with the reason if one cannot be used; memory in bytes; opens no device; see the view hybrid_devices';
 
-CREATE FUNCTION hybrid_get_capabilities(
+CREATE FUNCTION _hybrid_get_capabilities(
 	OUT device int, OUT backend text, OUT operation text, OUT dtype text, OUT metric text,
 	OUT supported bool, OUT max_dims int, OUT max_targets bigint, OUT max_k int, OUT exact bool,
 	OUT reason text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_capabilities'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 66;
-COMMENT ON FUNCTION hybrid_get_capabilities() IS
+COMMENT ON FUNCTION _hybrid_get_capabilities() IS
 'returns what each device of this session can run, one row for each operation, type and metric; opens no device; see the view hybrid_capabilities';
 
-CREATE FUNCTION hybrid_get_stats(
+CREATE FUNCTION _hybrid_get_stats(
 	OUT scope text, OUT device int, OUT backend text, OUT number int, OUT name text,
 	OUT architecture text, OUT operation text,
 	OUT calls bigint, OUT pieces bigint, OUT items bigint, OUT failures bigint, OUT fallbacks bigint,
@@ -1824,10 +1824,10 @@ CREATE FUNCTION hybrid_get_stats(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_stats'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 10;
-COMMENT ON FUNCTION hybrid_get_stats() IS
+COMMENT ON FUNCTION _hybrid_get_stats() IS
 'returns counters, one row for each device and operation that was used: of all sessions for members of pg_monitor if hybrid is preloaded, else of this session; see the view hybrid_stats';
 
-CREATE FUNCTION hybrid_get_events(
+CREATE FUNCTION _hybrid_get_events(
 	OUT scope text, OUT at timestamptz, OUT pid int, OUT role name, OUT operation text,
 	OUT dtype text, OUT metric text, OUT dims int, OUT queries bigint, OUT targets bigint,
 	OUT k int, OUT items bigint, OUT strategy text, OUT device int, OUT backend text,
@@ -1838,10 +1838,10 @@ CREATE FUNCTION hybrid_get_events(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_events'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 256;
-COMMENT ON FUNCTION hybrid_get_events() IS
+COMMENT ON FUNCTION _hybrid_get_events() IS
 'returns the most recent decisions of the dispatcher, oldest first: of all sessions for members of pg_monitor if hybrid is preloaded, else of this session; see the view hybrid_events';
 
-CREATE FUNCTION hybrid_get_tracker(
+CREATE FUNCTION _hybrid_get_tracker(
 	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
 	OUT dtype text, OUT metric text, OUT dims_low int, OUT dims_high int, OUT resident bool,
 	OUT threads int, OUT observations bigint, OUT samples float8, OUT calibrated bool,
@@ -1852,7 +1852,7 @@ CREATE FUNCTION hybrid_get_tracker(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_tracker'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10000 ROWS 20;
-COMMENT ON FUNCTION hybrid_get_tracker() IS
+COMMENT ON FUNCTION _hybrid_get_tracker() IS
 'returns learned costs, one row for each kind of batch and device: of all sessions for members of pg_monitor if hybrid is preloaded, else of this session; see the view hybrid_tracker';
 
 CREATE FUNCTION hybrid_explain(
@@ -1926,16 +1926,16 @@ COMMENT ON COLUMN hybrid_calibration.measured_at IS 'time of the measurement';
 SELECT pg_catalog.pg_extension_config_dump('hybrid_calibration', '');
 GRANT SELECT ON hybrid_calibration TO PUBLIC;
 
-CREATE FUNCTION hybrid_run_calibration(
+CREATE FUNCTION _hybrid_run_calibration(
 	OUT backend text, OUT number int, OUT name text, OUT architecture text, OUT operation text,
 	OUT dtype text, OUT metric text, OUT dims int, OUT samples float8, OUT launch_us float8,
 	OUT work_ns float8, OUT byte_ns float8, OUT serial_ns float8, OUT state float8[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_run_calibration'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000 ROWS 60;
-COMMENT ON FUNCTION hybrid_run_calibration() IS
+COMMENT ON FUNCTION _hybrid_run_calibration() IS
 'measures the CPU and every device with synthetic batches, opening devices that are closed, and returns the fitted costs of each kind of batch; does not store them; hybrid_calibrate() does';
-REVOKE EXECUTE ON FUNCTION hybrid_run_calibration() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION _hybrid_run_calibration() FROM PUBLIC;
 
 -- The body is parsed here, so that it finds its table in whatever schema the extension is moved to.
 CREATE FUNCTION hybrid_calibrate() RETURNS SETOF hybrid_calibration
@@ -1943,7 +1943,7 @@ LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER COST 1000000 ROWS 
 SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	INSERT INTO hybrid_calibration
-	SELECT r.*, pg_catalog.clock_timestamp() FROM hybrid_run_calibration() AS r
+	SELECT r.*, pg_catalog.clock_timestamp() FROM _hybrid_run_calibration() AS r
 	ON CONFLICT (backend, number, name, architecture, operation, dtype, metric, dims)
 	DO UPDATE SET samples = EXCLUDED.samples, launch_us = EXCLUDED.launch_us,
 		work_ns = EXCLUDED.work_ns, byte_ns = EXCLUDED.byte_ns,
@@ -1954,7 +1954,7 @@ COMMENT ON FUNCTION hybrid_calibrate() IS
 'measures the CPU and every device with synthetic batches for some seconds, stores the results in hybrid_calibration, and returns them; sessions without history start from them; for superusers and roles with the EXECUTE privilege';
 REVOKE EXECUTE ON FUNCTION hybrid_calibrate() FROM PUBLIC;
 
-CREATE VIEW hybrid_devices AS SELECT * FROM hybrid_get_devices();
+CREATE VIEW hybrid_devices AS SELECT * FROM _hybrid_get_devices();
 COMMENT ON VIEW hybrid_devices IS 'devices of this session, with the reason if one cannot be used';
 COMMENT ON COLUMN hybrid_devices.device IS 'number of the device in this session; 0 is the CPU';
 COMMENT ON COLUMN hybrid_devices.backend IS 'cpu, or the name of the backend that drives the device';
@@ -1978,7 +1978,7 @@ COMMENT ON COLUMN hybrid_devices.resident_hits IS 'units that calls of this sess
 COMMENT ON COLUMN hybrid_devices.resident_misses IS 'units that calls of this session did not find there because they were new, changed or evicted';
 COMMENT ON COLUMN hybrid_devices.resident_evictions IS 'units evicted to make room for others or for tasks';
 
-CREATE VIEW hybrid_capabilities AS SELECT * FROM hybrid_get_capabilities();
+CREATE VIEW hybrid_capabilities AS SELECT * FROM _hybrid_get_capabilities();
 COMMENT ON VIEW hybrid_capabilities IS 'operations, types and metrics that each available device of this session can run';
 COMMENT ON COLUMN hybrid_capabilities.device IS 'number of the device in this session; 0 is the CPU';
 COMMENT ON COLUMN hybrid_capabilities.backend IS 'cpu, or the name of the backend that drives the device';
@@ -1992,7 +1992,7 @@ COMMENT ON COLUMN hybrid_capabilities.max_k IS 'maximum number of neighbors; NUL
 COMMENT ON COLUMN hybrid_capabilities.exact IS 'whether results are bit-identical to those of the CPU; otherwise they are candidates that the CPU checks';
 COMMENT ON COLUMN hybrid_capabilities.reason IS 'reason why it is not supported';
 
-CREATE VIEW hybrid_stats AS SELECT * FROM hybrid_get_stats();
+CREATE VIEW hybrid_stats AS SELECT * FROM _hybrid_get_stats();
 COMMENT ON VIEW hybrid_stats IS 'activity of the dispatcher by device and operation, of all sessions or of this one (see scope)';
 COMMENT ON COLUMN hybrid_stats.scope IS 'cluster: all sessions since server start or the last reset; backend: this session only, without its parallel workers';
 COMMENT ON COLUMN hybrid_stats.device IS 'number of the device in this session; NULL if this session does not have the device';
@@ -2020,7 +2020,7 @@ COMMENT ON COLUMN hybrid_stats.fallback_causes IS 'number of batches that fell b
 COMMENT ON COLUMN hybrid_stats.flushes IS 'number of gathered batches, by what completed them: size, time, memory or end; in the rows of the CPU';
 COMMENT ON COLUMN hybrid_stats.scan_limits IS 'number of index scans that ended before they found all wanted rows, by limit: max_scan_tuples (hybrid.max_scan_tuples) or memory (hybrid.scan_mem_multiplier); in the CPU''s row for distance';
 
-CREATE VIEW hybrid_events AS SELECT * FROM hybrid_get_events();
+CREATE VIEW hybrid_events AS SELECT * FROM _hybrid_get_events();
 COMMENT ON VIEW hybrid_events IS 'most recent decisions of the dispatcher, oldest first, of all sessions or of this one (see scope)';
 COMMENT ON COLUMN hybrid_events.scope IS 'cluster: decisions of all sessions; backend: decisions of this session only, without its parallel workers';
 COMMENT ON COLUMN hybrid_events.at IS 'start time of the call';
@@ -2053,7 +2053,7 @@ COMMENT ON COLUMN hybrid_events.split_share IS 'for a batch split between a devi
 COMMENT ON COLUMN hybrid_events.load IS 'runnable processes per core; NULL if not known';
 COMMENT ON COLUMN hybrid_events.queue IS 'tasks that were waiting for the considered device or in flight on it; NULL if no device was considered, or if the decision was reused from a preceding batch';
 
-CREATE VIEW hybrid_tracker AS SELECT * FROM hybrid_get_tracker();
+CREATE VIEW hybrid_tracker AS SELECT * FROM _hybrid_get_tracker();
 COMMENT ON VIEW hybrid_tracker IS 'learned costs of each kind of batch on each device, of all sessions or of this one (see scope)';
 COMMENT ON COLUMN hybrid_tracker.scope IS 'cluster: learned by all sessions; backend: learned by this session only';
 COMMENT ON COLUMN hybrid_tracker.device IS 'number of the device in this session; 0 is the CPU; NULL if this session does not have the device';

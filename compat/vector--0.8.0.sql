@@ -70,7 +70,7 @@ BEGIN
 				pg_catalog.format('OPERATOR 2 %1$I.<%2$s> (%1$I.%3$I, %1$I.hybrid_sphere),',
 					hybrid, class.operator, class.type)
 			END,
-			CASE class.type WHEN 'vector' THEN 'hybrid_index_' ELSE pg_catalog.format('hybrid_index_%s_', class.type) END
+			CASE class.type WHEN 'vector' THEN '_hybrid_index_' ELSE pg_catalog.format('_hybrid_index_%s_', class.type) END
 				OPERATOR(pg_catalog.||) class.metric);
 		EXECUTE pg_catalog.format('COMMENT ON OPERATOR CLASS %s_%s_ops USING %s IS %L',
 			class.type, class.metric, class.am,

@@ -132,7 +132,7 @@ DROP FUNCTION target;
 DROP EXTENSION vector;
 CREATE SCHEMA other;
 CREATE TYPE other.vector AS (fake int);
-CREATE FUNCTION other.hybrid_index_l2(internal) RETURNS internal LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
+CREATE FUNCTION other._hybrid_index_l2(internal) RETURNS internal LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
 CREATE EXTENSION vector SCHEMA other;
 SELECT DISTINCT opcintype::regtype, opcnamespace::regnamespace FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE amname = 'hnsw' ORDER BY 1;
 SELECT DISTINCT amproc::regprocedure FROM pg_amproc JOIN pg_opfamily f ON f.oid = amprocfamily JOIN pg_am a ON a.oid = opfmethod

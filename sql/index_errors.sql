@@ -56,10 +56,10 @@ CREATE OPERATOR CLASS stranger_ops FOR TYPE vector USING hybrid AS FUNCTION 1 st
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'stranger_ops';
 DROP OPERATOR FAMILY stranger_ops USING hybrid;
 DROP FUNCTION stranger_support;
-CREATE OPERATOR CLASS search_ops FOR TYPE vector USING hybrid AS OPERATOR 1 <(vector, vector), FUNCTION 1 hybrid_index_l2(internal);
+CREATE OPERATOR CLASS search_ops FOR TYPE vector USING hybrid AS OPERATOR 1 <(vector, vector), FUNCTION 1 _hybrid_index_l2(internal);
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'search_ops';
 DROP OPERATOR FAMILY search_ops USING hybrid;
 -- support functions answer to the index only
-SELECT hybrid_index_l2(NULL);
+SELECT _hybrid_index_l2(NULL);
 
 DROP TABLE item;

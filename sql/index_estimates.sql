@@ -86,7 +86,7 @@ SELECT count(DISTINCT expected(format('SELECT id FROM plain WHERE v <<->> hybrid
 RESET ROLE;
 
 -- every operator of spheres goes by it
-SELECT count(*), count(*) FILTER (WHERE oprrest = 'hybrid_within_selectivity'::regproc AND oprjoin = 'matchingjoinsel'::regproc) AS by_it
+SELECT count(*), count(*) FILTER (WHERE oprrest = '_hybrid_within_selectivity'::regproc AND oprjoin = 'matchingjoinsel'::regproc) AS by_it
 FROM pg_operator WHERE oprright = 'hybrid_sphere'::regtype AND oprname <> '<<~>>';
 DROP TABLE mixed, plain, short, unknown, ball;
 DROP OPERATOR <<~>> (vector, hybrid_sphere);

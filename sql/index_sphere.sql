@@ -184,7 +184,7 @@ SELECT ball.id, count(item.id) FROM ball LEFT JOIN item ON v <<->> s GROUP BY ba
 -- an operator class whose condition is none
 CREATE OPERATOR FAMILY wrong USING hybrid;
 CREATE OPERATOR CLASS wrong FOR TYPE vector USING hybrid FAMILY wrong AS
-	OPERATOR 1 <-> (vector, vector) FOR ORDER BY pg_catalog.float_ops, OPERATOR 2 = (vector, vector), FUNCTION 1 hybrid_index_l2(internal);
+	OPERATOR 1 <-> (vector, vector) FOR ORDER BY pg_catalog.float_ops, OPERATOR 2 = (vector, vector), FUNCTION 1 _hybrid_index_l2(internal);
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'wrong';
 DROP OPERATOR FAMILY wrong USING hybrid CASCADE;
 DROP TABLE item, far, huge, ball;

@@ -92,7 +92,7 @@ DROP ROLE regress_hybrid_reader, regress_hybrid_keeper;
 
 -- a view is not led astray by what the caller's path puts first
 CREATE SCHEMA telemetry_evil;
-CREATE FUNCTION telemetry_evil.hybrid_get_stats() RETURNS SETOF int LANGUAGE sql AS 'SELECT 1 / 0';
+CREATE FUNCTION telemetry_evil._hybrid_get_stats() RETURNS SETOF int LANGUAGE sql AS 'SELECT 1 / 0';
 CREATE FUNCTION telemetry_evil.jsonb_in(cstring) RETURNS jsonb LANGUAGE internal AS 'jsonb_in';
 SET search_path = telemetry_evil, pg_catalog;
 SELECT count(*) FROM public.hybrid_stats;

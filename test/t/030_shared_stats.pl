@@ -350,7 +350,7 @@ my $known = q{SELECT predicted_us > 0 FROM hybrid_explain('distance', 10000, 100
 is($node->safe_psql('postgres', $known), '', 'nothing is known');
 (undef, undef, $err) = $node->psql('postgres', 'SELECT hybrid_calibrate()', connstr => $node->connstr('postgres') . ' user=plain');
 like($err, qr/permission denied for function hybrid_calibrate/, 'a plain user may not calibrate');
-for my $forbidden ('SELECT hybrid_run_calibration()', 'DELETE FROM hybrid_calibration', 'INSERT INTO hybrid_calibration DEFAULT VALUES', 'TRUNCATE hybrid_calibration')
+for my $forbidden ('SELECT _hybrid_run_calibration()', 'DELETE FROM hybrid_calibration', 'INSERT INTO hybrid_calibration DEFAULT VALUES', 'TRUNCATE hybrid_calibration')
 {
 	(undef, undef, $err) = $node->psql('postgres', $forbidden, connstr => $node->connstr('postgres') . ' user=watcher');
 	like($err, qr/permission denied/, "not even a watcher: $forbidden");

@@ -131,10 +131,10 @@ for my $weight (0, 0.1, 0.5, 0.9)
 $node->safe_psql('postgres', 'CREATE DATABASE app');
 $node->safe_psql('app', q{
 	CREATE EXTENSION hybrid;
-	CREATE ACCESS METHOD hnsw TYPE INDEX HANDLER hybrid_handler;
+	CREATE ACCESS METHOD hnsw TYPE INDEX HANDLER _hybrid_handler;
 	CREATE OPERATOR FAMILY vector_l2_ops USING hnsw;
 	CREATE OPERATOR CLASS vector_l2_ops FOR TYPE vector USING hnsw FAMILY vector_l2_ops AS
-		OPERATOR 1 <-> (vector, vector) FOR ORDER BY pg_catalog.float_ops, OPERATOR 2 <<->> (vector, hybrid_sphere), FUNCTION 1 hybrid_index_l2(internal);
+		OPERATOR 1 <-> (vector, vector) FOR ORDER BY pg_catalog.float_ops, OPERATOR 2 <<->> (vector, hybrid_sphere), FUNCTION 1 _hybrid_index_l2(internal);
 	ALTER EXTENSION hybrid ADD ACCESS METHOD hnsw;
 	ALTER EXTENSION hybrid ADD OPERATOR FAMILY vector_l2_ops USING hnsw;
 	ALTER EXTENSION hybrid ADD OPERATOR CLASS vector_l2_ops USING hnsw;

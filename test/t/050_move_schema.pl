@@ -29,8 +29,8 @@ $node->safe_psql('postgres', q{
 	-- what somebody might set up to be called instead
 	CREATE SCHEMA evil;
 	CREATE TABLE evil.hybrid_calibration AS SELECT 1 AS x;
-	CREATE FUNCTION evil.hybrid_run_calibration() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
-	CREATE FUNCTION evil.hybrid_get_stats() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
+	CREATE FUNCTION evil._hybrid_run_calibration() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
+	CREATE FUNCTION evil._hybrid_get_stats() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
 });
 
 # What calls each function that a user calls, X standing for the schema; with its answer.
@@ -135,11 +135,11 @@ my %calls = (
 	'hybrid_triangles' => [ q{SELECT sum(triangles) FROM X.hybrid_triangles('VALUES (1, 2), (2, 3), (3, 1)')}, 3 ],
 	'hybrid_similar_nodes' => [ q{SELECT * FROM X.hybrid_similar_nodes('VALUES (1, 2), (3, 2)', 1)}, '3|1' ],
 	'hybrid_communities' => [ q{SELECT max(community) FROM X.hybrid_communities('SELECT 1, 2')}, 1 ],
-	'hybrid_get_devices' => [ q{SELECT count(*) FROM X.hybrid_devices}, 2 ],
-	'hybrid_get_capabilities' => [ q{SELECT count(*) > 10 FROM X.hybrid_capabilities}, 't' ],
-	'hybrid_get_stats' => [ q{SELECT count(*) > 0 FROM X.hybrid_stats}, 't' ],
-	'hybrid_get_events' => [ q{SELECT count(*) > 0 FROM X.hybrid_events}, 't' ],
-	'hybrid_get_tracker' => [ q{SELECT count(*) > 0 FROM X.hybrid_tracker}, 't' ],
+	'_hybrid_get_devices' => [ q{SELECT count(*) FROM X.hybrid_devices}, 2 ],
+	'_hybrid_get_capabilities' => [ q{SELECT count(*) > 10 FROM X.hybrid_capabilities}, 't' ],
+	'_hybrid_get_stats' => [ q{SELECT count(*) > 0 FROM X.hybrid_stats}, 't' ],
+	'_hybrid_get_events' => [ q{SELECT count(*) > 0 FROM X.hybrid_events}, 't' ],
+	'_hybrid_get_tracker' => [ q{SELECT count(*) > 0 FROM X.hybrid_tracker}, 't' ],
 	'hybrid_explain' => [ q{SELECT count(*) FROM X.hybrid_explain('distance', 100, 2)}, 2 ],
 	'hybrid_audit' => [ q{SELECT count(*) FROM X.hybrid_audit()}, 1 ],
 	'hybrid_audit_shapes' => [ q{SELECT count(*) >= 0 FROM X.hybrid_audit_shapes()}, 't' ],
@@ -149,13 +149,13 @@ my %calls = (
 );
 
 # Those that only the server or others of them call, all of which the calls above and works() reach.
-my %called = map { $_ => 1 } qw(hybrid_run_calibration vector_in vector_out vector_typmod_in vector_recv
+my %called = map { $_ => 1 } qw(_hybrid_run_calibration vector_in vector_out vector_typmod_in vector_recv
 	halfvec_in halfvec_out halfvec_typmod_in halfvec_recv
-	sparsevec_in sparsevec_out sparsevec_typmod_in sparsevec_recv hybrid_handler hybrid_graph_handler
-	hybrid_index_l2 hybrid_index_ip hybrid_index_cosine hybrid_index_l1
-	hybrid_index_halfvec_l2 hybrid_index_halfvec_ip hybrid_index_halfvec_cosine hybrid_index_halfvec_l1
-	hybrid_index_sparsevec_l2 hybrid_index_sparsevec_ip hybrid_index_sparsevec_cosine hybrid_index_sparsevec_l1
-	hybrid_index_bit_hamming hybrid_index_bit_jaccard hybrid_within_selectivity hybrid_distance_cost);
+	sparsevec_in sparsevec_out sparsevec_typmod_in sparsevec_recv _hybrid_handler _hybrid_graph_handler
+	_hybrid_index_l2 _hybrid_index_ip _hybrid_index_cosine _hybrid_index_l1
+	_hybrid_index_halfvec_l2 _hybrid_index_halfvec_ip _hybrid_index_halfvec_cosine _hybrid_index_halfvec_l1
+	_hybrid_index_sparsevec_l2 _hybrid_index_sparsevec_ip _hybrid_index_sparsevec_cosine _hybrid_index_sparsevec_l1
+	_hybrid_index_bit_hamming _hybrid_index_bit_jaccard _hybrid_within_selectivity _hybrid_distance_cost);
 
 sub works
 {
