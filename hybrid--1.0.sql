@@ -1154,21 +1154,21 @@ COMMENT ON FUNCTION hybrid_distances(vector, vector[], text) IS
 
 CREATE FUNCTION hybrid_knn(rel regclass, col name, queries vector[], k int DEFAULT 10,
 	metric text DEFAULT 'l2', rows text DEFAULT NULL)
-RETURNS TABLE (query int, id tid, distance float8)
+RETURNS TABLE (query int, tid tid, distance float8)
 AS 'MODULE_PATHNAME', 'hybrid_knn'
 -- unsafe: the rows query, a view or a policy may call any function
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
 COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
-'returns the k nearest rows of rel for each of queries, by the vector or halfvec column col; query is the number of the query, from 1; id is the row''s ctid; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; rows is an optional query whose ctids restrict the search; the function sees the rows that a SELECT by the caller would return; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
+'returns the k nearest rows of rel for each of queries, by the vector or halfvec column col; query is the number of the query, from 1; tid is the row''s ctid; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; rows is an optional query whose ctids restrict the search; the function sees the rows that a SELECT by the caller would return; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
 CREATE FUNCTION hybrid_knn_join(left_rel regclass, left_col name, right_rel regclass, right_col name,
 	k int DEFAULT 10, metric text DEFAULT 'l2')
-RETURNS TABLE (left_id tid, right_id tid, distance float8)
+RETURNS TABLE (left_tid tid, right_tid tid, distance float8)
 AS 'MODULE_PATHNAME', 'hybrid_knn_join'
 -- unsafe: a view or a policy may call any function
 LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION hybrid_knn_join(regclass, name, regclass, name, int, text) IS
-'returns the k nearest rows of right_rel for each row of left_rel, by vector or halfvec columns; left_id and right_id are the rows'' ctids; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; a left row whose vector is NULL has no result; the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
+'returns the k nearest rows of right_rel for each row of left_rel, by vector or halfvec columns; left_tid and right_tid are the rows'' ctids; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; a left row whose vector is NULL has no result; the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
 CREATE FUNCTION hybrid_knn_graph(rel regclass, id name, col name, k int DEFAULT 10,
 	metric text DEFAULT 'cosine', weight text DEFAULT 'similarity')

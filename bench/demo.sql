@@ -112,7 +112,7 @@ SELECT device, backend, left(name, 40) AS name, state, virtual FROM hybrid_devic
 
 CREATE FUNCTION batch(queries int) RETURNS text
 LANGUAGE sql AS $$
-	SELECT md5(string_agg(format('%s %s %s', query, id, distance), ',' ORDER BY query, distance, id))
+	SELECT md5(string_agg(format('%s %s %s', query, tid, distance), ',' ORDER BY query, distance, tid))
 	FROM hybrid_knn('synset', 'v', (SELECT array_agg(v) FROM (SELECT v FROM synset
 		WHERE v IS NOT NULL ORDER BY id LIMIT queries) AS s), 10, 'cosine', $rows$
 		SELECT ctid FROM synset WHERE pos = 'adverb'$rows$) $$;

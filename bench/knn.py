@@ -25,7 +25,7 @@ ASKED = {"amx": {"faiss": 13, "pgvector": 300}, "avx512": {"faiss": 2}, "avx2": 
 ASKED_OF_ALL = {"amx": {"faiss": 8}, "avx512": {"faiss": 3}, "avx2": {"faiss": 1.6}}
 
 TABLES = {"item": "table", "item_in_line": "table in line", "item_indexed": "index"}
-KNN = """INSERT INTO answer SELECT array_agg(query), array_agg(id), array_agg(distance) FROM
+KNN = """INSERT INTO answer SELECT array_agg(query), array_agg(tid), array_agg(distance) FROM
 hybrid_knn('{table}', 'v', (SELECT array_agg(v ORDER BY id) FROM query), 10, 'cosine')"""
 
 

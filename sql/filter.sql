@@ -16,7 +16,7 @@ CREATE FUNCTION answer(how text, metric text, k int) RETURNS TABLE (query int, i
 BEGIN
 	PERFORM set_config('hybrid.precision', how, true);
 	RETURN QUERY SELECT n.query, item.id, n.distance
-		FROM public.query q, hybrid_knn('item', 'v', q.v, k, metric) n JOIN item ON item.ctid = n.id;
+		FROM public.query q, hybrid_knn('item', 'v', q.v, k, metric) n JOIN item ON item.ctid = n.tid;
 END $$;
 
 SELECT metric, k, count(*) AS differences

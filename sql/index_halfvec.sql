@@ -82,18 +82,18 @@ EXPLAIN (COSTS OFF) SELECT id FROM both_types ORDER BY v::halfvec(3) <=> '[1,2,3
 SELECT id FROM both_types ORDER BY v::halfvec(3) <=> '[1,2,3]' LIMIT 3;
 
 -- hybrid_knn reads the store: the same as without an index
-CREATE TABLE by_table AS SELECT query, id, distance FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]', '[-3,2,0.1,0,7]']::vector[], 20) LIMIT 0;
+CREATE TABLE by_table AS SELECT query, tid, distance FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]', '[-3,2,0.1,0,7]']::vector[], 20) LIMIT 0;
 SET enable_indexscan = off;
-INSERT INTO by_table SELECT query, id, distance FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]', '[-3,2,0.1,0,7]']::vector[], 20);
+INSERT INTO by_table SELECT query, tid, distance FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]', '[-3,2,0.1,0,7]']::vector[], 20);
 SET enable_indexscan = on;
 SELECT pg_stat_force_next_flush();
 SELECT idx_scan AS before FROM pg_stat_user_indexes WHERE indexrelname = 'item_h' \gset
-SELECT count(*) FROM (TABLE by_table EXCEPT ALL SELECT query, id, distance FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]', '[-3,2,0.1,0,7]']::vector[], 20)) d;
+SELECT count(*) FROM (TABLE by_table EXCEPT ALL SELECT query, tid, distance FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]', '[-3,2,0.1,0,7]']::vector[], 20)) d;
 SELECT pg_stat_force_next_flush();
 SELECT idx_scan - :before AS by_the_index FROM pg_stat_user_indexes WHERE indexrelname = 'item_h';
 DROP INDEX item_h;
 CREATE INDEX item_byte ON item USING hybrid (h) WITH (storage = int8);
-SELECT count(*) FROM (TABLE by_table EXCEPT ALL SELECT query, id, distance FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]', '[-3,2,0.1,0,7]']::vector[], 20)) d;
+SELECT count(*) FROM (TABLE by_table EXCEPT ALL SELECT query, tid, distance FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]', '[-3,2,0.1,0,7]']::vector[], 20)) d;
 
 -- as wide as it can be; what is refused
 CREATE TABLE wide (id int, h halfvec(16000));

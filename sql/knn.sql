@@ -18,7 +18,7 @@ CREATE TABLE item (id int PRIMARY KEY, v vector(3));
 INSERT INTO item SELECT i, format('[%s,%s,%s]', i % 7, i % 5, i % 3)::vector FROM generate_series(1, 500) i;
 INSERT INTO item VALUES (501, NULL);
 SELECT query, item.id, distance
-FROM hybrid_knn('item', 'v', ARRAY['[0,0,0]', '[6,4,2]']::vector[], 4) k JOIN item ON item.ctid = k.id
+FROM hybrid_knn('item', 'v', ARRAY['[0,0,0]', '[6,4,2]']::vector[], 4) k JOIN item ON item.ctid = k.tid
 ORDER BY query, distance, item.ctid;
 
 -- the same as a sort, for every metric, whatever the batch
@@ -29,7 +29,7 @@ DECLARE
 BEGIN
 	EXECUTE format('
 		WITH queries AS (SELECT array_agg(v ORDER BY id) AS v FROM item WHERE id BETWEEN 3 AND 9),
-		ours AS (SELECT query, id, distance FROM queries, hybrid_knn(''item'', ''v'', queries.v, %2$s, %1$L)),
+		ours AS (SELECT query, tid, distance FROM queries, hybrid_knn(''item'', ''v'', queries.v, %2$s, %1$L)),
 		theirs AS (SELECT q.ordinality::int AS query, t.ctid AS id, t.distance FROM queries,
 			unnest(queries.v) WITH ORDINALITY AS q(v, ordinality),
 			LATERAL (SELECT ctid, item.v %3$s q.v AS distance FROM item
@@ -57,14 +57,14 @@ FROM hybrid_knn('item', 'v', ARRAY['[1,0,0]']::vector[], 1000, 'cosine');
 SELECT item.id, distance FROM hybrid_knn('item', 'v', ARRAY['[0,0,0]']::vector[], 3, 'l2',
 	'SELECT ctid FROM item WHERE id % 100 = 1 UNION ALL SELECT ''(999999,1)'' UNION ALL SELECT ''(0,0)''
 	 UNION ALL SELECT ctid FROM item WHERE id % 100 = 1 UNION ALL SELECT NULL') k
-	JOIN item ON item.ctid = k.id ORDER BY distance, item.ctid;
+	JOIN item ON item.ctid = k.tid ORDER BY distance, item.ctid;
 SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[0,0,0]']::vector[], 3, 'l2', 'SELECT ctid FROM item WHERE false');
 
 -- the version that is visible, after a HOT update too
 CREATE TABLE moved (v vector(2), n int) WITH (fillfactor = 50);
 INSERT INTO moved VALUES ('[1,1]', 0);
 UPDATE moved SET n = 1;
-SELECT moved.n, distance FROM hybrid_knn('moved', 'v', ARRAY['[1,1]']::vector[], 1) k JOIN moved ON moved.ctid = k.id;
+SELECT moved.n, distance FROM hybrid_knn('moved', 'v', ARRAY['[1,1]']::vector[], 1) k JOIN moved ON moved.ctid = k.tid;
 BEGIN;
 DELETE FROM moved;
 SELECT count(*) FROM hybrid_knn('moved', 'v', ARRAY['[1,1]']::vector[], 1);
@@ -151,9 +151,9 @@ ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON secret USING (owner = current_user);
 CREATE ROLE regress_hybrid_reader;
 GRANT SELECT ON secret TO regress_hybrid_reader;
-SELECT secret.id, distance FROM hybrid_knn('secret', 'v', ARRAY['[0,0]']::vector[], 1) k JOIN secret ON secret.ctid = k.id;
+SELECT secret.id, distance FROM hybrid_knn('secret', 'v', ARRAY['[0,0]']::vector[], 1) k JOIN secret ON secret.ctid = k.tid;
 SET ROLE regress_hybrid_reader;
-SELECT secret.id, distance FROM hybrid_knn('secret', 'v', ARRAY['[0,0]']::vector[], 1) k JOIN secret ON secret.ctid = k.id;
+SELECT secret.id, distance FROM hybrid_knn('secret', 'v', ARRAY['[0,0]']::vector[], 1) k JOIN secret ON secret.ctid = k.tid;
 SELECT count(*) FROM hybrid_knn('secret', 'v', ARRAY['[0,0]']::vector[], 10);
 SELECT count(*) FROM hybrid_knn('secret', 'v', ARRAY['[0,0]']::vector[], 10, 'l2', 'VALUES (''(0,1)''::tid), (''(0,2)'')');
 SET row_security = off;
@@ -208,9 +208,9 @@ SELECT proname, provolatile, proparallel FROM pg_proc WHERE proname IN ('hybrid_
 -- inside a transaction that changed rows
 BEGIN;
 INSERT INTO item VALUES (502, '[100,100,100]');
-SELECT item.id FROM hybrid_knn('item', 'v', ARRAY['[100,100,100]']::vector[], 1) k JOIN item ON item.ctid = k.id;
+SELECT item.id FROM hybrid_knn('item', 'v', ARRAY['[100,100,100]']::vector[], 1) k JOIN item ON item.ctid = k.tid;
 ROLLBACK;
-SELECT item.id FROM item WHERE ctid = ANY (SELECT id FROM hybrid_knn('item', 'v', ARRAY['[100,100,100]']::vector[], 1));
+SELECT item.id FROM item WHERE ctid = ANY (SELECT tid FROM hybrid_knn('item', 'v', ARRAY['[100,100,100]']::vector[], 1));
 
 -- more queries than heaps fit work_mem: the rows are read again for each group of queries, also
 -- where they come by tid or through a query
@@ -219,7 +219,7 @@ CREATE TABLE few_heaps AS SELECT array_agg(v ORDER BY id) AS queries FROM item W
 CREATE FUNCTION grouped(relation regclass, work text, rows text DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('work_mem', work, true);
-	RETURN (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+	RETURN (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.tid))
 		FROM few_heaps, hybrid_knn(relation, 'v', queries, 100, 'l2', rows) k);
 END $$;
 SELECT array_length(queries, 1) > 40 AS many FROM few_heaps;

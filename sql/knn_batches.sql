@@ -6,7 +6,7 @@ CREATE TABLE item (id int, owner text, v vector(4));
 INSERT INTO item SELECT i, 'regress_hybrid_reader', format('[%s,%s,%s,1]', i % 2, i / 2 % 2, i / 4 % 2)::vector
 FROM generate_series(1, 700) i;
 CREATE FUNCTION nearest() RETURNS text LANGUAGE sql AS $$
-	SELECT md5(string_agg(query || ' ' || id || ' ' || distance, ',' ORDER BY query, distance, id))
+	SELECT md5(string_agg(query || ' ' || tid || ' ' || distance, ',' ORDER BY query, distance, tid))
 	FROM hybrid_knn('item', 'v', ARRAY['[0,0,0,1]', '[1,1,0,1]', '[0.5,0.5,0.5,0]']::vector[], 30) $$;
 SELECT nearest() AS expected \gset
 

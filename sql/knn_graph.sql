@@ -28,9 +28,9 @@ CREATE VIEW shown AS SELECT ctid, id, v FROM doc2;
 CREATE FUNCTION differences(metric text, k int, rel text DEFAULT 'doc2') RETURNS bigint LANGUAGE sql AS $$
 	WITH ours AS (SELECT row_number() OVER () AS nr, source, target FROM hybrid_knn_graph(rel, 'id', 'v', k, metric, 'one')),
 	theirs AS (SELECT row_number() OVER (ORDER BY a.ctid, rank) AS nr, a.id::bigint, b.id::bigint FROM (
-			SELECT *, row_number() OVER (PARTITION BY left_id ORDER BY distance, right_id) AS rank
-			FROM hybrid_knn_join('doc2', 'v', 'doc2', 'v', k + 1, metric) WHERE left_id <> right_id) j
-		JOIN doc2 a ON a.ctid = j.left_id JOIN doc2 b ON b.ctid = j.right_id WHERE rank <= k)
+			SELECT *, row_number() OVER (PARTITION BY left_tid ORDER BY distance, right_tid) AS rank
+			FROM hybrid_knn_join('doc2', 'v', 'doc2', 'v', k + 1, metric) WHERE left_tid <> right_tid) j
+		JOIN doc2 a ON a.ctid = j.left_tid JOIN doc2 b ON b.ctid = j.right_tid WHERE rank <= k)
 	SELECT count(*) FROM ((TABLE ours EXCEPT ALL TABLE theirs) UNION ALL (TABLE theirs EXCEPT ALL TABLE ours)) d $$;
 SELECT metric, differences(metric, 3), differences(metric, 50), differences(metric, 3, 'shown') AS shown
 FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric;

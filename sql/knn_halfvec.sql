@@ -10,7 +10,7 @@ CREATE TABLE asked AS SELECT 0 AS first, array_agg(v ORDER BY id) AS queries FRO
 -- what is between two halves
 INSERT INTO asked SELECT 100, array_agg(ARRAY[i * 0.1, 0.3, i * 0.7, -1e-9, 1e5]::vector) FROM generate_series(1, 9) i;
 SELECT item.id, distance, item.h <-> '[0,0,0,0,0]' = distance AS same
-FROM hybrid_knn('item', 'h', ARRAY['[0,0,0,0,0]']::vector[], 4) k JOIN item ON item.ctid = k.id ORDER BY distance, item.ctid;
+FROM hybrid_knn('item', 'h', ARRAY['[0,0,0,0,0]']::vector[], 4) k JOIN item ON item.ctid = k.tid ORDER BY distance, item.ctid;
 
 -- the same as a sort by the operator on the same numbers, for every metric
 CREATE VIEW by_sort AS
@@ -21,7 +21,7 @@ FROM item, asked, unnest(queries) WITH ORDINALITY q(v, nr), LATERAL (VALUES ('l2
 WHERE d.distance <> 'NaN';
 CREATE TABLE sorted AS TABLE by_sort;
 CREATE FUNCTION differences(metric text, k int) RETURNS bigint LANGUAGE sql AS $$
-	WITH ours AS MATERIALIZED (SELECT first + query AS query, k.id, k.distance FROM asked, hybrid_knn('item', 'h', queries, k, metric) k),
+	WITH ours AS MATERIALIZED (SELECT first + query AS query, k.tid, k.distance FROM asked, hybrid_knn('item', 'h', queries, k, metric) k),
 	theirs AS MATERIALIZED (SELECT query, id, distance FROM sorted s WHERE s.metric = differences.metric AND rank <= k)
 	SELECT CASE WHEN NOT EXISTS (SELECT FROM theirs) THEN -1 ELSE count(*) END
 	FROM ((TABLE ours EXCEPT ALL TABLE theirs) UNION ALL (TABLE theirs EXCEPT ALL TABLE ours)) d $$;
@@ -40,7 +40,7 @@ RESET hybrid.batch_max;
 -- where queries are halves, the operator on halfvecs says the same
 SELECT count(*), bool_and(item.h <-> wanted.h = distance) AS same
 FROM hybrid_knn('item', 'h', (SELECT array_agg(h ORDER BY id)::vector[] FROM item WHERE id <= 20), 10) k
-JOIN item ON item.ctid = k.id JOIN item wanted ON wanted.id = k.query;
+JOIN item ON item.ctid = k.tid JOIN item wanted ON wanted.id = k.query;
 
 -- many dimensions, enough queries for rounded products to go first; inline, in TOAST, compressed
 CREATE TABLE wide (id int, plain halfvec(150), toasted halfvec(1500), small halfvec(1500));
@@ -56,7 +56,7 @@ DECLARE
 BEGIN
 	EXECUTE format('
 		WITH queries AS (SELECT array_agg(%1$I::vector ORDER BY id) AS v FROM wide WHERE id %% 12 = 0),
-		ours AS MATERIALIZED (SELECT query, k.id, distance FROM queries, hybrid_knn(''wide'', %1$L, queries.v, 7, %2$L) k),
+		ours AS MATERIALIZED (SELECT query, k.tid, distance FROM queries, hybrid_knn(''wide'', %1$L, queries.v, 7, %2$L) k),
 		theirs AS MATERIALIZED (SELECT q.id / 12 AS query, t.ctid AS id, t.distance FROM wide q,
 			LATERAL (SELECT ctid, r.%1$I %3$s q.%1$I AS distance FROM wide r ORDER BY 2, 1 LIMIT 7) t WHERE q.id %% 12 = 0)
 		SELECT CASE WHEN (SELECT count(*) FROM theirs) <> 175 THEN -1 ELSE count(*) END
@@ -69,10 +69,10 @@ FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric;
 
 -- only among the rows of a query; through a view, a materialised view, a domain
 SELECT item.id, distance FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]']::vector[], 3, 'l2', 'SELECT ctid FROM item WHERE id % 100 = 1') k
-	JOIN item ON item.ctid = k.id ORDER BY distance, item.ctid;
+	JOIN item ON item.ctid = k.tid ORDER BY distance, item.ctid;
 CREATE VIEW shown AS SELECT ctid, id, h FROM item WHERE id % 2 = 1;
 CREATE VIEW halved AS SELECT ctid, id, h::halfvec AS h FROM item WHERE id % 2 = 1;
-SELECT item.id, distance FROM hybrid_knn('shown', 'h', ARRAY['[1,1,1,1,1]']::vector[], 3) k JOIN item ON item.ctid = k.id ORDER BY distance, item.ctid;
+SELECT item.id, distance FROM hybrid_knn('shown', 'h', ARRAY['[1,1,1,1,1]']::vector[], 3) k JOIN item ON item.ctid = k.tid ORDER BY distance, item.ctid;
 SELECT count(*) FROM hybrid_knn('halved', 'h', ARRAY['[1,1,1,1,1]']::vector[], 1000);
 CREATE MATERIALIZED VIEW copy AS SELECT id, h FROM item WHERE id <= 10;
 SELECT count(*) FROM hybrid_knn('copy', 'h', ARRAY['[1,1,1,1,1]']::vector[], 100);
@@ -99,7 +99,7 @@ DROP INDEX item_h;
 
 -- joins of either type with either; the store of the right side where it has one
 CREATE VIEW joined_by_sort AS
-SELECT metric, l.ctid AS left_id, r.ctid AS right_id, d.distance,
+SELECT metric, l.ctid AS left_tid, r.ctid AS right_tid, d.distance,
 	row_number() OVER (PARTITION BY metric, l.ctid ORDER BY d.distance, r.ctid) AS rank
 FROM item l, item r, LATERAL (VALUES ('l2', r.h <-> l.h), ('ip', r.h <#> l.h), ('cosine', r.h <=> l.h), ('l1', r.h <+> l.h)) d(metric, distance)
 WHERE d.distance <> 'NaN' AND l.id % 5 = 1;
@@ -107,7 +107,7 @@ CREATE TABLE joined AS SELECT * FROM joined_by_sort WHERE rank <= 4;
 CREATE VIEW fifth AS SELECT ctid, id, h, v FROM item WHERE id % 5 = 1;
 CREATE FUNCTION join_differences(left_col name, right_col name, metric text) RETURNS bigint LANGUAGE sql AS $$
 	WITH ours AS MATERIALIZED (SELECT * FROM hybrid_knn_join('fifth', left_col, 'item', right_col, 4, metric)),
-	theirs AS MATERIALIZED (SELECT left_id, right_id, distance FROM joined s WHERE s.metric = join_differences.metric)
+	theirs AS MATERIALIZED (SELECT left_tid, right_tid, distance FROM joined s WHERE s.metric = join_differences.metric)
 	SELECT CASE WHEN NOT EXISTS (SELECT FROM theirs) THEN -1 ELSE count(*) END
 	FROM ((TABLE ours EXCEPT ALL TABLE theirs) UNION ALL (TABLE theirs EXCEPT ALL TABLE ours)) d $$;
 CREATE FUNCTION all_join_differences() RETURNS TABLE (metric text, hh bigint, hv bigint, vh bigint, vv bigint) LANGUAGE sql AS
@@ -139,7 +139,7 @@ RESET ROLE;
 GRANT SELECT ON item TO regress_hybrid_reader;
 ALTER TABLE item ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_hybrid_reader;
-SELECT count(*), bool_and(item.id BETWEEN 11 AND 20) AS allowed FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]']::vector[], 1000) k JOIN item ON item.ctid = k.id;
+SELECT count(*), bool_and(item.id BETWEEN 11 AND 20) AS allowed FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]']::vector[], 1000) k JOIN item ON item.ctid = k.tid;
 SELECT count(*), count(DISTINCT source), min(target), max(target) FROM hybrid_knn_graph('item', 'id', 'h', 3, 'l2');
 RESET ROLE;
 

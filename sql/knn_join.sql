@@ -9,19 +9,19 @@ INSERT INTO thing SELECT i, ARRAY[i % 6, i % 4, i % 9]::vector FROM generate_ser
 INSERT INTO thing VALUES (301, NULL), (302, '[0,0,0]');
 
 SELECT word.id, thing.id, distance
-FROM hybrid_knn_join('word', 'v', 'thing', 'v', 2) j JOIN word ON word.ctid = left_id JOIN thing ON thing.ctid = right_id
+FROM hybrid_knn_join('word', 'v', 'thing', 'v', 2) j JOIN word ON word.ctid = left_tid JOIN thing ON thing.ctid = right_tid
 WHERE word.id IN (1, 2, 301, 302) ORDER BY word.id, distance, thing.ctid;
 
 -- the same as a sort for each left row, for every metric; the left rows in the order of their table
 CREATE VIEW by_sort AS
-SELECT metric, word.ctid AS left_id, thing.ctid AS right_id, d.distance,
+SELECT metric, word.ctid AS left_tid, thing.ctid AS right_tid, d.distance,
 	row_number() OVER (PARTITION BY metric, word.ctid ORDER BY d.distance, thing.ctid) AS rank
 FROM word, thing, LATERAL (VALUES ('l2', thing.v <-> word.v), ('ip', thing.v <#> word.v), ('cosine', thing.v <=> word.v), ('l1', thing.v <+> word.v)) d(metric, distance)
 WHERE d.distance <> 'NaN';
 CREATE TABLE sorted AS TABLE by_sort;
 CREATE FUNCTION differences(metric text, k int) RETURNS bigint LANGUAGE sql AS $$
 	WITH ours AS MATERIALIZED (SELECT row_number() OVER () AS nr, * FROM hybrid_knn_join('word', 'v', 'thing', 'v', k, metric)),
-	theirs AS MATERIALIZED (SELECT row_number() OVER (ORDER BY left_id, rank) AS nr, left_id, right_id, distance
+	theirs AS MATERIALIZED (SELECT row_number() OVER (ORDER BY left_tid, rank) AS nr, left_tid, right_tid, distance
 		FROM sorted s WHERE s.metric = differences.metric AND rank <= k)
 	SELECT CASE WHEN NOT EXISTS (SELECT FROM theirs) THEN -1 ELSE count(*) END
 	FROM ((TABLE ours EXCEPT ALL TABLE theirs) UNION ALL (TABLE theirs EXCEPT ALL TABLE ours)) d $$;
@@ -52,10 +52,10 @@ SELECT * FROM all_differences();
 DROP INDEX thing_half;
 
 -- a table with itself, a view, a materialised view, a domain
-SELECT count(*), count(*) FILTER (WHERE left_id = right_id) > 0 AS self, sum(distance) FROM hybrid_knn_join('word', 'v', 'word', 'v', 1);
+SELECT count(*), count(*) FILTER (WHERE left_tid = right_tid) > 0 AS self, sum(distance) FROM hybrid_knn_join('word', 'v', 'word', 'v', 1);
 CREATE VIEW shown AS SELECT ctid, id, v FROM word WHERE id <= 10;
-SELECT count(DISTINCT left_id), count(*) FROM hybrid_knn_join('shown', 'v', 'thing', 'v', 4);
-SELECT count(DISTINCT right_id) <= 10 AS few, count(*) FROM hybrid_knn_join('thing', 'v', 'shown', 'v', 4);
+SELECT count(DISTINCT left_tid), count(*) FROM hybrid_knn_join('shown', 'v', 'thing', 'v', 4);
+SELECT count(DISTINCT right_tid) <= 10 AS few, count(*) FROM hybrid_knn_join('thing', 'v', 'shown', 'v', 4);
 SELECT count(*) FROM hybrid_knn_join('shown', 'v', 'shown', 'v', 4);
 CREATE MATERIALIZED VIEW copy AS SELECT * FROM word;
 SELECT count(*) FROM hybrid_knn_join('copy', 'v', 'word', 'v', 1) WHERE distance > 0;
@@ -71,7 +71,7 @@ SELECT count(*) FROM hybrid_knn_join('nothing', 'v', 'word', 'v');
 SELECT count(*) FROM hybrid_knn_join('word', 'v', 'nothing', 'v');
 -- zero vectors under cosine have no answers, and are none
 SELECT count(*) FROM hybrid_knn_join('word', 'v', 'thing', 'v', 1000, 'cosine') j
-JOIN word ON word.ctid = left_id JOIN thing ON thing.ctid = right_id WHERE word.v = '[0,0,0]' OR thing.v = '[0,0,0]';
+JOIN word ON word.ctid = left_tid JOIN thing ON thing.ctid = right_tid WHERE word.v = '[0,0,0]' OR thing.v = '[0,0,0]';
 
 -- what is refused
 CREATE TABLE longer (v vector(4));
@@ -118,7 +118,7 @@ CREATE POLICY few ON word USING (id BETWEEN 11 AND 20);
 CREATE POLICY odd ON thing USING (id % 2 = 1);
 SET ROLE regress_hybrid_reader;
 SELECT count(DISTINCT word.id), count(*), bool_and(thing.id % 2 = 1) AS odd
-FROM hybrid_knn_join('word', 'v', 'thing', 'v', 5) j JOIN word ON word.ctid = left_id JOIN thing ON thing.ctid = right_id;
+FROM hybrid_knn_join('word', 'v', 'thing', 'v', 5) j JOIN word ON word.ctid = left_tid JOIN thing ON thing.ctid = right_tid;
 RESET ROLE;
 
 DROP TABLE word, thing, sorted, nothing, longer, mixed, parent, of_domain CASCADE;

@@ -126,7 +126,7 @@ INSERT INTO short SELECT 1000 + i, ARRAY[1e-10 * cos(i), 1e-10 * sin(i)]::vector
 INSERT INTO short VALUES (2000, '[60000,60001]');
 CREATE INDEX ON short USING hybrid (v) WITH (storage = float16);
 CREATE FUNCTION short(metric text, k int) RETURNS TABLE (id int, distance float8) LANGUAGE sql AS $$
-	SELECT t.id, distance FROM hybrid_knn('short', 'v', ARRAY['[1,0.002]', '[0,0]', '[0,-1]']::vector[], k, metric) k JOIN short t ON t.ctid = k.id $$;
+	SELECT t.id, distance FROM hybrid_knn('short', 'v', ARRAY['[1,0.002]', '[0,0]', '[0,-1]']::vector[], k, metric) k JOIN short t ON t.ctid = k.tid $$;
 CREATE TABLE by_index AS SELECT metric, k, s.* FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric, unnest(ARRAY[3, 10, 600]) k, short(metric, k) s;
 SET enable_indexscan = off;
 CREATE TABLE by_scan AS SELECT metric, k, s.* FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric, unnest(ARRAY[3, 10, 600]) k, short(metric, k) s;
@@ -223,8 +223,8 @@ CREATE INDEX ON of_domain USING hybrid (v);
 CREATE MATERIALIZED VIEW copy AS SELECT id, v::vector(2) FROM of_domain;
 CREATE INDEX ON copy USING hybrid (v);
 SET client_min_messages = debug1;
-SELECT t.id, distance FROM hybrid_knn('of_domain', 'v', ARRAY['[50,0]']::vector[], 2) k JOIN of_domain t ON t.ctid = k.id;
-SELECT t.id, distance FROM hybrid_knn('copy', 'v', ARRAY['[50,0]']::vector[], 2) k JOIN copy t ON t.ctid = k.id;
+SELECT t.id, distance FROM hybrid_knn('of_domain', 'v', ARRAY['[50,0]']::vector[], 2) k JOIN of_domain t ON t.ctid = k.tid;
+SELECT t.id, distance FROM hybrid_knn('copy', 'v', ARRAY['[50,0]']::vector[], 2) k JOIN copy t ON t.ctid = k.tid;
 RESET client_min_messages;
 SELECT * FROM hybrid_knn('of_domain', 'gone', ARRAY['[50,0]']::vector[], 2);
 
@@ -237,10 +237,10 @@ CREATE INDEX ON wide USING hybrid (w) WITH (storage = float16);
 CREATE TABLE wide_query AS SELECT array_agg(v) AS v, array_agg(w) AS w FROM wide WHERE id IN (7, 8);
 SET client_min_messages = debug1;
 SELECT count(*) AS same FROM (
-	SELECT query, id, distance FROM wide_query q, hybrid_knn('wide', 'v', q.v, 5)
+	SELECT query, tid, distance FROM wide_query q, hybrid_knn('wide', 'v', q.v, 5)
 	INTERSECT SELECT a.nr, b.ctid, b.v <-> a.v FROM (SELECT v, row_number() OVER (ORDER BY id) AS nr FROM wide WHERE id IN (7, 8)) a, wide b) s;
 SELECT count(*) AS same FROM (
-	SELECT query, id, distance FROM wide_query q, hybrid_knn('wide', 'w', q.w, 5)
+	SELECT query, tid, distance FROM wide_query q, hybrid_knn('wide', 'w', q.w, 5)
 	INTERSECT SELECT a.nr, b.ctid, b.w <-> a.w FROM (SELECT w, row_number() OVER (ORDER BY id) AS nr FROM wide WHERE id IN (7, 8)) a, wide b) s;
 RESET client_min_messages;
 SELECT count(*) FROM wide_query q, hybrid_knn('wide', 'v', q.v, 5) k WHERE distance > (SELECT max(d) FROM

@@ -50,8 +50,8 @@ BEGIN
 	PERFORM set_config('enable_indexscan', 'on', true), set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true);
 	EXECUTE statement || ') s' INTO other;
 	by_index := sorted = other;
-	EXECUTE 'SELECT array_agg((item.id, k.distance)::text ORDER BY k.distance, k.id) FROM hybrid_knn(''item'', ''v'', ARRAY[$1], 100, $2) k
-		JOIN item ON item.ctid = k.id' INTO other USING query, metric;
+	EXECUTE 'SELECT array_agg((item.id, k.distance)::text ORDER BY k.distance, k.tid) FROM hybrid_knn(''item'', ''v'', ARRAY[$1], 100, $2) k
+		JOIN item ON item.ctid = k.tid' INTO other USING query, metric;
 	SELECT array_agg(s ORDER BY n) INTO sorted FROM unnest(sorted) WITH ORDINALITY t(s, n) WHERE s !~ 'NaN';
 	by_knn := sorted IS NOT DISTINCT FROM other;
 	PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_sort', 'on', true);

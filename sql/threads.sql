@@ -18,14 +18,14 @@ DECLARE
 	metric text;
 BEGIN
 	FOREACH metric IN ARRAY ARRAY['l2', 'ip', 'cosine', 'l1'] LOOP
-		answer := answer || (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+		answer := answer || (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.tid))
 			FROM query, hybrid_knn('item', 'v', query.v, 20, metric) k);
-		answer := answer || (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+		answer := answer || (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.tid))
 			FROM query, hybrid_knn('item', 'h', query.v[1:12], 300, metric) k);
 		answer := answer || (SELECT md5(hybrid_distances(query.v[1], s.v, metric)::text)
 			FROM query, (SELECT array_agg(v ORDER BY id) AS v FROM item, generate_series(1, 12)) s);
 	END LOOP;
-	RETURN answer || (SELECT md5(string_agg(j::text, ' ' ORDER BY j.left_id, j.distance, j.right_id))
+	RETURN answer || (SELECT md5(string_agg(j::text, ' ' ORDER BY j.left_tid, j.distance, j.right_tid))
 		FROM hybrid_knn_join('item', 'v', 'item', 'v', 3) j);
 END $$;
 

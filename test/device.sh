@@ -160,7 +160,7 @@ answers()
 	done
 	sql -c "$1" -c "$find" "${more[@]}"
 }
-find="SELECT md5(string_agg(k::text, ' ' ORDER BY query, distance, id)) FROM hybrid_knn('item', 'v',
+find="SELECT md5(string_agg(k::text, ' ' ORDER BY query, distance, tid)) FROM hybrid_knn('item', 'v',
 		(SELECT array_agg(v ORDER BY id) FROM item WHERE id <= 40), 10) k"
 
 # served: batches that the device has answered

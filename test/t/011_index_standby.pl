@@ -65,7 +65,7 @@ sub compare
 			like($standby->safe_psql('postgres', "EXPLAIN (COSTS OFF) SELECT id FROM $table ORDER BY v $class{$metric}[0] ${table}_of(3)"
 					=~ s/^/SET enable_seqscan = off; /r),
 				qr/Index Scan using ${table}_$metric/, "$when: by the index");
-			my $knn = qq{SELECT k.id, distance FROM hybrid_knn('$table', 'v', ARRAY[${table}_of(3), ${table}_of(40)], 50, '$metric') k};
+			my $knn = qq{SELECT k.tid, distance FROM hybrid_knn('$table', 'v', ARRAY[${table}_of(3), ${table}_of(40)], 50, '$metric') k};
 			$there = $standby->safe_psql('postgres', "SET enable_indexscan = on; $knn");
 			isnt($there, '', "$when: hybrid_knn finds rows of $table by $metric on the standby");
 			is($there, $standby->safe_psql('postgres', "SET enable_indexscan = off; $knn"),

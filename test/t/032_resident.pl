@@ -34,7 +34,7 @@ $node->safe_psql('postgres', q{
 	CREATE INDEX ON rounded USING hybrid (v vector_cosine_ops);
 	CREATE TABLE query AS SELECT n AS number, made(n * 31 + 5) AS v FROM generate_series(1, 20) n;
 	CREATE FUNCTION found(what regclass, metric text) RETURNS text LANGUAGE sql AS $$
-		SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+		SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.tid))
 		FROM hybrid_knn(what, 'v', (SELECT array_agg(v ORDER BY number) FROM query), 7, metric) k $$;
 });
 session_on($node);
@@ -186,7 +186,7 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 24000) n;
 	CREATE INDEX ON large USING hybrid (v vector_l2_ops) WITH (storage = float32);
 	CREATE FUNCTION near(metric text) RETURNS text LANGUAGE sql AS $$
-		SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+		SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.tid))
 		FROM hybrid_knn('large', 'v', ARRAY(SELECT v FROM large WHERE id IN (7, 500, 1003) ORDER BY id), 7, metric) k $$;
 });
 my $row = 768 * 4;
@@ -258,7 +258,7 @@ ask($narrow, q{SET hybrid.execution = gpu; SET hybrid.gpu_resident_memory = 1; C
 	CREATE INDEX ON narrow USING hybrid (v vector_l2_ops) WITH (storage = float32, list_size = 16384)});
 same($narrow, 'item', 'l2', 'lists that fit, one a unit') for (1 .. 4);
 cmp_ok(resident($narrow)->{bytes}, '>', 512 * 1024, 'lists that fit stay');
-my $nearest = q{SELECT md5(string_agg(k::text, ' ' ORDER BY k.distance, k.id)) FROM hybrid_knn('narrow', 'v', ARRAY(SELECT v FROM large WHERE id = 12), 9) k};
+my $nearest = q{SELECT md5(string_agg(k::text, ' ' ORDER BY k.distance, k.tid)) FROM hybrid_knn('narrow', 'v', ARRAY(SELECT v FROM large WHERE id = 12), 9) k};
 $cpu = ask($narrow, "SET hybrid.force_cpu = on; $nearest; SET hybrid.force_cpu = off");
 my $others = resident($narrow)->{bytes};
 is(ask($narrow, $nearest), $cpu, "a list that has no room, search $_") for (1 .. 4);

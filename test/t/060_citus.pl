@@ -112,7 +112,7 @@ my $nearest = join "\n", split /,/, $coordinator->safe_psql('postgres', q{
 	SELECT string_agg(id::text, ',') FROM (SELECT id FROM plain ORDER BY v <-> '[500,1,1]', id LIMIT 5) s});
 foreach my $table (qw(plain copy))
 {
-	answers("SELECT t.id FROM hybrid_knn('$table', 'v', $one, 5) k JOIN $table t ON t.ctid = k.id ORDER BY distance, t.id",
+	answers("SELECT t.id FROM hybrid_knn('$table', 'v', $one, 5) k JOIN $table t ON t.ctid = k.tid ORDER BY distance, t.id",
 		$nearest, "a table or a materialized view of this server: $table");
 }
 
