@@ -30,6 +30,21 @@ step "CREATE INDEX synset_v ON synset USING hybrid (v vector_cosine_ops)"
 psql_server -c 'CREATE INDEX synset_v ON synset USING hybrid (v vector_cosine_ops)' </dev/null
 done_step
 psql_server -f - <bench/demo.sql
+if [ -n "$(pgvector_version)" ]; then
+	step "the same table in pgvector, CREATE INDEX ... USING hnsw (m = 16, ef_construction = 64)"
+	psql_server -c 'CREATE DATABASE pgvector' </dev/null
+	PGDATABASE=pgvector psql_server -c 'CREATE EXTENSION vector' </dev/null
+	PGDATABASE=pgvector psql_server -1 -c 'CREATE TABLE synset (id bigint PRIMARY KEY, pos text, words text[], gloss text, v vector(768))' \
+		-c 'COPY synset FROM STDIN (FORMAT binary)' <"$cache/synset.copy"
+	PGDATABASE=pgvector psql_server -c 'CREATE INDEX ON synset USING hnsw (v vector_cosine_ops)' </dev/null
+	done_step
+	page_of=pgvector
+fi
+step "measuring the figures of the page"
+mkdir -p build
+PGHOST=$server/socket PGPORT=5432 PGUSER=postgres PGDATABASE=postgres /usr/bin/python3 bench/page.py build/demo.html ${page_of:+"$page_of"}
+done_step
 finished=1
 echo
+echo "The figures and drawings are on one page, for a browser: $PWD/build/demo.html"
 echo "Done in $((SECONDS - begin)) s."

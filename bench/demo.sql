@@ -98,6 +98,10 @@ SELECT operation, backend, reason, count(*) AS calls, sum(items) AS items,
 	round(avg(actual_us)::numeric) AS mean_us, count(*) FILTER (WHERE fallback) AS fallbacks
 FROM hybrid_events GROUP BY operation, backend, reason ORDER BY operation, backend, reason;
 
+\echo '   the searches of the index in sections 1 to 3, which are no batches:'
+SELECT pg_stat_force_next_flush() \gset
+SELECT index, entries, target_recall, scans AS searches FROM hybrid_indexes;
+
 \echo '   and the counters of all its calls:'
 SELECT backend, operation, calls, items, failures, fallbacks,
 	round(p50_us::numeric) AS p50_us, round(p99_us::numeric) AS p99_us
@@ -130,10 +134,10 @@ SELECT batch(8) AS device_failed \gset
 
 \echo '   Five calls of hybrid_knn, eight queries each: on the CPU, twice as the model decides, on the'
 \echo '   device, and on the device while it fails:'
-SELECT strategy, backend, reason, fallback AS fell_back, status, count(*) AS calls,
+SELECT execution, backend, reason, fallback AS fell_back, status, count(*) AS calls,
 	sum(items) AS items, round(sum(actual_us)::numeric) AS us, virtual
 FROM (SELECT *, row_number() OVER () AS n FROM hybrid_events) AS event
-GROUP BY strategy, backend, reason, fallback, status, virtual ORDER BY min(n);
+GROUP BY execution, backend, reason, fallback, status, virtual ORDER BY min(n);
 SELECT :'on_the_cpu' = :'first_seen' AND :'on_the_cpu' = :'again'
 	AND :'on_the_cpu' = :'on_the_device' AND :'on_the_cpu' = :'device_failed'
 	AS "five times the same rows and distances, to the bit";

@@ -14,16 +14,18 @@ major=15
 build=(gcc g++ make libc6-dev "postgresql-$major" "postgresql-server-dev-$major")
 # OpenBLAS: with the reference BLAS the vectors of the demo take ten times as long
 data=(python3-sklearn libopenblas0-pthread wordnet-base)
+# what draws and measures the page of the demo
+page=(python3-matplotlib python3-networkx python3-psycopg2)
 # what bench/graph.sh measures beside the graph functions
 peers=(libgraphblas7 "postgresql-$major-pgrouting")
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-user libsimde-dev perl libipc-run-perl shellcheck cppcheck codespell
-	valgrind python3-psycopg python3-psycopg2)
+	valgrind python3-psycopg)
 
 case $purpose in
-demo) wanted=("${build[@]}" "${data[@]}") ;;
+demo) wanted=("${build[@]}" "${data[@]}" "${page[@]}") ;;
 bench) wanted=("${build[@]}" "${data[@]}" "${peers[@]}") ;;
-check) wanted=("${build[@]}" "${tests[@]}") ;;
+check) wanted=("${build[@]}" "${tests[@]}" "${page[@]}") ;;
 versions) wanted=(mmdebstrap git "${build[@]}") ;;
 *)
 	echo "test/packages.sh: unknown purpose '$purpose'" >&2
