@@ -1535,6 +1535,44 @@ moved_pages, free_pages: pages of lists that were split or merged, kept until no
 measured_by: whether hybrid_index_curve() was measured on ''rows'' of the index or on ''queries'' that hybrid_index_measure() kept; NULL if it was not measured.
 For the owner of the index and members of pg_stat_scan_tables. Raises index_corrupted on a damaged page, and an error if Citus keeps the rows of the table in shards.';
 
+CREATE FUNCTION _hybrid_get_index(index oid, OUT entries bigint, OUT dead bigint, OUT storage text,
+	OUT target_recall float8, OUT measured_by text, OUT regroup bool)
+AS 'MODULE_PATHNAME', 'hybrid_get_index'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION _hybrid_get_index(oid) IS
+'returns columns of the view hybrid_indexes, or NULL if the index cannot be read by this user or at this time; regroup: whether the next VACUUM will make new lists';
+
+CREATE VIEW hybrid_indexes AS
+SELECT i.indexrelid::regclass AS index, i.indrelid::regclass AS rel, a.amname AS method, s.storage,
+	pg_catalog.pg_relation_size(i.indexrelid) AS bytes, s.entries, s.dead, s.target_recall, s.measured_by,
+	pg_catalog.pg_stat_get_numscans(i.indexrelid) AS scans,
+	GREATEST(pg_catalog.pg_stat_get_last_vacuum_time(i.indrelid),
+		pg_catalog.pg_stat_get_last_autovacuum_time(i.indrelid)) AS last_vacuum,
+	CASE
+		WHEN NOT i.indisvalid THEN 'no query uses this index, because its creation failed or has not ended; if it failed, REINDEX or drop it'
+		WHEN pg_catalog.pg_stat_get_dead_tuples(i.indrelid) > GREATEST(s.entries / 4, 1000) THEN 'VACUUM the table: it has many dead rows, which searches find and must skip'
+		WHEN s.regroup THEN 'VACUUM the table to make new lists; if it warns that this needs more memory, raise maintenance_work_mem'
+	END AS advice
+FROM pg_catalog.pg_index i
+	JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid AND c.relkind = 'i'
+	JOIN pg_catalog.pg_am a ON a.oid = c.relam
+	JOIN pg_catalog.pg_proc h ON h.oid = a.amhandler AND h.prosrc IN ('hybrid_handler', 'hybrid_hnsw_handler', 'hybrid_ivfflat_handler')
+	LEFT JOIN LATERAL _hybrid_get_index(i.indexrelid) s ON true;
+COMMENT ON VIEW hybrid_indexes IS 'hybrid indexes of this database, also those by the names hnsw and ivfflat; reads the list pages of each';
+COMMENT ON COLUMN hybrid_indexes.index IS 'the index';
+COMMENT ON COLUMN hybrid_indexes.rel IS 'its table';
+COMMENT ON COLUMN hybrid_indexes.method IS 'name of the access method: hybrid, hnsw or ivfflat';
+COMMENT ON COLUMN hybrid_indexes.storage IS 'storage format of the vectors; NULL, like entries, dead, target_recall and measured_by, if the index is not valid, is a temporary index of another session, or belongs to another role; members of pg_stat_scan_tables see those of all roles';
+COMMENT ON COLUMN hybrid_indexes.bytes IS 'size of the file in bytes';
+COMMENT ON COLUMN hybrid_indexes.entries IS 'live entries; those of deleted rows count until VACUUM removes them';
+COMMENT ON COLUMN hybrid_indexes.dead IS 'dead entries, which VACUUM has removed; inserts reuse their space';
+COMMENT ON COLUMN hybrid_indexes.target_recall IS 'recall that searches of this session aim for; 1 if they read all entries, NULL if hybrid.probes replaces the target';
+COMMENT ON COLUMN hybrid_indexes.measured_by IS 'whether searches were calibrated on rows of the index or on queries; NULL if they were not';
+COMMENT ON COLUMN hybrid_indexes.scans IS 'searches of the index by all sessions, since the statistics of the database were reset';
+COMMENT ON COLUMN hybrid_indexes.last_vacuum IS 'time of the last VACUUM or autovacuum of the table; NULL if there was none since the statistics were reset';
+COMMENT ON COLUMN hybrid_indexes.advice IS 'what should be done; NULL if nothing';
+GRANT SELECT ON hybrid_indexes TO PUBLIC;
+
 CREATE FUNCTION hybrid_index_curve(index regclass,
 	OUT recall real, OUT missing real[], OUT rows real)
 RETURNS SETOF record
@@ -1792,7 +1830,7 @@ Raises an error on an unknown method or a resolution out of range, and as hybrid
 -- ---------------------------------------------------------------------------------------------
 
 CREATE FUNCTION _hybrid_get_devices(
-	OUT device int, OUT backend text, OUT name text, OUT architecture text, OUT cores int,
+	OUT device int, OUT backend text, OUT number int, OUT name text, OUT architecture text, OUT cores int,
 	OUT memory_total bigint, OUT memory_free bigint, OUT memory_used bigint, OUT state text,
 	OUT detail text, OUT virtual bool, OUT contexts int, OUT limits text, OUT load float8,
 	OUT queue int, OUT queue_us float8, OUT resident_bytes bigint, OUT resident_units bigint,
@@ -1830,7 +1868,7 @@ COMMENT ON FUNCTION _hybrid_get_stats() IS
 CREATE FUNCTION _hybrid_get_events(
 	OUT scope text, OUT at timestamptz, OUT pid int, OUT role name, OUT operation text,
 	OUT dtype text, OUT metric text, OUT dims int, OUT queries bigint, OUT targets bigint,
-	OUT k int, OUT items bigint, OUT strategy text, OUT device int, OUT backend text,
+	OUT k int, OUT items bigint, OUT execution text, OUT device int, OUT backend text,
 	OUT reason text, OUT fallback bool, OUT status text, OUT native_code int, OUT error text,
 	OUT predicted_cpu_us float8, OUT predicted_device_us float8, OUT actual_us float8,
 	OUT virtual bool, OUT bytes_required bigint, OUT bytes_available bigint, OUT pieces int,
@@ -1842,7 +1880,7 @@ COMMENT ON FUNCTION _hybrid_get_events() IS
 'returns the most recent decisions of the dispatcher, oldest first: of all sessions for members of pg_monitor if hybrid is preloaded, else of this session; see the view hybrid_events';
 
 CREATE FUNCTION _hybrid_get_tracker(
-	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
+	OUT scope text, OUT device int, OUT backend text, OUT number int, OUT name text, OUT operation text,
 	OUT dtype text, OUT metric text, OUT dims_low int, OUT dims_high int, OUT resident bool,
 	OUT threads int, OUT observations bigint, OUT samples float8, OUT calibrated bool,
 	OUT launch_us float8, OUT work_ns float8, OUT byte_ns float8, OUT serial_ns float8, OUT queries bigint,
@@ -1860,7 +1898,7 @@ CREATE FUNCTION hybrid_explain(
 	metric text DEFAULT 'l2', k int DEFAULT 10, dtype text DEFAULT 'float32',
 	OUT device int, OUT backend text, OUT chosen bool, OUT reason text, OUT status text,
 	OUT detail text, OUT able bool, OUT open bool, OUT predicted_us float8,
-	OUT in_flight_us float8, OUT samples int, OUT device_bytes bigint, OUT bytes_up bigint,
+	OUT queue_us float8, OUT samples int, OUT bytes_required bigint, OUT bytes_up bigint,
 	OUT bytes_down bigint, OUT bytes_available bigint, OUT share float8, OUT virtual bool)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_explain'
@@ -1876,7 +1914,8 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_audit'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100000 ROWS 1;
 COMMENT ON FUNCTION hybrid_audit() IS
-'runs a fixed grid of batches on the CPU and on every open device, and returns how many would have been routed to the fastest one (within 5% of the fastest counts as right) and the milliseconds lost by wrong routes; learns nothing from it and opens no device; takes some seconds and 64 MB; if no device is open, returns one row that says so in detail';
+'runs a fixed grid of batches on the CPU and on every open device, and returns how many would have been routed to the fastest one (within 5% of the fastest counts as right) and the milliseconds lost by wrong routes; learns nothing from it and opens no device; takes some seconds and 64 MB; if no device is open, returns one row that says so in detail; for superusers and roles with the EXECUTE privilege';
+REVOKE EXECUTE ON FUNCTION hybrid_audit() FROM PUBLIC;
 
 CREATE FUNCTION hybrid_audit_shapes(
 	OUT operation text, OUT dims int, OUT queries bigint, OUT targets bigint, OUT k int,
@@ -1888,7 +1927,8 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_audit_shapes'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100000 ROWS 200;
 COMMENT ON FUNCTION hybrid_audit_shapes() IS
-'shows the result of hybrid_audit() for each batch: the device it would have been routed to and why, the fastest device, and measured and predicted times in microseconds; scaled: only part of the batch was measured';
+'shows the result of hybrid_audit() for each batch: the device it would have been routed to and why, the fastest device, and measured and predicted times in microseconds; scaled: only part of the batch was measured; for superusers and roles with the EXECUTE privilege';
+REVOKE EXECUTE ON FUNCTION hybrid_audit_shapes() FROM PUBLIC;
 
 CREATE FUNCTION hybrid_reset_stats() RETURNS void
 AS 'MODULE_PATHNAME', 'hybrid_reset_stats'
@@ -1958,6 +1998,7 @@ CREATE VIEW hybrid_devices AS SELECT * FROM _hybrid_get_devices();
 COMMENT ON VIEW hybrid_devices IS 'devices of this session, with the reason if one cannot be used';
 COMMENT ON COLUMN hybrid_devices.device IS 'number of the device in this session; 0 is the CPU';
 COMMENT ON COLUMN hybrid_devices.backend IS 'cpu, or the name of the backend that drives the device';
+COMMENT ON COLUMN hybrid_devices.number IS 'device number within the plug-in, as in hybrid.gpu_device';
 COMMENT ON COLUMN hybrid_devices.name IS 'name that the device reports; empty if it was never found';
 COMMENT ON COLUMN hybrid_devices.architecture IS 'instruction set or compute capability';
 COMMENT ON COLUMN hybrid_devices.cores IS 'number of CPU cores or multiprocessors';
@@ -2034,7 +2075,7 @@ COMMENT ON COLUMN hybrid_events.queries IS 'number of queries or seed sets';
 COMMENT ON COLUMN hybrid_events.targets IS 'number of rows to compare with, or of edges';
 COMMENT ON COLUMN hybrid_events.k IS 'number of neighbors requested; 0 if the operation has no k';
 COMMENT ON COLUMN hybrid_events.items IS 'number of results requested: queries x targets';
-COMMENT ON COLUMN hybrid_events.strategy IS 'value of hybrid.execution at that time; cpu if hybrid.force_cpu was on';
+COMMENT ON COLUMN hybrid_events.execution IS 'value of hybrid.execution at that time; cpu if hybrid.force_cpu was on';
 COMMENT ON COLUMN hybrid_events.device IS 'number of the device in this session to which the batch was sent first; NULL if this session does not have the device, or nothing ran';
 COMMENT ON COLUMN hybrid_events.backend IS 'backend of that device; NULL if nothing ran because the device required by hybrid.execution could not run the batch, and the call raised an error';
 COMMENT ON COLUMN hybrid_events.reason IS 'reason for the choice of the device, or for not running the batch';
@@ -2058,6 +2099,7 @@ COMMENT ON VIEW hybrid_tracker IS 'learned costs of each kind of batch on each d
 COMMENT ON COLUMN hybrid_tracker.scope IS 'cluster: learned by all sessions; backend: learned by this session only';
 COMMENT ON COLUMN hybrid_tracker.device IS 'number of the device in this session; 0 is the CPU; NULL if this session does not have the device';
 COMMENT ON COLUMN hybrid_tracker.backend IS 'cpu, or the name of the backend that drives the device';
+COMMENT ON COLUMN hybrid_tracker.number IS 'device number within the plug-in';
 COMMENT ON COLUMN hybrid_tracker.name IS 'name that the device reports';
 COMMENT ON COLUMN hybrid_tracker.operation IS 'distance, topk, assign, score_codes or spread';
 COMMENT ON COLUMN hybrid_tracker.dtype IS 'element type of the vectors; NULL for spread';

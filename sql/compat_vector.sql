@@ -125,6 +125,10 @@ SELECT name, setting, boot_val, min_val, max_val, context FROM pg_settings WHERE
 -- the exact functions find indexes by these names, and a sphere is a condition
 SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY(SELECT v FROM item WHERE id = 1), 5) k;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM item WHERE v <<->> hybrid_sphere('[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]', 0.5);
+-- the view of all indexes shows the name, and what the settings of that name aim for
+SET hnsw.ef_search = 80;
+SELECT DISTINCT method, target_recall FROM hybrid_indexes WHERE rel = 'item'::regclass ORDER BY 1, 2;
+RESET hnsw.ef_search;
 DROP TABLE item;
 DROP FUNCTION target;
 

@@ -8,7 +8,7 @@ SELECT hybrid_reset_stats();
 SELECT device, backend, state, detail, virtual FROM hybrid_devices;
 SELECT count(*) FROM hybrid_events;
 SELECT hybrid_distances('[1,2]', ARRAY['[1,2]', '[1,3]']::vector[]);
-SELECT operation, dtype, metric, dims, queries, targets, k, items, strategy, backend, reason, fallback, status, virtual FROM hybrid_events;
+SELECT operation, dtype, metric, dims, queries, targets, k, items, execution, backend, reason, fallback, status, virtual FROM hybrid_events;
 SELECT device, backend, operation, calls, items, failures, fallbacks, success_rate,
 	mean_us > 0 AS mean, p50_us > 0 AS p50, p99_us >= p50_us AS p99, total_ms > 0 AS total, virtual FROM hybrid_stats;
 
@@ -20,14 +20,14 @@ SET hybrid.execution = cpu;
 SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[], 'l1');
 SET hybrid.execution = prefer_gpu;
 SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[], 'cosine');
-SELECT metric, strategy, backend, reason FROM hybrid_events;
+SELECT metric, execution, backend, reason FROM hybrid_events;
 
 -- a device that must be and is not there
 SET hybrid.execution = gpu;
 SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[]);
 SET hybrid.execution = cuda;
 SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[]);
-SELECT strategy, backend, reason, status, error FROM hybrid_events OFFSET 4;
+SELECT execution, backend, reason, status, error FROM hybrid_events OFFSET 4;
 RESET hybrid.execution;
 SET hybrid.execution = auto;
 

@@ -16,9 +16,9 @@ CREATE FUNCTION differs() RETURNS bigint LANGUAGE sql AS $$
 	SELECT count(*) FROM ((TABLE answer EXCEPT SELECT * FROM ask()) UNION ALL (SELECT * FROM ask() EXCEPT TABLE answer)) d $$;
 -- where all sessions share a table it has the others' events, too
 CREATE VIEW own_events AS SELECT * FROM hybrid_events WHERE pid = pg_backend_pid();
-CREATE FUNCTION last_event(OUT operation text, OUT strategy text, OUT backend text, OUT reason text, OUT fallback bool, OUT status text, OUT virtual bool)
+CREATE FUNCTION last_event(OUT operation text, OUT execution text, OUT backend text, OUT reason text, OUT fallback bool, OUT status text, OUT virtual bool)
 RETURNS SETOF record LANGUAGE sql AS $$
-	SELECT operation, strategy, backend, reason, fallback, status, virtual FROM own_events OFFSET greatest((SELECT count(*) FROM own_events) - 1, 0) $$;
+	SELECT operation, execution, backend, reason, fallback, status, virtual FROM own_events OFFSET greatest((SELECT count(*) FROM own_events) - 1, 0) $$;
 SET hybrid.force_cpu = on;
 INSERT INTO answer SELECT * FROM ask();
 SET hybrid.force_cpu = off;
@@ -157,7 +157,7 @@ SET hybrid.execution = split;
 SET hybrid.split_gpu_percent = 50;
 SELECT differs();
 SELECT differs();
-SELECT strategy, fallback FROM last_event();
+SELECT execution, fallback FROM last_event();
 RESET hybrid.split_gpu_percent;
 RESET hybrid.execution;
 

@@ -29,8 +29,8 @@ RESET hybrid.execution;
 SELECT * FROM hybrid_explain('topk', 9223372036854775807, 16000, 9223372036854775807);
 SELECT * FROM hybrid_explain('topk', 9223372036854775807, 16000, 1);
 SELECT * FROM hybrid_explain('distance', 1000000000, 2, 1000000000);
-SELECT bool_and(device_bytes >= bytes_up) AS bytes, bool_and(bytes_up > 768 * 4e9) FILTER (WHERE device > 0) AS up FROM hybrid_explain('topk', 1000000000, 768, 1000000);
-SELECT min(device_bytes) >= 0 AS bytes, max(device_bytes) > 1e18 AS many FROM hybrid_explain('spread', 10000000000000, queries => 5000000000000);
+SELECT bool_and(bytes_required >= bytes_up) AS bytes, bool_and(bytes_up > 768 * 4e9) FILTER (WHERE device > 0) AS up FROM hybrid_explain('topk', 1000000000, 768, 1000000);
+SELECT min(bytes_required) >= 0 AS bytes, max(bytes_required) > 1e18 AS many FROM hybrid_explain('spread', 10000000000000, queries => 5000000000000);
 
 SET hybrid.plugins = '';
 SELECT hybrid_reset_stats();
@@ -56,7 +56,7 @@ SET hybrid.gpu_device = '5';
 SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[]);
 RESET hybrid.gpu_device;
 RESET hybrid.execution;
-SELECT strategy, device, backend, reason, fallback, status, error FROM hybrid_events;
+SELECT execution, device, backend, reason, fallback, status, error FROM hybrid_events;
 SELECT backend, calls, failures FROM hybrid_stats;
 
 -- a_device_that_never_succeeded_shows_its_breaker

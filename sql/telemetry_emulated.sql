@@ -38,7 +38,7 @@ SELECT ask(n) FROM generate_series(500, 20000, 1500) n;
 SET hybrid.execution = auto;
 SELECT scope, backend, operation, dims_low, dims_high, samples > 5 AS samples, launch_us >= 0 AS launch, predicted_us > 0 AS predicted, speedup > 0 AS speedup, break_even IS NULL OR break_even > 0 AS break_even, breaker, virtual
 	FROM hybrid_tracker WHERE samples > 5 ORDER BY device LIMIT 2;
-SELECT device, predicted_us > 0 AS predicted, device_bytes >= 8000 AS bytes, virtual FROM hybrid_explain('distance', 1000, 2) WHERE device < 2 ORDER BY device;
+SELECT device, predicted_us > 0 AS predicted, bytes_required >= 8000 AS bytes, virtual FROM hybrid_explain('distance', 1000, 2) WHERE device < 2 ORDER BY device;
 SELECT count(*) FILTER (WHERE chosen) AS chosen, count(*) FROM hybrid_explain('distance', 1000, 2);
 SELECT backend, chosen, reason FROM hybrid_explain('distance', 10, 2) WHERE chosen;
 

@@ -43,7 +43,7 @@ SELECT r.* FROM unnest(ARRAY[
 SET hybrid.execution = nowhere;
 SELECT * FROM refused($$SELECT hybrid_distances('[1,2]', ARRAY['[1,2]', '[1,3]']::vector[])$$);
 SELECT reason, status, detail FROM hybrid_explain('distance', 1, 2);
-SELECT strategy, reason, status, error FROM hybrid_events ORDER BY at DESC LIMIT 1;
+SELECT execution, reason, status, error FROM hybrid_events ORDER BY at DESC LIMIT 1;
 RESET hybrid.execution;
 \x off
 

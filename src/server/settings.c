@@ -278,39 +278,47 @@ define_device_settings(void)
 	                        NULL, NULL);
 }
 
+/*
+ * define_emulated_settings: define the settings of the emulated device. They do not appear in SHOW ALL and
+ * pg_settings, since only tests and demonstrations use them.
+ */
 static void
 define_emulated_settings(void)
 {
 	DefineCustomIntVariable("hybrid.emulated_devices", "Number of emulated devices.",
 	                        "All emulated_* settings apply to the plug-in hybrid_emulated.",
-	                        &emulated_devices, 1, 1, HY_MAX_DEVICES - 1, PGC_SUSET, 0, NULL,
-	                        assign_device_int, NULL);
+	                        &emulated_devices, 1, 1, HY_MAX_DEVICES - 1, PGC_SUSET, GUC_NO_SHOW_ALL,
+	                        NULL, assign_device_int, NULL);
+	DefineCustomRealVariable("hybrid.emulated_launch_us",
+	                         "Launch time of the emulated device in microseconds.", NULL,
+	                         &emulated_launch_us, 20.0, 0.0, 1e9, PGC_SUSET, GUC_NO_SHOW_ALL, NULL,
+	                         assign_device_real, NULL);
 	DefineCustomRealVariable(
-		"hybrid.emulated_launch_us", "Launch time of the emulated device in microseconds.", NULL,
-		&emulated_launch_us, 20.0, 0.0, 1e9, PGC_SUSET, 0, NULL, assign_device_real, NULL);
-	DefineCustomRealVariable("hybrid.emulated_bandwidth_gbs",
-	                         "Bus bandwidth of the emulated device in GB/s.",
-	                         "0 means that nothing needs to be copied.", &emulated_bandwidth_gbs,
-	                         25.0, 0.0, 1e9, PGC_SUSET, 0, NULL, assign_device_real, NULL);
-	DefineCustomRealVariable(
-		"hybrid.emulated_rate_gflops", "Arithmetic rate of the emulated device in GFLOP/s.", NULL,
-		&emulated_rate_gflops, 5000.0, 1e-3, 1e12, PGC_SUSET, 0, NULL, assign_device_real, NULL);
+		"hybrid.emulated_bandwidth_gbs", "Bus bandwidth of the emulated device in GB/s.",
+		"0 means that nothing needs to be copied.", &emulated_bandwidth_gbs, 25.0, 0.0, 1e9,
+		PGC_SUSET, GUC_NO_SHOW_ALL, NULL, assign_device_real, NULL);
+	DefineCustomRealVariable("hybrid.emulated_rate_gflops",
+	                         "Arithmetic rate of the emulated device in GFLOP/s.", NULL,
+	                         &emulated_rate_gflops, 5000.0, 1e-3, 1e12, PGC_SUSET, GUC_NO_SHOW_ALL,
+	                         NULL, assign_device_real, NULL);
 	DefineCustomIntVariable("hybrid.emulated_memory_mb", "Memory of the emulated device in MB.",
-	                        NULL, &emulated_memory_mb, 4096, 1, INT_MAX, PGC_SUSET, 0, NULL,
-	                        assign_device_int, NULL);
-	DefineCustomRealVariable(
-		"hybrid.emulated_open_ms", "Time to open a context on the emulated device in milliseconds.",
-		NULL, &emulated_open_ms, 0.0, 0.0, 1e9, PGC_SUSET, 0, NULL, assign_device_real, NULL);
+	                        NULL, &emulated_memory_mb, 4096, 1, INT_MAX, PGC_SUSET, GUC_NO_SHOW_ALL,
+	                        NULL, assign_device_int, NULL);
+	DefineCustomRealVariable("hybrid.emulated_open_ms",
+	                         "Time to open a context on the emulated device in milliseconds.", NULL,
+	                         &emulated_open_ms, 0.0, 0.0, 1e9, PGC_SUSET, GUC_NO_SHOW_ALL, NULL,
+	                         assign_device_real, NULL);
 	DefineCustomStringVariable(
 		"hybrid.emulated_profile", "Kind of device to emulate.",
 		"pcie, integrated or bad. If empty, the other emulated_* settings apply.",
-		&emulated_profile, "", PGC_SUSET, 0, check_profile, assign_device_string, NULL);
+		&emulated_profile, "", PGC_SUSET, GUC_NO_SHOW_ALL, check_profile, assign_device_string,
+		NULL);
 	DefineCustomStringVariable("hybrid.emulated_faults", "Failures to emulate.",
 	                           "For example 'fail_at=3,status=transient'.", &emulated_faults, "",
-	                           PGC_SUSET, 0, NULL, assign_device_string, NULL);
-	DefineCustomBoolVariable("hybrid.emulated_wait",
-	                         "Makes the emulated time pass in real time as well.", NULL,
-	                         &emulated_wait, false, PGC_SUSET, 0, NULL, assign_device_bool, NULL);
+	                           PGC_SUSET, GUC_NO_SHOW_ALL, NULL, assign_device_string, NULL);
+	DefineCustomBoolVariable(
+		"hybrid.emulated_wait", "Makes the emulated time pass in real time as well.", NULL,
+		&emulated_wait, false, PGC_SUSET, GUC_NO_SHOW_ALL, NULL, assign_device_bool, NULL);
 }
 
 /*

@@ -40,6 +40,7 @@ hybrid_get_devices(PG_FUNCTION_ARGS)
 		hy_executor_device(executor, device, &state);
 		hybrid_row_put(&row, Int32GetDatum(device));
 		hybrid_row_put_text(&row, state.backend);
+		hybrid_row_put(&row, Int32GetDatum(state.number));
 		hybrid_row_put_text(&row, state.info.name);
 		hybrid_row_put_text(&row, state.info.architecture);
 		hybrid_row_put(&row, Int32GetDatum(state.info.cores));

@@ -160,5 +160,6 @@ hybrid_view_put(const HybridView *view, const HybridViewedDevice *device, Hybrid
 	hybrid_row_put_text(row, hybrid_view_scope(view));
 	hybrid_row_put_if(row, device->own >= 0, Int32GetDatum(device->own));
 	hybrid_row_put_text(row, device->key.backend);
+	hybrid_row_put(row, Int32GetDatum(device->key.number));
 	hybrid_row_put_text(row, device->key.name);
 }

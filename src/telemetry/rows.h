@@ -88,7 +88,7 @@ extern void hybrid_view_device(const HybridView *view, int32 i, HybridViewedDevi
  */
 extern int32 hybrid_view_own(const HybridView *view, int32 table_device);
 
-/* hybrid_view_put: add the columns scope, device, backend and name. */
+/* hybrid_view_put: add the columns scope, device, backend, number and name. */
 extern void
 hybrid_view_put(const HybridView *view, const HybridViewedDevice *device, HybridRow *row);
 

@@ -60,7 +60,7 @@ sub decided
 	my ($items) = @_;
 
 	ask($s, "SELECT calls(1, $items)");
-	return last_event('strategy, backend, reason');
+	return last_event('execution, backend, reason');
 }
 
 # least ITEMS [, BELOW]: return the microseconds that such a batch takes: the least of five, or of up to twenty
@@ -432,7 +432,13 @@ is((looked_at($small, "WHERE i = $last"))[2], 0, 'a scan ends where its memory d
 is((looked_at("$small; SET hybrid.scan_mem_multiplier = 100", 'WHERE i = 4711'))[2], 1, 'scan_mem_multiplier');
 
 # ---- and there are no others ----
-is(join(' ', sort keys %walked), $node->safe_psql('postgres', q{SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM pg_settings WHERE name LIKE 'hybrid.%'}), 'each setting has been walked');
+# pg_settings does not show those of the emulated device
+my @hidden = map { /^\| `(emulated_\w+)`/ ? "hybrid.$1" : () } split /\n/, slurp_file(($ENV{HYBRID_DOCS} // 'docs') . '/settings.md');
+my @known = split / /, $node->safe_psql('postgres', q{SELECT string_agg(name, ' ') FROM pg_settings WHERE name LIKE 'hybrid.%'});
+is(join(' ', sort keys %walked), join(' ', sort @known, @hidden), 'each setting has been walked');
+is($node->safe_psql('postgres', 'SHOW ALL') =~ /hybrid\.emulated/ ? 'shown' : 'hidden', 'hidden', 'SHOW ALL has none of the emulated device');
+is($node->safe_psql('postgres', "SHOW $_") ne '' || /profile|faults/, 1, "SHOW $_") for @hidden;
+is(scalar @hidden, 9, 'which are these');
 
 finish($s);
 $node->stop;

@@ -104,6 +104,10 @@ my @ends = map { [ split /\|/, $_, -1 ] } split /\n/, ask($s, q{
 			WHEN 'string' THEN NULL ELSE ARRAY[min_val, max_val] END) AS v FROM pg_settings WHERE name LIKE 'hybrid.%'
 		UNION ALL VALUES ('hybrid.gpu_device', '63'), ('hybrid.gpu_device', '0,1,2,3,4,5,6,7'), ('hybrid.plugins', ''), ('hybrid.plugins', ' , ,,'),
 			('hybrid.plugins', 'a,b,c,d,e,f,g,h,i,hybrid_emulated'), ('hybrid.plugins', 'hybrid_emulated,hybrid_emulated'),
+			('hybrid.emulated_devices', '1'), ('hybrid.emulated_devices', '7'), ('hybrid.emulated_launch_us', '0'), ('hybrid.emulated_launch_us', '1e9'),
+			('hybrid.emulated_bandwidth_gbs', '0'), ('hybrid.emulated_bandwidth_gbs', '1e9'), ('hybrid.emulated_rate_gflops', '1e-3'),
+			('hybrid.emulated_rate_gflops', '1e12'), ('hybrid.emulated_memory_mb', '1'), ('hybrid.emulated_memory_mb', '2147483647'),
+			('hybrid.emulated_open_ms', '0'), ('hybrid.emulated_open_ms', '1e9'), ('hybrid.emulated_wait', 'on'), ('hybrid.emulated_wait', 'off'),
 			('hybrid.emulated_profile', 'bad'), ('hybrid.emulated_faults', 'nonsense'), ('hybrid.emulated_faults', repeat('x', 4000)),
 			('hybrid.gpu_min_batch_overrides', 'topk:0,spread:9223372036854775807'), ('hybrid.gpu_min_batch_overrides', ' '),
 			('hybrid.execution', 'prefer_cpu')) e
@@ -150,7 +154,7 @@ ask($s, q{CREATE FUNCTION inside() RETURNS text LANGUAGE sql SET hybrid.executio
 	CREATE FUNCTION fails() RETURNS text LANGUAGE plpgsql SET hybrid.execution = nobody AS 'BEGIN RETURN distances(); END'});
 ask($s, 'SET hybrid.execution = cpu');
 ask($s, 'SELECT inside() = distances()');
-is(ask($s, q{SELECT string_agg(strategy || ' ' || backend, ', ') FROM (SELECT * FROM hybrid_events ORDER BY at DESC LIMIT 2) e}), 'cpu cpu, emulated emulated', 'a function with SET');
+is(ask($s, q{SELECT string_agg(execution || ' ' || backend, ', ') FROM (SELECT * FROM hybrid_events ORDER BY at DESC LIMIT 2) e}), 'cpu cpu, emulated emulated', 'a function with SET');
 ask($s, 'SELECT fails()');
 like($s->{err}, qr/"hybrid.execution" is "nobody"/, 'that fails');
 is(ask($s, 'SHOW hybrid.execution'), 'cpu', 'and leaves no trace');
@@ -250,6 +254,15 @@ $node->psql('postgres', qq{SET hybrid.plugins = ''; SET hybrid.emulated_wait = o
 is($out, "hybrid_emulated\noff\ncpu", 'who may not set it has not set it before the library came, either');
 like($err, qr/WARNING:  permission denied to set parameter "hybrid.plugins"/, 'with a warning');
 
+# ---- a session that loads the library when it begins ----
+$node->safe_psql('postgres', q{ALTER ROLE plain SET session_preload_libraries = 'hybrid'});
+($out, $err) = ('', '');
+$node->psql('postgres', 'SHOW hybrid.probes; SET hybrid.target_recal = 0.9; SHOW hybrid.target_recall', on_error_stop => 0,
+	stdout => \$out, stderr => \$err, extra_params => [ '-U', 'plain' ]);
+is($out, "0\n0.95", 'SHOW works at once with session_preload_libraries');
+like($err, qr/ERROR:  invalid configuration parameter name "hybrid.target_recal"/, 'and a wrong name is an error at once');
+$node->safe_psql('postgres', q{ALTER ROLE plain RESET session_preload_libraries});
+
 # ---- roles and databases ----
 $node->safe_psql('postgres', q{ALTER ROLE plain SET hybrid.execution = 'cpu'; ALTER DATABASE postgres SET hybrid.probes = 3; ALTER ROLE plain SET hybrid.plugins = ''; ALTER ROLE looking SET hybrid.execution = nobody});
 is((told('SHOW hybrid.execution; SHOW hybrid.probes; SHOW hybrid.plugins', 'plain'))[0], "cpu\n3\n", 'ALTER ROLE, ALTER DATABASE, and a setting for superusers on a role');
@@ -261,6 +274,8 @@ $node->safe_psql('postgres', q{ALTER ROLE plain RESET ALL; ALTER ROLE looking RE
 
 # ---- who may what ----
 my @guarded = split /\n/, (told(q{SELECT name FROM pg_settings WHERE name LIKE 'hybrid.%' AND context = 'superuser' ORDER BY 1}))[0];
+# pg_settings does not show these
+push @guarded, map { "hybrid.emulated_$_" } qw(devices launch_us bandwidth_gbs rate_gflops memory_mb open_ms profile faults wait);
 my $documented = join '|', sort map { "hybrid.$_" } map { /^\| `(\w+)` \|.*\*superuser\*/ ? $1 : () } split /\n/, slurp_file(($ENV{HYBRID_DOCS} // 'docs') . '/settings.md');
 is(join('|', sort grep { !/emulated/ } @guarded), $documented, 'docs/settings.md marks those for superusers');
 for my $user (qw(plain looking))
@@ -268,7 +283,7 @@ for my $user (qw(plain looking))
 	($out, $err) = told(join('', map { "SET $_ = DEFAULT;\n" } @guarded), $user);
 	is(scalar(() = $err =~ /ERROR:  42501: permission denied to set parameter "hybrid\.\w+"/g), scalar @guarded, "$user sets none of them");
 }
-is((told(q{SELECT count(*) FILTER (WHERE setting IS NULL), count(*) > 30 FROM pg_settings WHERE name LIKE 'hybrid.%'}, 'plain'))[0], '0|t', 'everybody sees them all');
+is((told(q{SELECT count(*) FILTER (WHERE setting IS NULL), count(*) > 25 FROM pg_settings WHERE name LIKE 'hybrid.%'}, 'plain'))[0], '0|t', 'everybody sees them all');
 is((told(q{SHOW hybrid.plugins}, 'looking'))[0], 'hybrid_emulated', 'by SHOW, too');
 told('GRANT SET ON PARAMETER hybrid.plugins TO plain');
 is((told(q{SET hybrid.plugins = ''; SELECT backend FROM hybrid_devices; RESET hybrid.plugins; SELECT count(*) FROM hybrid_devices}, 'plain'))[0], "cpu\n2", 'GRANT SET ON PARAMETER');

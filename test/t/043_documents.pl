@@ -33,6 +33,13 @@ for my $example (@run)
 	is($rc, 0, "functions.md: $first") or diag($err);
 }
 
+# What \df hybrid_* lists is described.
+my $functions = slurp_file("$docs/functions.md") . slurp_file("$docs/associate.md");
+my @listed = split /\n/, $node->safe_psql('postgres', '\df hybrid_*');
+my %names = map { (split /\|/)[1] => 1 } @listed;
+cmp_ok(scalar keys %names, '>', 25, '\df lists the functions');
+is(join(' ', grep { $functions !~ /\b$_\b/ } sort keys %names), '', 'functions.md describes each function');
+
 # examples TEXT: return [statements, output] for each example, in order. The output is undef if none is shown.
 sub examples
 {

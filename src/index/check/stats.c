@@ -1,7 +1,7 @@
 /*
  * stats.c
  *		hybrid_index_stats() and hybrid_index_curve(): the contents of an index, and its recall
- *		curve.
+ *		curve. Also the function behind the view hybrid_indexes.
  *
  * The list pages are read, level by level. They name their pages of codes and vectors, so the latter need
  * not be read.
@@ -13,6 +13,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/xlog.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
@@ -22,11 +23,15 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
+#include "server/citus.h"
 #include "server/compat.h"
 
+#include "index/scan/settings.h"
 #include "index/tree/tree.h"
 #include "index/tree/walk.h"
+#include "index/vacuum/regroup.h"
 
 /* Tally: counts of lists, pages and entries. */
 typedef struct Tally
@@ -44,6 +49,8 @@ typedef struct Tally
 } Tally;
 
 static Relation open_readable(Oid oid);
+static bool may_read(Oid oid);
+static Relation try_readable(Oid oid);
 static void
 tally_tree(Tally *tally, Relation index, const HybridIndex *open, const HybridTree *tree);
 static int64 tally_list(Tally *tally, Relation index, const HybridLayout *layout,
@@ -80,6 +87,45 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 	             (int64) RelationGetNumberOfBlocks(index));
 	relation_close(index, AccessShareLock);
 	PG_RETURN_DATUM(row);
+}
+
+/*
+ * hybrid_get_index: return what hybrid_indexes shows of the inside of an index, or NULL if the caller cannot
+ * read it now. A view of all indexes must not fail because of one of them.
+ */
+PG_FUNCTION_INFO_V1(hybrid_get_index);
+Datum
+hybrid_get_index(PG_FUNCTION_ARGS)
+{
+	Relation index = try_readable(PG_GETARG_OID(0));
+	TupleDesc descriptor;
+	HybridIndex open;
+	HybridTree tree;
+	Tally tally;
+	double target;
+	Datum values[6];
+	bool nulls[6] = {false};
+
+	if (index == NULL)
+		PG_RETURN_NULL();
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	open = hybrid_index_open(index);
+	hybrid_tree_read(index, &tree);
+	memset(&tally, 0, sizeof(tally));
+	tally_tree(&tally, index, &open, &tree);
+	target = open.coded ? hybrid_scan_settings(index).target_recall : 1;
+	values[0] = Int64GetDatum(tally.live);
+	values[1] = Int64GetDatum(tally.dead);
+	values[2] = CStringGetTextDatum(hybrid_storage_name(open.layout.storage));
+	values[3] = Float8GetDatum(target);
+	/* a number of lists promises no recall */
+	nulls[3] = target < 1 && hybrid_probes > 0;
+	values[4] = CStringGetTextDatum(tree.curve.by_queries ? "queries" : "rows");
+	nulls[4] = tree.curve.size == 0;
+	values[5] = BoolGetDatum(hybrid_regroup_due(index, &open));
+	relation_close(index, AccessShareLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
 PG_FUNCTION_INFO_V1(hybrid_index_curve);
@@ -125,10 +171,39 @@ open_readable(Oid oid)
 {
 	Relation index = hybrid_open_index(oid, AccessShareLock);
 
-	if (!object_ownercheck(RelationRelationId, oid, GetUserId()) &&
-	    !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+	if (!may_read(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	return index;
+}
+
+static bool
+may_read(Oid oid)
+{
+	return object_ownercheck(RelationRelationId, oid, GetUserId()) ||
+	       has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES);
+}
+
+/*
+ * try_readable: open an index of this access method, or return NULL if it is gone, is not valid, holds no rows
+ * that this session can read, or is not for this user.
+ */
+static Relation
+try_readable(Oid oid)
+{
+	Relation index;
+
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(oid)) || !may_read(oid))
+		return NULL;
+	index = try_relation_open(oid, AccessShareLock);
+	if (index == NULL)
+		return NULL;
+	if (index->rd_rel->relkind == RELKIND_INDEX && hybrid_is_our_index(index) &&
+	    index->rd_index->indisvalid && !RELATION_IS_OTHER_TEMP(index) &&
+	    !(RecoveryInProgress() && index->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED) &&
+	    !OidIsValid(hybrid_citus_table(list_make1_oid(index->rd_index->indrelid))))
+		return index;
+	relation_close(index, AccessShareLock);
+	return NULL;
 }
 
 static void
