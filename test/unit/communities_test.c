@@ -347,7 +347,7 @@ test_memory(void)
 
 	CHECK(stage_allocations(run, &s) > 13);
 	s.leiden = false;
-	CHECK_INT(stage_allocations(run, &s), 3);
+	CHECK_INT(stage_allocations(run, &s), 4);
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
