@@ -255,7 +255,7 @@ store_breakers(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
 			continue;
 		hybrid_view_put(view, device, &row);
 		hybrid_row_put_text(&row, hy_op_name((HyOp) op));
-		for (i = 0; i < 5; i++) /* columns dtype .. resident */
+		for (i = 0; i < 6; i++) /* columns dtype .. threads */
 			hybrid_row_put_null(&row);
 		hybrid_row_put(&row, Int64GetDatum(0));
 		hybrid_row_put(&row, Float8GetDatum(0));
