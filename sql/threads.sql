@@ -53,10 +53,10 @@ SET work_mem = '1MB';
 SELECT all_of_it() = :'expected' AS same;
 SET work_mem = '64MB';
 -- rows of an array of tids, too
-SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id)) AS some
+SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.tid)) AS some
 	FROM query, hybrid_knn('item', 'v', query.v, 20, 'l2', 'SELECT ctid FROM item WHERE id % 2 = 0') k \gset
 SET hybrid.threads = 1;
-SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id)) = :'some' AS same
+SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.tid)) = :'some' AS same
 	FROM query, hybrid_knn('item', 'v', query.v, 20, 'l2', 'SELECT ctid FROM item WHERE id % 2 = 0') k;
 RESET hybrid.threads;
 -- an error in a row that is read ahead

@@ -35,19 +35,22 @@
 /*
  * A row is an outlier of its list if its distance from the centroid is more than twice the radius. In an index
  * with outliers, a small sample may show none of them. A search that could find outliers therefore goes on
- * until it has sampled OUTLIERS_SEEN of them, or twice as many rows as should contain that number. Outliers
- * rarer than RARE would take too many rows. (bench/recall.sh, 60,000 rows of which one in 200 lies half-way
- * to the origin, queries near the origin, LIMIT 10 at .95: recall is .22 without this rule, and .98 with it.)
+ * until it has sampled OUTLIERS_SEEN of them, or twice as many rows as should contain that number, or has
+ * scored one row in PART of the index. Outliers rarer than RARE would take too many rows, and a small index has too few.
+ * (bench/recall.sh, 60,000 rows of which one in 200 lies half-way to the origin, queries near the origin,
+ * LIMIT 10 at .95: recall is .22 without this rule, and .98 with it.)
  */
 #define OUTSIDE 4.0f /* 2 squared */
 #define OUTLIERS_SEEN 5
 #define RARE 0.001f
+#define PART 4
 #define NEAR 4 /* number of first lists that determine difficulty and nearness of a query */
 /* ratio of a list's radius to its distance from the query, below which its rows are not sampled */
 #define NARROW 1e-3f
 
 static void note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which);
-static bool outliers_unseen(const HybridStopping *stopping, const HybridFrontier *frontier);
+static bool outliers_unseen(const HybridStopping *stopping, const HybridFrontier *frontier,
+                            const HybridLookupWork *work);
 static double scale(const HybridStopping *stopping, const HybridLookupWork *work);
 
 void
@@ -172,7 +175,7 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	missing = Min(missing, Max(missing * frontier->scorer->open.layout.dims / CLEAR, NEARLY));
 	*beyond = missing * k * left * left / scale(stopping, work);
 	/* not after so few rows; below 0, so that the caller examines as many lists as it may */
-	if (outliers_unseen(stopping, frontier))
+	if (outliers_unseen(stopping, frontier, work))
 		*beyond = -1;
 	stopping->ended = stopping->rest <= *beyond;
 	return stopping->ended;
@@ -235,13 +238,16 @@ note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
  * few dimensions, the allowed number of missing rows is small enough.
  */
 static bool
-outliers_unseen(const HybridStopping *stopping, const HybridFrontier *frontier)
+outliers_unseen(const HybridStopping *stopping, const HybridFrontier *frontier,
+                const HybridLookupWork *work)
 {
 	const HybridLookupLimits *limits = &frontier->limits;
+	double rows = (double) work->rows / Max(work->lists, 1) * frontier->scorer->tree.leaves;
 
-	if (!(limits->outliers > RARE) || frontier->scorer->open.layout.dims < CLEAR)
+	if (!(limits->outliers > RARE) || limits->outliers * rows < 2 * OUTLIERS_SEEN ||
+	    frontier->scorer->open.layout.dims < CLEAR)
 		return false;
-	return stopping->outliers.count < OUTLIERS_SEEN &&
+	return stopping->outliers.count < OUTLIERS_SEEN && work->rows < rows / PART &&
 	       stopping->sampled + SAMPLED <= Min(2 * OUTLIERS_SEEN / limits->outliers, SAMPLE) &&
 	       frontier->blocks_count > 0 && frontier->blocks[0].key < limits->outlier_reach;
 }
