@@ -41,7 +41,7 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
 static void put_in_order(HybridFrontier *frontier);
 static void make_blocks(HybridFrontier *frontier);
-static void describe(const HybridFrontier *frontier, const HybridInner *inner, int block, int at);
+static void describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at);
 static void describe_lists(const HybridFrontier *frontier, const float *radii, int at);
 static inline float inverse_of(float reach_squared, float radius);
 static void make_comparable(float *keys, int count);
@@ -70,6 +70,7 @@ hybrid_frontier_clear(HybridFrontier *frontier)
 	hybrid_inner_set_clear(&frontier->inner);
 	hybrid_inner_set_clear(&frontier->upper);
 	frontier->keys_count = 0;
+	frontier->rows = 0;
 	frontier->blocks_count = 0;
 	frontier->lists_count = 0;
 	frontier->waiting = 0;
@@ -282,7 +283,7 @@ make_blocks(HybridFrontier *frontier)
  * has their lower bounds.
  */
 static void
-describe(const HybridFrontier *frontier, const HybridInner *inner, int block, int at)
+describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at)
 {
 	int count = Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS), i;
 
@@ -290,6 +291,8 @@ describe(const HybridFrontier *frontier, const HybridInner *inner, int block, in
 	memcpy(frontier->size + at, inner->rows + block * HY_CODE_ROWS, HY_CODE_ROWS * sizeof(float));
 	for (i = 0; i < HY_CODE_ROWS; i++)
 		frontier->which[at + i] = -1;
+	for (i = 0; i < count; i++)
+		frontier->rows += frontier->size[at + i];
 	for (i = count; i < HY_CODE_ROWS; i++)
 	{
 		frontier->middle[at + i] = INFINITY;

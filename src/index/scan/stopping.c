@@ -242,12 +242,11 @@ outliers_unseen(const HybridStopping *stopping, const HybridFrontier *frontier,
                 const HybridLookupWork *work)
 {
 	const HybridLookupLimits *limits = &frontier->limits;
-	double rows = (double) work->rows / Max(work->lists, 1) * frontier->scorer->tree.leaves;
 
-	if (!(limits->outliers > RARE) || limits->outliers * rows < 2 * OUTLIERS_SEEN ||
+	if (!(limits->outliers > RARE) || limits->outliers * frontier->rows < 2 * OUTLIERS_SEEN ||
 	    frontier->scorer->open.layout.dims < CLEAR)
 		return false;
-	return stopping->outliers.count < OUTLIERS_SEEN && work->rows < rows / PART &&
+	return stopping->outliers.count < OUTLIERS_SEEN && work->rows < frontier->rows / PART &&
 	       stopping->sampled + SAMPLED <= Min(2 * OUTLIERS_SEEN / limits->outliers, SAMPLE) &&
 	       frontier->blocks_count > 0 && frontier->blocks[0].key < limits->outlier_reach;
 }
