@@ -53,7 +53,6 @@ static double *distances;
 static int32_t *numbers;
 static int32_t group_begin[GROUPS + 1];
 static HyCsr graph;
-static double *gain;
 static double *activation;
 static int32_t *hop;
 
@@ -202,12 +201,10 @@ make_graph(void)
 	if (hy_csr_build(edge, edges, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph) != HY_OK)
 		exit(1);
 	free(edge);
-	gain = malloc(sizeof(double) * NODES);
 	activation = malloc(sizeof(double) * NODES * SETS);
 	hop = malloc(sizeof(int32_t) * NODES * SETS);
-	if (gain == NULL || activation == NULL || hop == NULL)
+	if (activation == NULL || hop == NULL)
 		exit(1);
-	hy_spread_gain(&graph, 0.85, 1, gain);
 }
 
 /* spread: spread from a number of sets, each of one seed, or from all nodes at once. */
@@ -217,7 +214,7 @@ spread(int32_t sets, int32_t hops, bool all)
 	static int64_t start[SETS + 1];
 	static uint32_t node[NODES];
 	static double value[NODES];
-	HySpreadParams params = {0.85, 1, hops, 0, 0, HY_COMBINE_SUM, 1e-6};
+	HySpreadParams params = {0.85, 1, hops, 0, 0, HY_COMBINE_SUM, 1e-6, NULL};
 	HySpreadSeeds seeds = {sets, start, node, value};
 	int32_t i;
 
@@ -228,8 +225,8 @@ spread(int32_t sets, int32_t hops, bool all)
 	}
 	for (i = 0; i <= sets; i++)
 		start[i] = all ? (int64_t) i * NODES : i;
-	if (hy_spread(&graph, gain, &params, &seeds, &hy_malloc_allocator, NULL,
-	              &(HySpreadResult){activation, hop}) != HY_OK)
+	if (hy_spread(&graph, &params, &seeds, &hy_malloc_allocator, NULL,
+	              &(HySpreadResult){activation, hop, NULL}) != HY_OK)
 		exit(1);
 }
 

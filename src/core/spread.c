@@ -5,8 +5,10 @@
  * In a hop, each row pulls activation from its sources.  If the firing nodes reach only a small
  * part of the graph, only the rows that they reach are pulled.  Each of these rows is pulled whole
  * and by the same kernel, so the bits are the same as if all rows were pulled.  A row that no
- * firing node reaches would only sum zeros.  A bitmap marks the nodes with activation in the
- * current hop.  Sums that must follow id order walk the bitmap in that order.
+ * firing node reaches would only sum zeros.  Bitmaps mark the nodes with activation in the current
+ * hop, those that fire, and those that were ever reached.  The large arrays hold values only where
+ * these bitmaps have bits, so that a walk that reaches few nodes need not clear them.  Sums that must
+ * follow id order walk a bitmap in that order.
  *
  * The steps of a hop run on several threads if the hop is large enough.  Each thread computes whole
  * rows and whole words of the bitmaps, and sums over nodes stay on the calling thread.  So the bits
@@ -24,13 +26,16 @@
 #define BLOCK 65536
 
 /* A sparse hop saves time if it touches less than 1 / SPARSE_SHARE of the entries. */
-#define SPARSE_SHARE 4
+#define SPARSE_SHARE 2
 
 /* Work of an entry and of a node in one step of a hop, for hy_threads_for. */
 #define ENTRY_WORK 20.0
 #define NODE_WORK 20.0
 
 #define PARTS_PER_THREAD 16 /* so that threads end a step at about the same time */
+
+/* Rows that are listed before they are pulled. */
+#define LISTED 512
 
 /* Walk: the state of one set of seeds on its way through the graph. */
 typedef struct Walk
@@ -39,60 +44,46 @@ typedef struct Walk
 	const HySpreadParams *params;
 	const HyCancel *cancel;
 	HySpreadPull pull;
-	bool everywhere;  /* the last pull computed all rows; initially false */
-	double *y;        /* activation that arrived in the last hop; undefined outside active */
-	double *charge;   /* 0 where node i does not fire */
-	int32_t *fired;   /* times each node has fired; NULL without refire */
-	uint64_t *active; /* bitmap of nodes whose y is not 0 */
-	uint64_t *next;   /* bitmap of rows that the next hop may reach; all 0 between hops */
-	double *activation;
+	bool everywhere;    /* the last pull computed all rows; initially false */
+	int32_t number;     /* number of the current hop */
+	double *y;          /* activation that arrived in the last hop; undefined outside active */
+	double *charge;     /* c_i; undefined outside firing, unless all rows are pulled */
+	int32_t *fired;     /* times each node has fired; NULL without refire */
+	uint64_t *active;   /* bitmap of nodes whose y is not 0 */
+	uint64_t *firing;   /* bitmap of nodes whose charge is not 0 */
+	uint64_t *next;     /* bitmap of rows that the next hop may reach; all 0 between hops */
+	uint64_t *reached;  /* bitmap of nodes with activation so far */
+	double *activation; /* undefined outside reached; also hop and sent */
 	int32_t *hop;
-	double *sent;   /* NULL: not wanted */
-	int32_t number; /* number of the current hop */
+	double *sent; /* NULL: not wanted */
 } Walk;
 
-/* Step: a step of a hop, divided into ranges of words of the bitmaps. */
+/* Step: a step of a hop, over a range of words of the bitmaps. */
 typedef struct Step
 {
 	Walk *walk;
+	HyStatus (*run)(struct Step *step, int64_t from, int64_t to, const HyCancel *cancel);
 	int64_t parts;
-	bool any;      /* atomic; fire: a node fires */
-	int64_t reach; /* atomic; fire: number of entries that leave the firing nodes */
+	bool by_entries; /* whether parts have about the same number of entries instead of nodes */
+	bool any;        /* atomic; fire: a node fires */
+	int64_t reach;   /* atomic; fire: number of entries that leave the firing nodes */
 } Step;
 
 static HyStatus walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
 static void place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
-static HyStatus fire(Walk *walk, bool *any, int64_t *reach);
-static HyStatus fire_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
-static bool fire_words(Walk *walk, int64_t from, int64_t to, int64_t *reach);
+static HyStatus run_step(Step *step, double work);
+static HyStatus run_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
+static int64_t first_word(const Step *step, int64_t part);
+static HyStatus fire(Step *step, int64_t from, int64_t end, const HyCancel *cancel);
 static int64_t mark_reached(Walk *walk, int64_t reach);
-static HyStatus pull_all(Walk *walk);
-static HyStatus pull_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
-static int64_t first_row(const HyCsr *graph, int64_t part, int64_t parts);
-static HyStatus pull_rows(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel);
-static HyStatus pull_reached(Walk *walk, int64_t entries);
-static HyStatus pull_reached_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
-static HyStatus
-pull_reached_words(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel);
-static HyStatus pull_range(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel);
+static HyStatus pull_all(Step *step, int64_t from, int64_t end, const HyCancel *cancel);
+static HyStatus clear_charges(Step *step, int64_t from, int64_t end, const HyCancel *cancel);
+static HyStatus pull_reached(Step *step, int64_t from, int64_t end, const HyCancel *cancel);
+static void pull_listed(const Walk *walk, const uint32_t *row, int64_t rows);
 static HyStatus pull_long_row(const Walk *walk, int64_t row, const HyCancel *cancel);
-static HyStatus arrive(Walk *walk);
-static HyStatus arrive_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
-static void arrive_words(Walk *walk, int64_t from, int64_t to);
+static HyStatus arrive(Step *step, int64_t from, int64_t end, const HyCancel *cancel);
+static void fill_unreached(const Walk *walk);
 static double active_sum(const Walk *walk);
-
-static inline int64_t
-words_of(int64_t nodes)
-{
-	return (nodes + 63) / 64;
-}
-
-/* share_of: return the first word of a part, if all parts have about the same number of words. */
-static inline int64_t
-share_of(const Walk *walk, int64_t part, int64_t parts)
-{
-	return words_of(walk->graph->nodes) * part / parts;
-}
 
 double
 hy_spread_work(int64_t nodes, int64_t edges)
@@ -104,6 +95,14 @@ HyStatus
 hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
           const HyAllocator *allocator, const HyCancel *cancel, const HySpreadResult *result)
 {
+	return hy_spread_reached(graph, params, seeds, allocator, cancel, result, NULL);
+}
+
+HyStatus
+hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
+                  const HyAllocator *allocator, const HyCancel *cancel,
+                  const HySpreadResult *result, uint64_t *reached)
+{
 	Walk walk;
 	int64_t words;
 	int32_t set;
@@ -114,7 +113,7 @@ hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds 
 	if (graph->nodes == 0)
 		return HY_OK;
 
-	words = words_of(graph->nodes);
+	words = hy_spread_words(graph->nodes);
 	memset(&walk, 0, sizeof(walk));
 	walk.graph = graph;
 	walk.params = params;
@@ -123,10 +122,14 @@ hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds 
 	walk.y = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(double));
 	walk.charge = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(double));
 	walk.active = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
+	walk.firing = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
 	walk.next = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
+	if (reached == NULL)
+		walk.reached = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
 	if (params->refire > 0)
 		walk.fired = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(int32_t));
-	if (walk.y == NULL || walk.charge == NULL || walk.active == NULL || walk.next == NULL ||
+	if (walk.y == NULL || walk.charge == NULL || walk.active == NULL || walk.firing == NULL ||
+	    walk.next == NULL || (reached == NULL && walk.reached == NULL) ||
 	    (params->refire > 0 && walk.fired == NULL))
 		goto done;
 
@@ -136,20 +139,27 @@ hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds 
 		walk.activation = result->activation + (int64_t) set * graph->nodes;
 		walk.hop = result->hop + (int64_t) set * graph->nodes;
 		walk.sent = result->sent == NULL ? NULL : result->sent + (int64_t) set * graph->nodes;
+		if (reached != NULL)
+			walk.reached = reached + (int64_t) set * words;
 		status = walk_set(&walk, seeds, set);
+		if (reached == NULL)
+			fill_unreached(&walk);
 	}
 
 done:
 	hy_free(allocator, walk.y);
 	hy_free(allocator, walk.charge);
 	hy_free(allocator, walk.active);
+	hy_free(allocator, walk.firing);
 	hy_free(allocator, walk.next);
+	if (reached == NULL)
+		hy_free(allocator, walk.reached);
 	hy_free(allocator, walk.fired);
 	return status;
 }
 
 int64_t
-hy_spread_via(const HyCsr *graph, const double *sent, int64_t node)
+hy_spread_via(const HyCsr *graph, const double *sent, const uint64_t *reached, int64_t node)
 {
 	double most = 0;
 	int64_t via = -1;
@@ -158,8 +168,11 @@ hy_spread_via(const HyCsr *graph, const double *sent, int64_t node)
 	for (e = graph->row_start[node]; e < graph->row_start[node + 1]; e++)
 	{
 		uint32_t source = graph->column[e];
-		double given = sent[source] * graph->weight[e];
+		double given;
 
+		if (reached != NULL && (reached[source / 64] >> source % 64 & 1) == 0)
+			continue;
+		given = sent[source] * graph->weight[e];
 		if (given > most && source != node)
 		{
 			most = given;
@@ -183,24 +196,36 @@ walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 	enough = walk->params->tolerance * before;
 	for (h = 1; hops == -1 || h <= hops; h++)
 	{
-		int64_t reach;
+		Step firing = {.walk = walk, .run = fire};
+		Step clearing = {.walk = walk, .run = clear_charges};
+		Step pulling = {.walk = walk, .run = pull_all, .by_entries = true};
+		Step arriving = {.walk = walk, .run = arrive};
+		double nodes_work = (double) walk->graph->nodes * NODE_WORK;
 		int64_t entries;
-		bool any;
 		HyStatus status;
 
 		if (hy_cancelled(walk->cancel))
 			return HY_CANCELLED;
 		walk->number = (int32_t) h;
-		status = fire(walk, &any, &reach);
-		if (status != HY_OK)
-			return status;
-		if (!any)
+		/* after a sparse hop, only a few nodes are active */
+		status = run_step(&firing, walk->everywhere ? nodes_work : 0);
+		if (status == HY_OK && !firing.any)
 			break;
-		entries = mark_reached(walk, reach);
+		entries = status == HY_OK ? mark_reached(walk, firing.reach) : 0;
 		walk->everywhere = entries < 0;
-		status = walk->everywhere ? pull_all(walk) : pull_reached(walk, entries);
+		if (!walk->everywhere)
+		{
+			pulling.run = pull_reached;
+			pulling.by_entries = false;
+		}
+		else if (status == HY_OK)
+			status = run_step(&clearing, nodes_work);
 		if (status == HY_OK)
-			status = arrive(walk);
+			status = run_step(&pulling, walk->everywhere
+			                                ? hy_spread_work(walk->graph->nodes, walk->graph->edges)
+			                                : (double) entries * ENTRY_WORK);
+		if (status == HY_OK)
+			status = run_step(&arriving, walk->everywhere ? nodes_work : 0);
 		if (status != HY_OK)
 			return status;
 		if (hops == -1)
@@ -215,23 +240,22 @@ walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 	return HY_OK;
 }
 
-/* place_seeds: set y_0, a and hop, and reset all other state. */
+/* place_seeds: set y_0 and the results of the seeds, and reset all other state. */
 static void
 place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 {
 	int64_t nodes = walk->graph->nodes;
+	int64_t words = hy_spread_words(nodes);
 	int64_t i;
 
-	memset(walk->activation, 0, (size_t) nodes * sizeof(double));
-	memset(walk->hop, -1, (size_t) nodes * sizeof(int32_t));
-	if (walk->sent != NULL)
-		memset(walk->sent, 0, (size_t) nodes * sizeof(double));
-	memset(walk->charge, 0, (size_t) nodes * sizeof(double));
-	memset(walk->active, 0, (size_t) words_of(nodes) * sizeof(uint64_t));
-	memset(walk->next, 0, (size_t) words_of(nodes) * sizeof(uint64_t));
+	memset(walk->active, 0, (size_t) words * sizeof(uint64_t));
+	memset(walk->next, 0, (size_t) words * sizeof(uint64_t));
+	memset(walk->reached, 0, (size_t) words * sizeof(uint64_t));
 	if (walk->fired != NULL)
 		memset(walk->fired, 0, (size_t) nodes * sizeof(int32_t));
 	walk->everywhere = false;
+	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
+		walk->activation[seeds->node[i]] = 0;
 	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
 		walk->activation[seeds->node[i]] += seeds->value[i];
 	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
@@ -242,74 +266,90 @@ place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 			continue;
 		walk->y[node] = walk->activation[node];
 		walk->hop[node] = 0;
+		if (walk->sent != NULL)
+			walk->sent[node] = 0;
 		walk->active[node / 64] |= (uint64_t) 1 << (node % 64);
+		walk->reached[node / 64] |= (uint64_t) 1 << (node % 64);
 	}
 }
 
-/*
- * step_threads: return the number of threads for a step over all nodes, without the entries.  After
- * a sparse hop, only a few nodes are active.
- */
-static int
-step_threads(const Walk *walk)
-{
-	return walk->everywhere ? hy_threads_for((double) walk->graph->nodes * NODE_WORK) : 1;
-}
-
-/*
- * fire: set the charge of the nodes that fire, *any to whether a node fires, and *reach to the
- * number of entries that leave the firing nodes.
- */
+/* run_step: run a step of this much work over all words. */
 static HyStatus
-fire(Walk *walk, bool *any, int64_t *reach)
+run_step(Step *step, double work)
 {
-	int threads = step_threads(walk);
-	Step step = {.walk = walk, .parts = (int64_t) threads * PARTS_PER_THREAD};
-	HyStatus status = HY_OK;
+	const Walk *walk = step->walk;
+	int threads = hy_threads_for(work);
 
-	if (threads > 1)
-		status = hy_threads_run(threads, step.parts, fire_part, &step, walk->cancel);
-	else
-		step.any = fire_words(walk, 0, words_of(walk->graph->nodes), &step.reach);
-	*any = step.any;
-	*reach = step.reach;
-	return status;
+	if (threads == 1)
+		return step->run(step, 0, hy_spread_words(walk->graph->nodes), walk->cancel);
+	step->parts = (int64_t) threads * PARTS_PER_THREAD;
+	return hy_threads_run(threads, step->parts, run_part, step, walk->cancel);
 }
 
 static HyStatus
-fire_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
+run_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
 {
 	Step *step = arg;
-	int64_t reach = 0;
 
 	(void) worker;
 	if (hy_cancelled(cancel))
 		return HY_CANCELLED;
-	if (fire_words(step->walk, share_of(step->walk, part, step->parts),
-	               share_of(step->walk, part + 1, step->parts), &reach))
-		__atomic_store_n(&step->any, true, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&step->reach, reach, __ATOMIC_RELAXED);
-	return HY_OK;
+	return step->run(step, first_word(step, part), first_word(step, part + 1), cancel);
 }
 
-/* fire_words: do so for a range of words, and add to *reach.  Returns whether a node fires. */
-static bool
-fire_words(Walk *walk, int64_t from, int64_t to, int64_t *reach)
+/*
+ * first_word: return the first word of a part.  By entries, all parts have about the same number of
+ * nodes and entries together.
+ */
+static int64_t
+first_word(const Step *step, int64_t part)
 {
+	const HyCsr *graph = step->walk->graph;
+	int64_t words = hy_spread_words(graph->nodes);
+	int64_t all = graph->nodes + graph->edges;
+	/* without overflow, since parts are few */
+	int64_t wanted = all / step->parts * part + all % step->parts * part / step->parts;
+	int64_t low = 0;
+	int64_t high = words;
+
+	if (!step->by_entries)
+		return words * part / step->parts;
+	while (low < high)
+	{
+		int64_t middle = low + (high - low) / 2;
+
+		if (middle * 64 + graph->row_start[middle * 64] < wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * fire: set the charge of the nodes that fire.  Sets step->any if a node fires, and adds the number of
+ * entries that leave the firing nodes to step->reach.
+ */
+static HyStatus
+fire(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
+{
+	Walk *walk = step->walk;
 	const HySpreadParams *params = walk->params;
 	const HyCsr *graph = walk->graph;
 	bool any = false;
+	int64_t reach = 0;
 	int64_t w;
 
-	for (w = from; w < to; w++)
+	(void) cancel;
+	for (w = from; w < end; w++)
 	{
 		uint64_t bits = walk->active[w];
+		uint64_t firing = 0;
 
 		for (; bits != 0; bits &= bits - 1)
 		{
 			int64_t i = w * 64 + __builtin_ctzll(bits);
 
-			walk->charge[i] = 0;
 			if (!(walk->y[i] >= params->threshold))
 				continue;
 			if (walk->fired != NULL)
@@ -325,11 +365,20 @@ fire_words(Walk *walk, int64_t from, int64_t to, int64_t *reach)
 				walk->sent[i] += walk->charge[i];
 			else if (walk->sent != NULL && walk->charge[i] > walk->sent[i])
 				walk->sent[i] = walk->charge[i];
+			if (walk->charge[i] != 0)
+				firing |= bits & -bits;
 			if (graph->out_start != NULL)
-				*reach += graph->out_start[i + 1] - graph->out_start[i];
+			{
+				__builtin_prefetch(&graph->out_row[graph->out_start[i]]);
+				reach += graph->out_start[i + 1] - graph->out_start[i];
+			}
 		}
+		walk->firing[w] = firing;
 	}
-	return any;
+	if (any)
+		__atomic_store_n(&step->any, true, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&step->reach, reach, __ATOMIC_RELAXED);
+	return HY_OK;
 }
 
 /*
@@ -341,110 +390,78 @@ static int64_t
 mark_reached(Walk *walk, int64_t reach)
 {
 	const HyCsr *graph = walk->graph;
-	int64_t words = words_of(graph->nodes);
+	int64_t words = hy_spread_words(graph->nodes);
 	int64_t entries = 0;
-	bool sparse = true;
+	bool sparse;
 	int64_t limit = graph->edges / SPARSE_SHARE;
 	int64_t w;
 
 	if (graph->out_start == NULL || reach > limit)
 		return -1;
-	for (w = 0; w < words && sparse; w++)
+	for (w = 0; w < words; w++)
 	{
-		uint64_t bits = walk->active[w];
+		uint64_t bits = walk->firing[w];
 
 		for (; bits != 0; bits &= bits - 1)
 		{
 			int64_t i = w * 64 + __builtin_ctzll(bits);
 			int64_t e;
 
-			if (walk->charge[i] == 0)
-				continue;
 			for (e = graph->out_start[i]; e < graph->out_start[i + 1]; e++)
 			{
 				uint32_t row = graph->out_row[e];
-				uint64_t bit = (uint64_t) 1 << (row % 64);
 
-				if ((walk->next[row / 64] & bit) == 0)
-				{
-					walk->next[row / 64] |= bit;
-					entries += graph->row_start[row + 1] - graph->row_start[row];
-				}
+				walk->next[row / 64] |= (uint64_t) 1 << (row % 64);
 			}
 		}
-		sparse = entries <= limit;
 	}
+	/* counted afterward, in ascending order, because the processor then need not wait for each row */
+	for (w = 0; w < words && entries <= limit; w++)
+	{
+		uint64_t bits = walk->next[w];
+
+		for (; bits != 0; bits &= bits - 1)
+		{
+			int64_t row = w * 64 + __builtin_ctzll(bits);
+
+			entries += graph->row_start[row + 1] - graph->row_start[row];
+		}
+	}
+	sparse = entries <= limit;
 	if (!sparse)
 		memset(walk->next, 0, (size_t) words * sizeof(uint64_t));
 	return sparse ? entries : -1;
 }
 
-/* pull_all: compute y of every row. */
+/* pull_all: compute y of every row of some words, in blocks of about BLOCK entries or rows. */
 static HyStatus
-pull_all(Walk *walk)
+pull_all(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 {
+	const Walk *walk = step->walk;
 	const HyCsr *graph = walk->graph;
-	int threads = hy_threads_for(hy_spread_work(graph->nodes, graph->edges));
-	Step step = {.walk = walk, .parts = (int64_t) threads * PARTS_PER_THREAD};
+	const double *hub = walk->params->hub;
+	int64_t row;
 
-	if (threads > 1)
-		return hy_threads_run(threads, step.parts, pull_part, &step, walk->cancel);
-	return pull_rows(walk, 0, graph->nodes, walk->cancel);
-}
-
-static HyStatus
-pull_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
-{
-	const Step *step = arg;
-	const HyCsr *graph = step->walk->graph;
-
-	(void) worker;
-	return pull_rows(step->walk, first_row(graph, part, step->parts),
-	                 first_row(graph, part + 1, step->parts), cancel);
-}
-
-/*
- * first_row: return the first row of a part, if all parts have about the same number of rows and
- * entries together.
- */
-static int64_t
-first_row(const HyCsr *graph, int64_t part, int64_t parts)
-{
-	int64_t all = graph->nodes + graph->edges;
-	/* without overflow, since parts is small */
-	int64_t wanted = all / parts * part + all % parts * part / parts;
-	int64_t low = 0;
-	int64_t high = graph->nodes;
-
-	while (low < high)
-	{
-		int64_t middle = low + (high - low) / 2;
-
-		if (middle + graph->row_start[middle] < wanted)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* pull_rows: compute y of rows from .. to - 1, in blocks of about BLOCK entries or rows. */
-static HyStatus
-pull_rows(const Walk *walk, int64_t from, int64_t end, const HyCancel *cancel)
-{
-	const HyCsr *graph = walk->graph;
-
+	from *= 64;
+	end = end * 64 < graph->nodes ? end * 64 : graph->nodes;
 	while (from < end)
 	{
 		int64_t to = from + 1;
-		HyStatus status;
 
 		while (to < end && to - from < BLOCK &&
 		       graph->row_start[to + 1] - graph->row_start[from] <= BLOCK)
 			to++;
-		status = pull_range(walk, from, to, cancel);
-		if (status != HY_OK)
-			return status;
+		if (graph->row_start[to] - graph->row_start[from] > BLOCK)
+		{
+			if (pull_long_row(walk, from, cancel) != HY_OK)
+				return HY_CANCELLED;
+		}
+		else
+		{
+			walk->pull.rows(graph, walk->charge, from, to, walk->y);
+			for (row = from; hub != NULL && row < to; row++)
+				walk->y[row] /= hub[row];
+		}
 		if (hy_cancelled(cancel))
 			return HY_CANCELLED;
 		from = to;
@@ -452,78 +469,80 @@ pull_rows(const Walk *walk, int64_t from, int64_t end, const HyCancel *cancel)
 	return HY_OK;
 }
 
-/* pull_reached: compute y of the rows marked in next, which have this many entries. */
+/* clear_charges: set the charges of the nodes that do not fire to 0. */
 static HyStatus
-pull_reached(Walk *walk, int64_t entries)
+clear_charges(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 {
-	int threads = hy_threads_for((double) entries * ENTRY_WORK);
-	Step step = {.walk = walk, .parts = (int64_t) threads * PARTS_PER_THREAD};
-
-	if (threads > 1)
-		return hy_threads_run(threads, step.parts, pull_reached_part, &step, walk->cancel);
-	return pull_reached_words(walk, 0, words_of(walk->graph->nodes), walk->cancel);
-}
-
-static HyStatus
-pull_reached_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
-{
-	const Step *step = arg;
-	const Walk *walk = step->walk;
-
-	(void) worker;
-	if (hy_cancelled(cancel))
-		return HY_CANCELLED;
-	return pull_reached_words(walk, share_of(walk, part, step->parts),
-	                          share_of(walk, part + 1, step->parts), cancel);
-}
-
-/* pull_reached_words: do so for a range of words. */
-static HyStatus
-pull_reached_words(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel)
-{
-	const HyCsr *graph = walk->graph;
-	int64_t done = 0;
+	Walk *walk = step->walk;
+	int64_t nodes = walk->graph->nodes;
 	int64_t w;
 
-	for (w = from; w < to; w++)
+	(void) cancel;
+	for (w = from; w < end; w++)
+	{
+		int64_t rest = nodes - w * 64;
+		uint64_t bits = ~walk->firing[w];
+
+		if (rest < 64)
+			bits &= ((uint64_t) 1 << rest) - 1;
+		for (; bits != 0; bits &= bits - 1)
+			walk->charge[w * 64 + __builtin_ctzll(bits)] = 0;
+	}
+	return HY_OK;
+}
+
+/* pull_reached: compute y of the rows marked in next. */
+static HyStatus
+pull_reached(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
+{
+	const Walk *walk = step->walk;
+	const HyCsr *graph = walk->graph;
+	uint32_t row[LISTED];
+	int64_t entries = 0;
+	int64_t rows = 0;
+	int64_t w;
+
+	for (w = from; w < end; w++)
 	{
 		uint64_t bits = walk->next[w];
 
 		for (; bits != 0; bits &= bits - 1)
 		{
-			int64_t row = w * 64 + __builtin_ctzll(bits);
-			HyStatus status = pull_range(walk, row, row + 1, cancel);
+			int64_t i = w * 64 + __builtin_ctzll(bits);
+			int64_t count = graph->row_start[i + 1] - graph->row_start[i];
 
-			if (status != HY_OK)
-				return status;
-			done += graph->row_start[row + 1] - graph->row_start[row];
-			if (done >= BLOCK)
+			if (count > BLOCK)
 			{
-				done = 0;
-				if (hy_cancelled(cancel))
+				if (pull_long_row(walk, i, cancel) != HY_OK)
 					return HY_CANCELLED;
+				continue;
 			}
+			row[rows++] = (uint32_t) i;
+			entries += count;
+			if (rows < LISTED && entries < BLOCK)
+				continue;
+			pull_listed(walk, row, rows);
+			if (entries >= BLOCK && hy_cancelled(cancel))
+				return HY_CANCELLED;
+			entries = entries >= BLOCK ? 0 : entries;
+			rows = 0;
 		}
 	}
+	pull_listed(walk, row, rows);
 	return HY_OK;
 }
 
-/* pull_range: compute y of rows from .. to - 1.  A row longer than a block must be the only row. */
-static HyStatus
-pull_range(const Walk *walk, int64_t from, int64_t to, const HyCancel *cancel)
+/* pull_listed: compute y of the listed rows. */
+static void
+pull_listed(const Walk *walk, const uint32_t *row, int64_t rows)
 {
-	const HyCsr *graph = walk->graph;
 	const double *hub = walk->params->hub;
-	HyStatus status = HY_OK;
-	int64_t row;
+	int64_t i;
 
-	if (to - from == 1 && graph->row_start[to] - graph->row_start[from] > BLOCK)
-		status = pull_long_row(walk, from, cancel);
-	else
-		walk->pull.rows(graph, walk->charge, from, to, walk->y);
-	for (row = from; hub != NULL && status == HY_OK && row < to; row++)
-		walk->y[row] /= hub[row];
-	return status;
+	walk->pull.listed(walk->graph, &(HySpreadCharges){walk->charge, walk->firing}, row, rows,
+	                  walk->y);
+	for (i = 0; hub != NULL && i < rows; i++)
+		walk->y[row[i]] /= hub[row[i]];
 }
 
 /* pull_long_row: compute y of one row, a block at a time. */
@@ -531,6 +550,7 @@ static HyStatus
 pull_long_row(const Walk *walk, int64_t row, const HyCancel *cancel)
 {
 	const HyCsr *graph = walk->graph;
+	const HySpreadCharges charges = {walk->charge, walk->firing};
 	double lane[HY_SPREAD_LANES] = {0};
 	int64_t begin = graph->row_start[row];
 	int64_t end = graph->row_start[row + 1];
@@ -539,67 +559,39 @@ pull_long_row(const Walk *walk, int64_t row, const HyCancel *cancel)
 	{
 		int64_t count = end - begin < BLOCK ? end - begin : BLOCK;
 
-		walk->pull.add(graph->column + begin, graph->weight + begin, count, walk->charge, lane);
+		walk->pull.add(graph->column + begin, graph->weight + begin, count, &charges, lane);
 		if (hy_cancelled(cancel))
 			return HY_CANCELLED;
 	}
 	/* A maximum uses only lane 0.  Adding the other lanes, which are 0, changes nothing. */
 	walk->y[row] = hy_spread_fold(lane);
+	if (walk->params->hub != NULL)
+		walk->y[row] /= walk->params->hub[row];
 	return HY_OK;
 }
 
 /*
- * arrive: finish a pull.  Clears the charges, makes the new y active, and combines it into the
- * result.  If `everywhere` is set, any row may have a new y.  Otherwise, only the rows marked in
- * next may have one.
+ * arrive: finish a pull.  Makes the new y active, and combines it into the result.  If `everywhere`
+ * is set, any row may have a new y.  Otherwise, only the rows marked in next may have one.
  */
 static HyStatus
-arrive(Walk *walk)
+arrive(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 {
-	int threads = step_threads(walk);
-	Step step = {.walk = walk, .parts = (int64_t) threads * PARTS_PER_THREAD};
-
-	if (threads > 1)
-		return hy_threads_run(threads, step.parts, arrive_part, &step, walk->cancel);
-	arrive_words(walk, 0, words_of(walk->graph->nodes));
-	return HY_OK;
-}
-
-static HyStatus
-arrive_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
-{
-	const Step *step = arg;
-
-	(void) worker;
-	if (hy_cancelled(cancel))
-		return HY_CANCELLED;
-	arrive_words(step->walk, share_of(step->walk, part, step->parts),
-	             share_of(step->walk, part + 1, step->parts));
-	return HY_OK;
-}
-
-/* arrive_words: do so for a range of words. */
-static void
-arrive_words(Walk *walk, int64_t from, int64_t to)
-{
+	Walk *walk = step->walk;
 	int64_t nodes = walk->graph->nodes;
-	int64_t words = words_of(nodes);
+	int64_t words = hy_spread_words(nodes);
 	bool sum = walk->params->combine == HY_COMBINE_SUM;
 	int64_t w;
 
-	for (w = from; w < to; w++)
+	(void) cancel;
+	for (w = from; w < end; w++)
 	{
-		uint64_t bits = walk->active[w];
+		uint64_t bits = walk->next[w];
 		uint64_t arrived = 0;
 
-		for (; bits != 0; bits &= bits - 1)
-			walk->charge[w * 64 + __builtin_ctzll(bits)] = 0;
-		if (!walk->everywhere)
-			bits = walk->next[w];
-		else if (w == words - 1 && nodes % 64 != 0)
-			bits = ((uint64_t) 1 << (nodes % 64)) - 1;
-		else
-			bits = ~(uint64_t) 0;
+		if (walk->everywhere)
+			bits = w == words - 1 && nodes % 64 != 0 ? ((uint64_t) 1 << (nodes % 64)) - 1
+			                                         : ~(uint64_t) 0;
 		for (; bits != 0; bits &= bits - 1)
 		{
 			int64_t i = w * 64 + __builtin_ctzll(bits);
@@ -609,15 +601,40 @@ arrive_words(Walk *walk, int64_t from, int64_t to)
 			if (y == 0)
 				continue;
 			arrived |= bits & -bits;
-			if (sum)
+			if ((walk->reached[w] & bits & -bits) == 0)
+			{
+				walk->activation[i] = y;
+				walk->hop[i] = walk->number;
+				if (walk->sent != NULL)
+					walk->sent[i] = 0;
+			}
+			else if (sum)
 				walk->activation[i] += y;
 			else if (!(y <= walk->activation[i]))
 				walk->activation[i] = y;
-			if (walk->hop[i] < 0)
-				walk->hop[i] = walk->number;
 		}
+		walk->reached[w] |= arrived;
 		walk->active[w] = arrived;
 		walk->next[w] = 0;
+	}
+	return HY_OK;
+}
+
+/* fill_unreached: set the results of the nodes that were not reached. */
+static void
+fill_unreached(const Walk *walk)
+{
+	int64_t nodes = walk->graph->nodes;
+	int64_t i;
+
+	for (i = 0; i < nodes; i++)
+	{
+		if ((walk->reached[i / 64] >> i % 64 & 1) != 0)
+			continue;
+		walk->activation[i] = 0;
+		walk->hop[i] = -1;
+		if (walk->sent != NULL)
+			walk->sent[i] = 0;
 	}
 }
 
@@ -626,7 +643,7 @@ static double
 active_sum(const Walk *walk)
 {
 	double lane[HY_SPREAD_LANES] = {0};
-	int64_t words = words_of(walk->graph->nodes);
+	int64_t words = hy_spread_words(walk->graph->nodes);
 	int64_t w;
 
 	for (w = 0; w < words; w++)

@@ -90,6 +90,13 @@ typedef struct HySpreadResult
 	double *sent; /* sum (or maximum) of c_i over the hops, in their order; NULL: not wanted */
 } HySpreadResult;
 
+/* hy_spread_words: return the number of words of a bitmap of this many nodes. */
+static inline int64_t
+hy_spread_words(int64_t nodes)
+{
+	return (nodes + 63) / 64;
+}
+
 /* hy_spread_gain: return decay / s^fan, or 0 where s is 0. */
 static inline double
 hy_spread_gain(double s, double decay, double fan)
@@ -146,9 +153,21 @@ hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds 
           const HyAllocator *allocator, const HyCancel *cancel, const HySpreadResult *result);
 
 /*
- * hy_spread_via: return the other node that sent most to this node, the smallest of several, or -1
- * if no other node sent anything.  sent is the part of a HySpreadResult for one set.
+ * hy_spread_reached: like hy_spread, but sets only the results of nodes that are reached, which saves
+ * time if they are few.  `reached` has hy_spread_words(nodes) words for each set.  They are set to the
+ * bitmap of the nodes whose hop is not -1.
  */
-extern int64_t hy_spread_via(const HyCsr *graph, const double *sent, int64_t node);
+extern HyStatus
+hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
+                  const HyAllocator *allocator, const HyCancel *cancel,
+                  const HySpreadResult *result, uint64_t *reached);
+
+/*
+ * hy_spread_via: return the other node that sent most to this node, the smallest of several, or -1
+ * if no other node sent anything.  sent is the part of a HySpreadResult for one set.  It is read only
+ * where `reached`, the bitmap of that set, has bits; NULL: everywhere.
+ */
+extern int64_t
+hy_spread_via(const HyCsr *graph, const double *sent, const uint64_t *reached, int64_t node);
 
 #endif

@@ -4,6 +4,10 @@
  *
  * fma() is a call into libm unless the compiler may use the instruction, so the sum is compiled
  * twice.  Both versions round in the same way.
+ *
+ * When few nodes fire, most of the time is spent waiting for memory: the rows lie anywhere, and so
+ * do the charges of their sources.  So the rows to come are prefetched, and a charge is read only if
+ * the bitmap, which is small enough for the nearest cache, says that its node fires.
  */
 #include "core/spread_pull.h"
 
@@ -16,33 +20,152 @@
 /* Rows of at most this many entries are summed without lanes in memory. */
 #define SHORT_ROW 4
 
+/* Listed rows between the prefetch of a row's start, the prefetch of its entries, and its pull. */
+#define START_AHEAD 24
+#define ENTRIES_AHEAD 12
+
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-static void add_sum_plain(const uint32_t *column, const float *weight, int64_t count,
-                          const double *charge, double *lane);
 static void
 rows_sum_plain(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y);
-static void add_max(const uint32_t *column, const float *weight, int64_t count,
-                    const double *charge, double *lane);
+static void listed_sum_plain(const HyCsr *graph, const HySpreadCharges *charges,
+                             const uint32_t *row, int64_t count, double *y);
+static void add_sum_plain(const uint32_t *column, const float *weight, int64_t count,
+                          const HySpreadCharges *charges, double *lane);
 static void rows_max(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y);
+static void listed_max(const HyCsr *graph, const HySpreadCharges *charges, const uint32_t *row,
+                       int64_t count, double *y);
+static void add_max(const uint32_t *column, const float *weight, int64_t count,
+                    const HySpreadCharges *charges, double *lane);
 #ifdef HAVE_FMA_VARIANT
-static void add_sum_fma(const uint32_t *column, const float *weight, int64_t count,
-                        const double *charge, double *lane);
 static void
 rows_sum_fma(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y);
+static void listed_sum_fma(const HyCsr *graph, const HySpreadCharges *charges, const uint32_t *row,
+                           int64_t count, double *y);
+static void add_sum_fma(const uint32_t *column, const float *weight, int64_t count,
+                        const HySpreadCharges *charges, double *lane);
 #endif
 
 HySpreadPull
 hy_spread_pull(HyCombine combine, bool fma)
 {
 	if (combine == HY_COMBINE_MAX)
-		return (HySpreadPull){rows_max, add_max};
+		return (HySpreadPull){rows_max, listed_max, add_max};
 #ifdef HAVE_FMA_VARIANT
 	if (fma)
-		return (HySpreadPull){rows_sum_fma, add_sum_fma};
+		return (HySpreadPull){rows_sum_fma, listed_sum_fma, add_sum_fma};
 #endif
 	(void) fma;
-	return (HySpreadPull){rows_sum_plain, add_sum_plain};
+	return (HySpreadPull){rows_sum_plain, listed_sum_plain, add_sum_plain};
+}
+
+ALWAYS_INLINE bool
+fires(const HySpreadCharges *charges, uint32_t node)
+{
+	return (charges->firing[node / 64] >> node % 64 & 1) != 0;
+}
+
+/*
+ * firing_entries: list the positions of the entries, at most HY_SPREAD_LANES, whose sources fire, and
+ * return their number.
+ */
+ALWAYS_INLINE int
+firing_entries(const uint32_t *column, int64_t count, const HySpreadCharges *charges,
+               uint8_t *place)
+{
+	int found = 0;
+	int p;
+
+	for (p = 0; p < (int) count; p++)
+	{
+		place[found] = (uint8_t) p;
+		found += fires(charges, column[p]);
+	}
+	return found;
+}
+
+/* prefetch_listed: prefetch what the pull of later rows of the list needs. */
+ALWAYS_INLINE void
+prefetch_listed(const HyCsr *graph, const uint32_t *row, int64_t i, int64_t count)
+{
+	if (i + START_AHEAD < count)
+		__builtin_prefetch(&graph->row_start[row[i + START_AHEAD]]);
+	if (i + ENTRIES_AHEAD < count)
+	{
+		int64_t begin = graph->row_start[row[i + ENTRIES_AHEAD]];
+
+		__builtin_prefetch(&graph->column[begin]);
+		__builtin_prefetch(&graph->weight[begin]);
+	}
+}
+
+/* add_firing: add the entries of one row to its lanes.  The first entry belongs to lane 0. */
+ALWAYS_INLINE void
+add_firing(const uint32_t *column, const float *weight, int64_t count,
+           const HySpreadCharges *charges, double *lane)
+{
+	int64_t begin;
+
+	for (begin = 0; begin < count; begin += HY_SPREAD_LANES)
+	{
+		int64_t rest = count - begin;
+		uint8_t place[HY_SPREAD_LANES];
+		int found = firing_entries(column + begin, rest < HY_SPREAD_LANES ? rest : HY_SPREAD_LANES,
+		                           charges, place);
+		int i;
+
+		for (i = 0; i < found; i++)
+		{
+			int64_t p = begin + place[i];
+
+			lane[place[i]] = __builtin_fma(charges->charge[column[p]], weight[p], lane[place[i]]);
+		}
+	}
+}
+
+/* few_firing_sum: store the sum of a row whose one or two products lie in different lanes. */
+ALWAYS_INLINE bool
+few_firing_sum(const uint32_t *column, const float *weight, int64_t count,
+               const HySpreadCharges *charges, double *sum)
+{
+	uint8_t place[HY_SPREAD_LANES];
+	int found = firing_entries(column, count, charges, place);
+
+	if (found > 2)
+		return false;
+	*sum = 0;
+	if (found > 0)
+		*sum = charges->charge[column[place[0]]] * weight[place[0]];
+	if (found > 1)
+		*sum += charges->charge[column[place[1]]] * weight[place[1]];
+	return true;
+}
+
+/* listed_sum: sum whole rows. */
+ALWAYS_INLINE void
+listed_sum(const HyCsr *graph, const HySpreadCharges *charges, const uint32_t *row, int64_t count,
+           double *y)
+{
+	double lane[HY_SPREAD_LANES];
+	int64_t i;
+	int l;
+
+	for (i = 0; i < count; i++)
+	{
+		int64_t begin = graph->row_start[row[i]];
+		int64_t entries = graph->row_start[row[i] + 1] - begin;
+		const uint32_t *column = graph->column + begin;
+		const float *weight = graph->weight + begin;
+
+		prefetch_listed(graph, row, i, count);
+		if (entries <= HY_SPREAD_LANES &&
+		    few_firing_sum(column, weight, entries, charges, &y[row[i]]))
+			continue;
+		for (l = 0; l < HY_SPREAD_LANES; l++)
+			lane[l] = 0;
+		add_firing(column, weight, entries, charges, lane);
+		y[row[i]] = hy_spread_fold(lane);
+	}
 }
 
 /* add_sum: add the entries of one row to its lanes.  The first entry belongs to lane 0. */
@@ -120,26 +243,26 @@ rows_sum(const HyCsr *graph, const double *charge, int64_t from, int64_t to, dou
 }
 
 static void
-add_sum_plain(const uint32_t *column, const float *weight, int64_t count, const double *charge,
-              double *lane)
-{
-	add_sum(column, weight, count, charge, lane);
-}
-
-static void
 rows_sum_plain(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
 {
 	rows_sum(graph, charge, from, to, y);
 }
 
-#ifdef HAVE_FMA_VARIANT
-
-__attribute__((target("avx2,fma"))) static void
-add_sum_fma(const uint32_t *column, const float *weight, int64_t count, const double *charge,
-            double *lane)
+static void
+listed_sum_plain(const HyCsr *graph, const HySpreadCharges *charges, const uint32_t *row,
+                 int64_t count, double *y)
 {
-	add_sum(column, weight, count, charge, lane);
+	listed_sum(graph, charges, row, count, y);
 }
+
+static void
+add_sum_plain(const uint32_t *column, const float *weight, int64_t count,
+              const HySpreadCharges *charges, double *lane)
+{
+	add_firing(column, weight, count, charges, lane);
+}
+
+#ifdef HAVE_FMA_VARIANT
 
 __attribute__((target("avx2,fma"))) static void
 rows_sum_fma(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
@@ -147,38 +270,79 @@ rows_sum_fma(const HyCsr *graph, const double *charge, int64_t from, int64_t to,
 	rows_sum(graph, charge, from, to, y);
 }
 
+__attribute__((target("avx2,fma"))) static void
+listed_sum_fma(const HyCsr *graph, const HySpreadCharges *charges, const uint32_t *row,
+               int64_t count, double *y)
+{
+	listed_sum(graph, charges, row, count, y);
+}
+
+__attribute__((target("avx2,fma"))) static void
+add_sum_fma(const uint32_t *column, const float *weight, int64_t count,
+            const HySpreadCharges *charges, double *lane)
+{
+	add_firing(column, weight, count, charges, lane);
+}
+
 #endif
 
 /*
- * add_max, rows_max: keep the largest product instead of the sum.  The order of the products does
- * not matter.
+ * rows_max, listed_max, add_max: keep the largest product instead of the sum.  The order of the
+ * products does not matter.
  */
 static void
-add_max(const uint32_t *column, const float *weight, int64_t count, const double *charge,
+rows_max(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
+{
+	int64_t row;
+	int64_t p;
+
+	for (row = from; row < to; row++)
+	{
+		double largest = 0;
+
+		for (p = graph->row_start[row]; p < graph->row_start[row + 1]; p++)
+		{
+			double product = charge[graph->column[p]] * graph->weight[p];
+
+			if (product > largest)
+				largest = product;
+		}
+		y[row] = largest;
+	}
+}
+
+static void
+listed_max(const HyCsr *graph, const HySpreadCharges *charges, const uint32_t *row, int64_t count,
+           double *y)
+{
+	int64_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		int64_t begin = graph->row_start[row[i]];
+		double largest = 0;
+
+		prefetch_listed(graph, row, i, count);
+		add_max(graph->column + begin, graph->weight + begin, graph->row_start[row[i] + 1] - begin,
+		        charges, &largest);
+		y[row[i]] = largest;
+	}
+}
+
+static void
+add_max(const uint32_t *column, const float *weight, int64_t count, const HySpreadCharges *charges,
         double *lane)
 {
 	int64_t p;
 
 	for (p = 0; p < count; p++)
 	{
-		double product = charge[column[p]] * weight[p];
+		double product;
 
+		if (!fires(charges, column[p]))
+			continue;
+		product = charges->charge[column[p]] * weight[p];
 		if (product > lane[0])
 			lane[0] = product;
-	}
-}
-
-static void
-rows_max(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
-{
-	int64_t row;
-
-	for (row = from; row < to; row++)
-	{
-		double largest = 0;
-
-		add_max(graph->column + graph->row_start[row], graph->weight + graph->row_start[row],
-		        graph->row_start[row + 1] - graph->row_start[row], charge, &largest);
-		y[row] = largest;
 	}
 }

@@ -3,7 +3,8 @@
  *		The inner loops of activation spreading, which compute what a row receives from its sources.
  *
  * charge[i] is the activation that node i sends per unit of weight.  It may be infinite or NaN, but
- * is never negative.
+ * is never negative.  A bitmap marks the nodes whose charge is not 0; the charges of other nodes are
+ * read only by `rows`.  Skipping them changes no bits, because their products would only add 0.
  */
 #ifndef HY_SPREAD_PULL_H
 #define HY_SPREAD_PULL_H
@@ -14,20 +15,33 @@
 #include "core/csr.h"
 #include "core/spread.h"
 
+/* HySpreadCharges: the charges of a hop. */
+typedef struct HySpreadCharges
+{
+	const double *charge;
+	const uint64_t *firing; /* bitmap of the nodes whose charge is not 0 */
+} HySpreadCharges;
+
 /*
- * HySpreadPull: one implementation of pulling.  A row gets the same bits from either entry point.
+ * HySpreadPull: one implementation of pulling.  A row gets the same bits from each entry point.
  */
 typedef struct HySpreadPull
 {
-	/* computes y[from] .. y[to - 1], each from its whole row */
+	/*
+	 * Computes y[from] .. y[to - 1], each from its whole row.  The charges of nodes that do not fire
+	 * must be 0.
+	 */
 	void (*rows)(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y);
+	/* Computes y of the listed rows, each from its whole row. */
+	void (*listed)(const HyCsr *graph, const HySpreadCharges *charges, const uint32_t *row,
+	               int64_t count, double *y);
 	/*
 	 * Adds count entries of one row to the lanes of that row.  The first entry must be at a
 	 * position that is a multiple of HY_SPREAD_LANES.  The fold of all lanes is the y of the row.
 	 * The maximum uses only lane 0.
 	 */
-	void (*add)(const uint32_t *column, const float *weight, int64_t count, const double *charge,
-	            double *lane);
+	void (*add)(const uint32_t *column, const float *weight, int64_t count,
+	            const HySpreadCharges *charges, double *lane);
 } HySpreadPull;
 
 /*

@@ -111,6 +111,11 @@ typedef struct HySpreadTask
 	double *activation; /* seeds.sets * graph->nodes, host */
 	int32_t *hop;       /* same size as activation */
 	double *sent;       /* same size as activation; NULL: not wanted */
+	/*
+	 * hy_spread_words(graph->nodes) words for each set, host; NULL: none.  The caller sets all bits.  A
+	 * backend may clear the bits of nodes that were not reached, and leaves their results undefined.
+	 */
+	uint64_t *reached;
 } HySpreadTask;
 
 typedef struct HyTask

@@ -87,7 +87,7 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 	start[1] = start_of(&call, seeds, seed_count, node, value);
 	set.node = node;
 	set.value = value;
-	hybrid_spreading_run(&call, &params, &set, &(HySpreadResult){activation, hop, NULL});
+	hybrid_spreading_run(&call, &params, &set, &(HySpreadResult){activation, hop, NULL}, NULL);
 	for (i = 0; i < call.csr->nodes; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

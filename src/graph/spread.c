@@ -16,6 +16,7 @@
 #include "graph/device.h"
 #include "graph/spreading.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
@@ -87,7 +88,16 @@ typedef struct Slice
 	/* activation of all seeds of a set, divided by the activation of its seeds in the graph */
 	double all_inside;
 	HySpreadResult result;
+	uint64 *reached; /* bitmap of the nodes that may have activation; others have no result */
 } Slice;
+
+/* Answer: the rows of a set. */
+typedef struct Answer
+{
+	HybridScored *row;
+	int64 count;
+	double lane[HY_SPREAD_LANES]; /* the lanes of the sum of all activation */
+} Answer;
 
 static Datum answer(FunctionCallInfo fcinfo, bool batch);
 static void read_params(FunctionCallInfo fcinfo, int shift, Spreading *spreading);
@@ -95,9 +105,12 @@ static void read_seeds(FunctionCallInfo fcinfo, int shift, Spreading *spreading)
 static void spread_slice(Spreading *spreading, Slice *slice);
 static int end_of_set(const Spreading *spreading, int first);
 static double add_set(const Spreading *spreading, Slice *slice, int first, int end);
-static void answer_set(Spreading *spreading, int first, int end, const HySpreadResult *result);
+static void answer_set(Spreading *spreading, int first, int end, const HySpreadResult *result,
+                       const uint64 *reached);
+static int64 next_reached(const uint64 *reached, int64 from, int64 stop);
+static void add_row(Answer *answer, int64 place, HybridScored row);
 static void answer_row(Spreading *spreading, int64 set, const HybridScored *row, double divisor,
-                       const double *sent);
+                       const double *sent, const uint64 *reached);
 static void check_activation(int64 id, double activation);
 
 Datum
@@ -147,6 +160,8 @@ answer(FunctionCallInfo fcinfo, bool batch)
 	slice.result.activation = hybrid_call_array(call, most * call->csr->nodes, sizeof(double));
 	slice.result.hop = hybrid_call_array(call, most * call->csr->nodes, sizeof(int32));
 	slice.result.sent = hybrid_call_array(call, most * call->csr->nodes, sizeof(double));
+	slice.reached =
+		hybrid_call_array(call, most * hy_spread_words(call->csr->nodes), sizeof(uint64));
 
 	for (slice.first = 0; slice.first < spreading.seed_count; slice.first = slice.end)
 	{
@@ -271,7 +286,7 @@ spread_slice(Spreading *spreading, Slice *slice)
 
 	/* the tolerance is relative to the sum of all seeds, including seeds without edges */
 	params.tolerance *= slice->all_inside;
-	hybrid_spreading_run(call, &params, &seeds, &slice->result);
+	hybrid_spreading_run(call, &params, &seeds, &slice->result, slice->reached);
 	for (set = 0; set < slice->sets; set++)
 	{
 		int end = end_of_set(spreading, first);
@@ -279,7 +294,8 @@ spread_slice(Spreading *spreading, Slice *slice)
 		answer_set(spreading, first, end,
 		           &(HySpreadResult){slice->result.activation + set * nodes,
 		                             slice->result.hop + set * nodes,
-		                             slice->result.sent + set * nodes});
+		                             slice->result.sent + set * nodes},
+		           slice->reached + set * hy_spread_words(nodes));
 		first = end;
 	}
 }
@@ -336,72 +352,84 @@ add_set(const Spreading *spreading, Slice *slice, int first, int end)
  * each node, also one with activation 0, adds to the next lane.
  */
 static void
-answer_set(Spreading *spreading, int first, int end, const HySpreadResult *result)
+answer_set(Spreading *spreading, int first, int end, const HySpreadResult *result,
+           const uint64 *reached)
 {
 	const HyCsr *csr = spreading->call.csr;
 	const HybridSeed *seeds = spreading->seeds;
 	int64 set = seeds[first].set;
-	double lane[HY_SPREAD_LANES] = {0};
-	double sum;
+	Answer answer = {.row = spreading->row};
 	int64 node = 0;
-	int64 count = 0;
-	int64 position = 0;
+	int64 unknown = 0; /* rows so far of seeds that are not in the graph */
+	double sum;
 	int64 i;
 
-	while (node < csr->nodes || first < end)
+	for (;; first++)
 	{
-		HybridScored *row = &spreading->row[count];
+		int64 stop = first < end ? hy_csr_first(csr, seeds[first].id) : csr->nodes;
 
 		CHECK_FOR_INTERRUPTS();
-		/* most nodes have no activation, and add nothing to the sum */
-		if (node < csr->nodes && result->activation[node] == 0 &&
-		    (first == end || seeds[first].id > csr->ids[node]))
-		{
-			node++;
-			position++;
-			continue;
-		}
-		if (first < end && (node == csr->nodes || seeds[first].id < csr->ids[node]))
-		{
-			*row = (HybridScored){seeds[first].id, seeds[first].activation, 0, UNKNOWN_NODE};
-			first++;
-			if (!spreading->unknown)
-				continue;
-		}
-		else
-		{
-			if (first < end && seeds[first].id == csr->ids[node])
-				first++;
-			*row = (HybridScored){csr->ids[node], result->activation[node], result->hop[node],
-			                      (uint32) node};
-			node++;
-		}
-		check_activation(row->id, row->score);
-		lane[position % HY_SPREAD_LANES] += row->score;
-		position++;
-		if (row->score > 0)
-			count++;
+		/* the other nodes have no activation, and add nothing to the sum */
+		for (node = next_reached(reached, node, stop); node < stop;
+		     node = next_reached(reached, node + 1, stop))
+			add_row(&answer, node + unknown,
+			        (HybridScored){csr->ids[node], result->activation[node], result->hop[node],
+			                       (uint32) node});
+		if (first == end)
+			break;
+		/* a seed in the graph is a node like the others, and is reached if it has activation */
+		if (spreading->unknown && (stop == csr->nodes || csr->ids[stop] != seeds[first].id))
+			add_row(&answer, node + unknown++,
+			        (HybridScored){seeds[first].id, seeds[first].activation, 0, UNKNOWN_NODE});
 	}
-	sum = hy_spread_fold(lane);
+	sum = hy_spread_fold(answer.lane);
 	if (spreading->normalized && isinf(sum))
 		ereport(ERROR,
 		        (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 		         errmsg("sum of the activation of all nodes is out of range"),
 		         errhint("Lower the activation of the seeds, decay or the number of hops, or "
 		                 "set fan to 1.")));
-	hybrid_sort_scored(spreading->row, count, spreading->k);
-	for (i = 0; i < count && i < spreading->k; i++)
-		answer_row(spreading, set, &spreading->row[i], spreading->normalized ? sum : 1,
-		           result->sent);
+	hybrid_sort_scored(answer.row, answer.count, spreading->k);
+	for (i = 0; i < answer.count && i < spreading->k; i++)
+		answer_row(spreading, set, &answer.row[i], spreading->normalized ? sum : 1, result->sent,
+		           reached);
+}
+
+/* next_reached: return the first node from .. stop - 1 that is marked in the bitmap, or stop. */
+static int64
+next_reached(const uint64 *reached, int64 from, int64 stop)
+{
+	while (from < stop)
+	{
+		uint64 rest = reached[from / 64] >> from % 64;
+
+		CHECK_FOR_INTERRUPTS();
+		if (rest != 0)
+			return Min(from + pg_rightmost_one_pos64(rest), stop);
+		from += 64 - from % 64;
+	}
+	return stop;
+}
+
+/*
+ * add_row: add a row at this place in the order of ids, in which known and unknown nodes are counted.
+ */
+static void
+add_row(Answer *answer, int64 place, HybridScored row)
+{
+	check_activation(row.id, row.score);
+	answer->lane[place % HY_SPREAD_LANES] += row.score;
+	if (row.score > 0)
+		answer->row[answer->count++] = row;
 }
 
 /* answer_row: store a row of a set, with its activation divided by divisor. */
 static void
 answer_row(Spreading *spreading, int64 set, const HybridScored *row, double divisor,
-           const double *sent)
+           const double *sent, const uint64 *reached)
 {
 	HybridCall *call = &spreading->call;
-	int64 via = row->node == UNKNOWN_NODE ? -1 : hy_spread_via(call->csr, sent, row->node);
+	int64 via = row->node == UNKNOWN_NODE ? -1 : hy_spread_via(call->csr, sent, reached, row->node);
 	Datum values[] = {Int64GetDatum(set), Int64GetDatum(row->id),
 	                  Float8GetDatum(row->score / divisor), Int32GetDatum(row->hop),
 	                  Int64GetDatum(via < 0 ? 0 : call->csr->ids[via])};

@@ -62,13 +62,18 @@ hybrid_spreading_check_converges(HybridCall *call, const HySpreadParams *params)
 
 void
 hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpreadSeeds *seeds,
-                     const HySpreadResult *result)
+                     const HySpreadResult *result, uint64 *reached)
 {
 	Size nodes = (Size) seeds->sets * (Size) call->csr->nodes;
+	Size words = (Size) seeds->sets * (Size) hy_spread_words(call->csr->nodes);
 	HyTask task;
 
+	if (reached != NULL)
+		memset(reached, seeds->start[seeds->sets] == 0 ? 0 : -1, sizeof(uint64) * words);
 	if (seeds->start[seeds->sets] == 0)
 	{
+		if (reached != NULL)
+			return;
 		memset(result->activation, 0, sizeof(double) * nodes);
 		memset(result->hop, -1, sizeof(int32) * nodes);
 		if (result->sent != NULL)
@@ -84,6 +89,7 @@ hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpr
 	task.u.spread.activation = result->activation;
 	task.u.spread.hop = result->hop;
 	task.u.spread.sent = result->sent;
+	task.u.spread.reached = reached;
 	task.allocator = &call->allocator;
 	hybrid_graph_run(call->graph, &task, call->room);
 }

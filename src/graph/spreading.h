@@ -33,10 +33,12 @@ extern double hybrid_spreading_steps(double kept, double tolerance);
 extern void hybrid_spreading_check_converges(HybridCall *call, const HySpreadParams *params);
 
 /*
- * hybrid_spreading_run: set the result for each set, as hy_spread does. Uses at most call->room
- * additional bytes to keep the graph on a device.
+ * hybrid_spreading_run: set the result for each set, as hy_spread does; or, if reached is not NULL,
+ * only of the nodes whose bits in reached are then set. Uses at most call->room additional bytes to
+ * keep the graph on a device.
  */
-extern void hybrid_spreading_run(HybridCall *call, const HySpreadParams *params,
-                                 const HySpreadSeeds *seeds, const HySpreadResult *result);
+extern void
+hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpreadSeeds *seeds,
+                     const HySpreadResult *result, uint64 *reached);
 
 #endif

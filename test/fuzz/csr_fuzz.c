@@ -228,9 +228,9 @@ check_spread(const HyCsr *graph, const unsigned char *header)
 		require(memcmp(&a[i], &b[i], sizeof(double)) == 0 || (isnan(a[i]) && isnan(b[i])));
 		require(hop[i] == again[i]);
 		require(!(a[i] < 0) && (a[i] == 0) == (hop[i] == -1));
-		require(!(sent[i] < 0) && hy_spread_via(graph, sent, (int64_t) i) < graph->nodes);
+		require(!(sent[i] < 0) && hy_spread_via(graph, sent, NULL, (int64_t) i) < graph->nodes);
 		/* only a seed has activation that no other node has sent, unless it sent some to itself */
-		require(isnan(a[i]) || hop[i] <= 0 || hy_spread_via(graph, sent, (int64_t) i) >= 0);
+		require(isnan(a[i]) || hop[i] <= 0 || hy_spread_via(graph, sent, NULL, (int64_t) i) >= 0);
 	}
 	free(a);
 	free(b);

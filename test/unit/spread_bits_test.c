@@ -153,6 +153,54 @@ restate_via(const HyCsr *graph, const double *sent, int64_t node)
 }
 
 /*
+ * agree_where_reached: hy_spread_reached must set the results of exactly the nodes that are reached,
+ * to the same bits, and hy_spread_via must not read others.
+ */
+static void
+agree_where_reached(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
+                    const HySpreadResult *all)
+{
+	size_t n = (size_t) graph->nodes;
+	size_t words = (size_t) hy_spread_words(graph->nodes);
+	double *some = malloc(sizeof(double) * n * (size_t) seeds->sets);
+	int32_t *some_hop = malloc(sizeof(int32_t) * n * (size_t) seeds->sets);
+	double *some_sent = malloc(sizeof(double) * n * (size_t) seeds->sets);
+	uint64_t *reached = malloc(sizeof(uint64_t) * words * (size_t) seeds->sets);
+	size_t set;
+	size_t i;
+
+	memset(some, 0xff, sizeof(double) * n * (size_t) seeds->sets);
+	memset(reached, 0xff, sizeof(uint64_t) * words * (size_t) seeds->sets);
+	for (i = 0; i < n * (size_t) seeds->sets; i++)
+		some_sent[i] = 1e300;
+	CHECK_INT(hy_spread_reached(graph, params, seeds, &hy_malloc_allocator, NULL,
+	                            &(HySpreadResult){some, some_hop, some_sent}, reached),
+	          HY_OK);
+	for (set = 0; set < (size_t) seeds->sets; set++)
+	{
+		for (i = 0; i < words * 64; i++)
+		{
+			bool is_reached = (reached[set * words + i / 64] >> i % 64 & 1) != 0;
+
+			CHECK_INT(is_reached, i < n && all->hop[set * n + i] >= 0);
+			if (i < n)
+				CHECK_INT(
+					hy_spread_via(graph, some_sent + set * n, reached + set * words, (int64_t) i),
+					hy_spread_via(graph, all->sent + set * n, NULL, (int64_t) i));
+			if (!is_reached)
+				continue;
+			CHECK_SAME_F64(some[set * n + i], all->activation[set * n + i]);
+			CHECK_INT(some_hop[set * n + i], all->hop[set * n + i]);
+			CHECK_SAME_F64(some_sent[set * n + i], all->sent[set * n + i]);
+		}
+	}
+	free(some);
+	free(some_hop);
+	free(some_sent);
+	free(reached);
+}
+
+/*
  * agree: spread from sets of random seeds, with and without sparse hops, and compare each with its
  * restatement.
  */
@@ -197,6 +245,7 @@ agree(const HyCsr *graph, const HySpreadParams *params, UnitRandom *random, int3
 	CHECK_INT(hy_spread(graph, &with, &seeds, &hy_malloc_allocator, NULL,
 	                    &(HySpreadResult){a, hop, sent}),
 	          HY_OK);
+	agree_where_reached(graph, &with, &seeds, &(HySpreadResult){a, hop, sent});
 	dense.out_start = NULL;
 	dense.out_row = NULL;
 	CHECK_INT(hy_spread(&dense, &with, &seeds, &hy_malloc_allocator, NULL,
@@ -214,7 +263,8 @@ agree(const HyCsr *graph, const HySpreadParams *params, UnitRandom *random, int3
 			CHECK_SAME_F64(a[set * n + i], b[i]);
 			CHECK_INT(hop[set * n + i], hop_again[i]);
 			CHECK_SAME_F64(sent[set * n + i], sent_again[i]);
-			CHECK_INT(hy_spread_via(graph, sent + set * n, i), restate_via(graph, sent_again, i));
+			CHECK_INT(hy_spread_via(graph, sent + set * n, NULL, i),
+			          restate_via(graph, sent_again, i));
 		}
 	}
 	free(start);
@@ -289,33 +339,72 @@ test_bits_of_a_very_long_row(void)
 	free(edge);
 }
 
+/* All entry points of both kernels; one node in `share` fires. */
+static void
+agree_on_rows(const HyCsr *graph, HyCombine combine, uint64_t share, UnitRandom *random)
+{
+	HySpreadPull plain = hy_spread_pull(combine, false);
+	HySpreadPull fast = hy_spread_pull(combine, hy_simd_available(HY_SIMD_AVX2));
+	size_t n = (size_t) graph->nodes;
+	double *charge = calloc(n, sizeof(double));
+	uint64_t *firing = calloc((size_t) hy_spread_words(graph->nodes), sizeof(uint64_t));
+	uint32_t *row = malloc(sizeof(uint32_t) * n);
+	double *y = malloc(sizeof(double) * n);
+	double *z = malloc(sizeof(double) * n);
+	HySpreadCharges charges = {charge, firing};
+	double lane[32] = {0};
+	double other_lane[32] = {0};
+	size_t i;
+
+	CHECK(!hy_simd_available(HY_SIMD_AVX2) || combine == HY_COMBINE_MAX || plain.rows != fast.rows);
+	for (i = 0; i < n; i++)
+	{
+		row[i] = (uint32_t) (n - 1 - i);
+		if (unit_random_below(random, share) > 0)
+			continue;
+		charge[i] = unit_random_unit(random) + 0.01;
+		firing[i / 64] |= (uint64_t) 1 << i % 64;
+	}
+	plain.rows(graph, charge, 0, graph->nodes, y);
+	fast.rows(graph, charge, 0, graph->nodes, z);
+	CHECK(memcmp(y, z, sizeof(double) * n) == 0);
+	/* the charges of other nodes do not matter, unless all rows are pulled */
+	for (i = 0; i < n; i++)
+	{
+		if (charge[i] == 0)
+			charge[i] = NAN;
+	}
+	memset(z, 0xff, sizeof(double) * n);
+	fast.listed(graph, &charges, row, graph->nodes, z);
+	CHECK(memcmp(y, z, sizeof(double) * n) == 0);
+	memset(z, 0xff, sizeof(double) * n);
+	plain.listed(graph, &charges, row, graph->nodes, z);
+	CHECK(memcmp(y, z, sizeof(double) * n) == 0);
+	plain.add(graph->column, graph->weight, graph->edges, &charges, lane);
+	fast.add(graph->column, graph->weight, graph->edges, &charges, other_lane);
+	CHECK(memcmp(lane, other_lane, sizeof(lane)) == 0);
+	free(charge);
+	free(firing);
+	free(row);
+	free(y);
+	free(z);
+}
+
 static void
 test_both_kernels(void)
 {
+	static const uint64_t shares[] = {1, 2, 10, 100};
 	UnitRandom random = {33};
-	HyCsr graph = make_graph(&random, 500, 20000, HY_DIRECTION_OUT);
-	HySpreadPull plain = hy_spread_pull(HY_COMBINE_SUM, false);
-	HySpreadPull fast = hy_spread_pull(HY_COMBINE_SUM, hy_simd_available(HY_SIMD_AVX2));
-	double *charge = malloc(sizeof(double) * (size_t) graph.nodes);
-	double *y = malloc(sizeof(double) * (size_t) graph.nodes);
-	double *z = malloc(sizeof(double) * (size_t) graph.nodes);
-	double lane[32] = {0};
-	double other_lane[32] = {0};
-	int64_t i;
+	int i;
 
-	CHECK(!hy_simd_available(HY_SIMD_AVX2) || plain.rows != fast.rows);
-	for (i = 0; i < graph.nodes; i++)
-		charge[i] = unit_random_unit(&random);
-	plain.rows(&graph, charge, 0, graph.nodes, y);
-	fast.rows(&graph, charge, 0, graph.nodes, z);
-	CHECK(memcmp(y, z, sizeof(double) * (size_t) graph.nodes) == 0);
-	plain.add(graph.column, graph.weight, 9999, charge, lane);
-	fast.add(graph.column, graph.weight, 9999, charge, other_lane);
-	CHECK(memcmp(lane, other_lane, sizeof(lane)) == 0);
-	free(charge);
-	free(y);
-	free(z);
-	hy_csr_free(&graph, &hy_malloc_allocator);
+	for (i = 0; i < 16; i++)
+	{
+		HyCsr graph = make_graph(&random, i < 8 ? 500 : 5000, 20000, HY_DIRECTION_OUT);
+
+		agree_on_rows(&graph, i % 2 == 0 ? HY_COMBINE_SUM : HY_COMBINE_MAX, shares[i / 2 % 4],
+		              &random);
+		hy_csr_free(&graph, &hy_malloc_allocator);
+	}
 }
 
 /*

@@ -101,6 +101,8 @@ hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOu
 			s->hop += first * s->graph->nodes;
 			if (s->sent != NULL)
 				s->sent += first * s->graph->nodes;
+			if (s->reached != NULL)
+				s->reached += first * hy_spread_words(s->graph->nodes);
 			break;
 		}
 		case HY_OP_ASSIGN:

@@ -307,8 +307,8 @@ run_task(const HyTask *task)
 			/* with a buffer, the host's graph may be invalid */
 			if (s->buffer != NULL)
 				return HY_UNSUPPORTED;
-			return hy_spread(s->graph, &s->params, &s->seeds, task->allocator, task->cancel,
-			                 &(HySpreadResult){s->activation, s->hop, s->sent});
+			return hy_spread_reached(s->graph, &s->params, &s->seeds, task->allocator, task->cancel,
+			                         &(HySpreadResult){s->activation, s->hop, s->sent}, s->reached);
 		}
 		case HY_OP_ASSIGN:
 		{
