@@ -38,8 +38,6 @@ static void listed_max(const HyCsr *graph, const HySpreadCharges *charges, const
 static void add_max(const uint32_t *column, const float *weight, int64_t count,
                     const HySpreadCharges *charges, double *lane);
 #ifdef HAVE_FMA_VARIANT
-static void
-rows_sum_fma(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y);
 static void listed_sum_fma(const HyCsr *graph, const HySpreadCharges *charges, const uint32_t *row,
                            int64_t count, double *y);
 static void add_sum_fma(const uint32_t *column, const float *weight, int64_t count,
@@ -53,7 +51,7 @@ hy_spread_pull(HyCombine combine, bool fma)
 		return (HySpreadPull){rows_max, listed_max, add_max};
 #ifdef HAVE_FMA_VARIANT
 	if (fma)
-		return (HySpreadPull){rows_sum_fma, listed_sum_fma, add_sum_fma};
+		return (HySpreadPull){hy_spread_rows_avx2, listed_sum_fma, add_sum_fma};
 #endif
 	(void) fma;
 	return (HySpreadPull){rows_sum_plain, listed_sum_plain, add_sum_plain};
@@ -263,12 +261,6 @@ add_sum_plain(const uint32_t *column, const float *weight, int64_t count,
 }
 
 #ifdef HAVE_FMA_VARIANT
-
-__attribute__((target("avx2,fma"))) static void
-rows_sum_fma(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
-{
-	rows_sum(graph, charge, from, to, y);
-}
 
 __attribute__((target("avx2,fma"))) static void
 listed_sum_fma(const HyCsr *graph, const HySpreadCharges *charges, const uint32_t *row,
