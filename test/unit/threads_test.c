@@ -603,45 +603,57 @@ test_assign(void)
 	free_input(&input);
 }
 
-/* Sparse and dense hops, until they end and with limits on firing; one node has far more edges than others. */
+/* Sparse and dense hops, until they end and with limits on firing, with and without a hub; one node has far more edges than others. */
 static void
 test_spread(void)
 {
-	static const HySpreadParams params[] = {{0.85, 1, -1, 0, 0, HY_COMBINE_SUM, 0.2},
-	                                        {0.9, 0.5, 3, 0, 0, HY_COMBINE_SUM, 1},
-	                                        {0.9, 0, 4, 1e-4, 2, HY_COMBINE_SUM, 1},
-	                                        {0.9, 1, 4, 0, 1, HY_COMBINE_MAX, 1}};
+	static const HySpreadParams params[] = {{0.85, 1, -1, 0, 0, HY_COMBINE_SUM, 0.2, NULL},
+	                                        {0.9, 0.5, 3, 0, 0, HY_COMBINE_SUM, 1, NULL},
+	                                        {0.9, 0, 4, 1e-4, 2, HY_COMBINE_SUM, 1, NULL},
+	                                        {0.9, 1, 4, 0, 1, HY_COMBINE_MAX, 1, NULL}};
 	static const int threads[] = {2, 7};
 	UnitRandom random = {78};
 	int round;
 
-	for (round = 0; round < 4 * 2 * 2; round++)
+	for (round = 0; round < 4 * 2 * 2 * 2; round++)
 	{
-		int64_t nodes = round / 8 == 0 ? 70 : 14000;
+		int64_t nodes = round / 8 % 2 == 0 ? 70 : 14000;
 		HyCsr graph = make_graph(&random, nodes, 20 * nodes, HY_DIRECTION_OUT);
 		size_t entries = 2 * (size_t) graph.nodes;
 		double *one = malloc(sizeof(double) * entries);
 		double *many = malloc(sizeof(double) * entries);
+		double *one_sent = malloc(sizeof(double) * entries);
+		double *many_sent = malloc(sizeof(double) * entries);
+		double *hub = malloc(sizeof(double) * (size_t) graph.nodes);
 		int32_t *one_hop = malloc(sizeof(int32_t) * entries);
 		int32_t *many_hop = malloc(sizeof(int32_t) * entries);
 		int64_t start[] = {0, 1, 4};
 		uint32_t node[] = {1, 2, 0, 2};
 		double value[] = {1, 0.5, 2, 0.25};
 		HySpreadSeeds seeds = {2, start, node, value};
-		const HySpreadParams *given = &params[round % 4];
+		HySpreadParams given = params[round % 4];
 
-		CHECK_INT(run_spread(&graph, given, &seeds, &hy_malloc_allocator, NULL, one, one_hop),
+		CHECK_INT(hy_spread_hub(&graph, 0.4, NULL, hub), HY_OK);
+		/* with a hub, the first parameters need not converge */
+		given.hub = round / 16 == 0 || given.hops == -1 ? NULL : hub;
+		CHECK_INT(hy_spread(&graph, &given, &seeds, &hy_malloc_allocator, NULL,
+		                    &(HySpreadResult){one, one_hop, one_sent}),
 		          HY_OK);
 		hy_threads_allow(threads[round / 4 % 2]);
-		CHECK_INT(run_spread(&graph, given, &seeds, &hy_malloc_allocator, NULL, many, many_hop),
+		CHECK_INT(hy_spread(&graph, &given, &seeds, &hy_malloc_allocator, NULL,
+		                    &(HySpreadResult){many, many_hop, many_sent}),
 		          HY_OK);
 		hy_threads_allow(1);
 		CHECK(memcmp(one, many, sizeof(double) * entries) == 0);
 		CHECK(memcmp(one_hop, many_hop, sizeof(int32_t) * entries) == 0);
+		CHECK(memcmp(one_sent, many_sent, sizeof(double) * entries) == 0);
 		free(one);
 		free(many);
 		free(one_hop);
 		free(many_hop);
+		free(one_sent);
+		free(many_sent);
+		free(hub);
 		hy_csr_free(&graph, &hy_malloc_allocator);
 	}
 }
@@ -762,7 +774,7 @@ test_cancel_computations(void)
 	int32_t counts[QUERIES];
 	UnitRandom random = {79};
 	HyCsr graph = make_graph(&random, 5000, 50000, HY_DIRECTION_OUT);
-	HySpreadParams params = {0.85, 1, 20, 0, 0, HY_COMBINE_SUM, 1};
+	HySpreadParams params = {0.85, 1, 20, 0, 0, HY_COMBINE_SUM, 1, NULL};
 	int64_t start[] = {0, 1};
 	uint32_t node = 7;
 	double value = 1;
