@@ -3,7 +3,8 @@
 #	docker build -t hybrid .
 #	docker build -t hybrid --build-arg BASE=postgres:17-trixie .
 #
-# A new database cluster has hybrid in every database, so a client's CREATE EXTENSION vector works at once.
+# A new database cluster has hybrid in POSTGRES_DB and in each database created later, so a client's CREATE EXTENSION
+# vector works there at once.
 ARG BASE=postgres:15-bookworm
 
 FROM $BASE AS build

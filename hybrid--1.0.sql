@@ -1185,7 +1185,7 @@ AS 'MODULE_PATHNAME', 'hybrid_fuse'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 100;
 COMMENT ON FUNCTION hybrid_fuse(bigint[], bigint[], float8, float8, float8, int) IS
 'Merges two ranked lists of ids into one by reciprocal rank fusion, for example the results of a full-text search and of a vector search.
-ids_a, ids_b: ids, best first; NULL is an empty list. rank_a, rank_b: the position of the id in each list, from 1; NULL if it is not in the list. Of an id that a list contains several times, the first position counts. NULL elements are ignored, but keep their positions.
+ids_a, ids_b: ids, best first; NULL is an empty list. rank_a, rank_b: the position of the id in each list, from 1; NULL if it is not in the list. If a list contains an id several times, its first position counts. NULL elements are ignored, but keep their positions.
 score: weight_a / (rank_constant + rank_a) + weight_b / (rank_constant + rank_b), where a list without the id adds nothing. k: maximum number of rows; NULL means all.
 Ordered by score, largest first, then by id. Raises an error if a weight or rank_constant is NULL, negative, NaN or infinite, on k below 1, on arrays of several dimensions, and if a score is out of range.';
 
@@ -1558,7 +1558,7 @@ FROM pg_catalog.pg_index i
 	JOIN pg_catalog.pg_am a ON a.oid = c.relam
 	JOIN pg_catalog.pg_proc h ON h.oid = a.amhandler AND h.prosrc IN ('hybrid_handler', 'hybrid_hnsw_handler', 'hybrid_ivfflat_handler')
 	LEFT JOIN LATERAL _hybrid_get_index(i.indexrelid) s ON true;
-COMMENT ON VIEW hybrid_indexes IS 'hybrid indexes of this database, also those by the names hnsw and ivfflat; reads the list pages of each';
+COMMENT ON VIEW hybrid_indexes IS 'hybrid indexes of this database, including those created USING hnsw or ivfflat; reads the list pages of each';
 COMMENT ON COLUMN hybrid_indexes.index IS 'the index';
 COMMENT ON COLUMN hybrid_indexes.rel IS 'its table';
 COMMENT ON COLUMN hybrid_indexes.method IS 'name of the access method: hybrid, hnsw or ivfflat';
@@ -1570,7 +1570,7 @@ COMMENT ON COLUMN hybrid_indexes.target_recall IS 'recall that searches of this 
 COMMENT ON COLUMN hybrid_indexes.measured_by IS 'whether searches were calibrated on rows of the index or on queries; NULL if they were not';
 COMMENT ON COLUMN hybrid_indexes.scans IS 'searches of the index by all sessions, since the statistics of the database were reset';
 COMMENT ON COLUMN hybrid_indexes.last_vacuum IS 'time of the last VACUUM or autovacuum of the table; NULL if there was none since the statistics were reset';
-COMMENT ON COLUMN hybrid_indexes.advice IS 'what should be done; NULL if nothing';
+COMMENT ON COLUMN hybrid_indexes.advice IS 'what you should do; NULL if nothing';
 GRANT SELECT ON hybrid_indexes TO PUBLIC;
 
 CREATE FUNCTION hybrid_index_curve(index regclass,
@@ -1683,12 +1683,12 @@ CREATE FUNCTION hybrid_spread(
 COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, float8, int,
 	text, text, text[], bool, bool, float8, int, text[]) IS
 'Spreads activation over a weighted graph.
-graph: the name of an index of the access method hybrid_graph, or a query. The name may contain a schema and is looked up in search_path otherwise. The caller needs the SELECT privilege on the columns of the index. A row whose source or target is NULL is not an edge. A query begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], matched by position. It can only read, with the privileges, snapshot and search_path of the caller. params: the values of $1, $2, ... in the query, each of type text, so that another type needs a cast ($1::int). A weight must be finite and >= 0, and counts as 0 if it is too small for real; it is 1 if the query returns no weight column. If one statement calls the function for many rows, the query runs once, unless it calls volatile functions or reads foreign tables or sequences, or something that it depends on changes in between.
+graph: the name of an index of the access method hybrid_graph, or a query. The name may contain a schema and is looked up in search_path otherwise. The caller needs the SELECT privilege on the columns of the index. A row whose source or target is NULL is not an edge. A query begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], matched by position. It can only read, with the privileges, snapshot and search_path of the caller. params: the values of $1, $2, ... in the query, each of type text, so another type needs a cast ($1::int). A weight must be finite and >= 0, and counts as 0 if it is too small for real; it is 1 if the query returns no weight column. If one statement calls the function for many rows, the query runs once, unless it calls volatile functions or reads foreign tables or sequences, or something that it depends on changes in between.
 seeds: the nodes at which activation starts. activation: the initial activation of each seed, finite and >= 0 (NULL: 1 each). A seed given twice starts with the sum. If seeds is NULL or empty, there are no rows. unknown: whether seeds that occur in no edge are returned, with their activation.
 At each hop, a node that received at least threshold passes on decay times that amount. Along each outgoing edge, this is multiplied by its weight / (sum of the outgoing weights ^ fan), and divided by (sum of the weights that enter the target ^ hub). fan is 0, 0.5 or 1. hub is 0 to 1; a larger one keeps activation away from nodes to which many edges lead.
-hops: number of hops. NULL: continue until the activation that moves is less than tolerance times that of the seeds; an error if this may never end or take more than 100,000 hops.
+hops: number of hops. NULL: continue until the activation that moves is less than tolerance times that of the seeds; an error if this may never end, or may take more than 100,000 hops.
 refire: how often a node may pass on activation (NULL: no limit). combine: ''sum'' of the incoming activation, or ''max'' for the best path. direction: ''out'', ''in'' or ''both''. types: use only edges of these types. normalized: scale the activations of all rows to a sum of 1, before k applies. k: maximum number of rows.
-Returns the nodes with activation above 0 and the hop that first reached each of them (0 for a seed), ordered by activation, largest first, then by id. via: the other node that has passed most activation to this one over all hops (for max, the largest amount), the smallest id of several; NULL for a seed that has received nothing. All backends return bit-identical numbers.
+Returns the nodes with activation above 0 and the hop that first reached each of them (0 for a seed), ordered by activation, largest first, then by id. via: the other node that has passed most activation to this one over all hops (for max, the largest amount), or of several such nodes the one with the smallest id; NULL for a seed that has received nothing from another node. All backends return bit-identical numbers.
 Raises an error on an edge that contains NULL or has a weight that is NaN, infinite or negative; on a query that does more than read, or that returns other columns; on arguments, activation or its sum out of range; and on a graph that exceeds hybrid.graph_memory_limit.';
 
 CREATE FUNCTION hybrid_spread_batch(
@@ -1738,7 +1738,7 @@ CREATE FUNCTION hybrid_pagerank(
 COMMENT ON FUNCTION hybrid_pagerank(text, float8, bigint[], float8[], text, text[], float8, int, text[]) IS
 'Returns the PageRank of each node: how often a random walk visits it. At each step, the walk follows an edge of its node with probability damping, chosen by weight, and otherwise starts again. It also starts again at a node without outgoing weight. Ranks have the sum 1.
 graph, types, params, direction: as for hybrid_spread. damping: at least 0, below 1. seeds: the nodes where the walk starts (personalized PageRank); NULL: all nodes of the graph, equally often. activation: how often it starts at each seed, relative to the others (NULL: equally often). Seeds that are not in the graph do not count. tolerance: the computation ends when a step moves less than this share. k: maximum number of rows.
-Returns the nodes with a rank above 0, ordered by rank, largest first, then by id. All backends return bit-identical numbers. Raises an error as hybrid_spread, on a damping or tolerance out of range, and if these two could take more than 100,000 steps. A tolerance below 2^-53 counts as 2^-53.';
+Returns the nodes with a rank above 0, ordered by rank, largest first, then by id. All backends return bit-identical numbers. Raises an error as hybrid_spread does, on a damping or tolerance out of range, and if these two could take more than 100,000 steps. A tolerance below 2^-53 counts as 2^-53.';
 
 CREATE FUNCTION hybrid_neighbors(
 	graph text, nodes bigint[], hops int DEFAULT 1, direction text DEFAULT 'out',

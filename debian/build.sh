@@ -2,7 +2,7 @@
 # Builds the packages of Debian from this tree (make deb).
 #
 # There are packages for each version of PostgreSQL whose postgresql-server-dev-NN is installed. Those of the CUDA
-# plug-in are built only where nvcc is found. They and their source package lie in build/deb.
+# plug-in are built only where nvcc is found. All packages, and their source package, go to build/deb.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ for command in dpkg-buildpackage dh pg_buildext; do
 	fi
 done
 
-# sources: every file that git does not ignore, or in an unpacked archive every file but what `make` builds
+# sources: list every file that git does not ignore; in an unpacked archive, every file that `make` did not build
 sources()
 {
 	if [ -e .git ]; then
@@ -35,7 +35,7 @@ mkdir -p "$tree"
 sources | tar -cf - --null -T - | tar -xf - -C "$tree"
 tar -czf "$out/${name}_$version.orig.tar.gz" --exclude="$name-$version/debian" -C "$out" "$name-$version"
 
-# make names its options here, which a build of Debian's must not have
+# make passes its own options in these variables, and the Debian build must not inherit them
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 export PG_SUPPORTED_VERSIONS=${PG_SUPPORTED_VERSIONS:-installed}
 if [ -z "${DEB_BUILD_PROFILES+set}" ] && [ -n "$(make -s cuda-nvcc)" ]; then
