@@ -28,7 +28,7 @@
 #define RADIX 256
 #define DIGITS 4
 
-/* Records between the prefetch of an edge and its use. */
+/* How many records before its use an edge is prefetched. */
 #define AHEAD 16
 
 /* With origins, arrays are larger than necessary by 1/ROOM_SHARE, so that a patch can add edges. */
@@ -109,7 +109,7 @@ digit_of(uint64_t record, int digit)
 	return (uint32_t) (record >> (32 + 8 * digit)) & (RADIX - 1);
 }
 
-/* end_of: return the id, or later the number, at an end of edge i. */
+/* end_of: return one end of edge i: its id, or once nodes are numbered, its number. */
 static inline int64_t *
 end_of(const Build *build, const Ends *ends, uint32_t i)
 {

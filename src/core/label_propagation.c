@@ -3,12 +3,12 @@
  *		Communities by label propagation (U. Raghavan, R. Albert and S. Kumara, "Near linear time
  *		algorithm to detect community structures in large-scale networks", 2007).
  *
- * Each node begins with a label of its own.  In each pass, in a random order, a node takes the label
- * that has the largest sum of weights among its neighbors.  It keeps its label if that is one of the
- * largest; otherwise a random number for each label decides among equals.  So each change increases
- * the weight of the edges within communities, and the passes end when nothing changes.  Rounding
- * may make equal sums unequal, and labels could then change forever.  So the number of passes is
- * limited.
+ * Each node begins with a label of its own.  In each pass, in a random order, a node takes the
+ * label that has the largest sum of weights among its neighbors.  If its own label is among those
+ * with the largest sum, it keeps it.  Otherwise, a random number for each label decides among them.
+ * So each change increases the weight of the edges within communities, and the passes end when
+ * nothing changes.  Rounding may make equal sums unequal, and labels could then change forever.  So
+ * the number of passes is limited.
  *
  * A node whose neighbors have kept their labels since it was last examined would keep its label: it
  * has one of the largest sums.  So a pass skips it, which changes no result.  In a graph without
@@ -29,7 +29,7 @@
 /* The sums of a node with at most this many neighbors are kept in a list. */
 #define FEW_NEIGHBORS 32
 
-/* Nodes between the prefetch of a row's start, the prefetch of its entries, and its use. */
+/* How many nodes before its use the start of a row is prefetched, and then its entries. */
 #define START_AHEAD 16
 #define ENTRIES_AHEAD 8
 
@@ -42,7 +42,7 @@ typedef struct Labels
 	uint32_t *order;
 	double *sum;       /* weight of the neighbors with each label; 0 between two nodes */
 	uint32_t *touched; /* labels whose sum is not 0 */
-	uint64_t *stale;   /* bitmap of the nodes of which a neighbor has changed its label */
+	uint64_t *stale;   /* bitmap of the nodes with a neighbor that has changed its label */
 } Labels;
 
 static HyStatus pass(Labels *labels, int step, const HyCancel *cancel, bool *changed);
@@ -173,7 +173,7 @@ mark_neighbors(Labels *labels, uint32_t node)
 		labels->stale[graph->column[i] / 64] |= (uint64_t) 1 << graph->column[i] % 64;
 }
 
-/* is_better: return whether a label is to be preferred to the best so far, given the sums of both. */
+/* is_better: return whether a label is better than the best so far, given the sums of both. */
 static inline bool
 is_better(uint64_t series, uint32_t own, uint32_t label, double sum, uint32_t best, double best_sum)
 {

@@ -53,7 +53,7 @@ typedef struct Walk
 	uint64_t *firing;   /* bitmap of nodes whose charge is not 0 */
 	uint64_t *next;     /* bitmap of rows that the next hop may reach; all 0 between hops */
 	uint64_t *reached;  /* bitmap of nodes with activation so far */
-	double *activation; /* undefined outside reached; also hop and sent */
+	double *activation; /* undefined outside reached, as are hop and sent */
 	int32_t *hop;
 	double *sent; /* NULL: not wanted */
 } Walk;
@@ -65,8 +65,8 @@ typedef struct Step
 	HyStatus (*run)(struct Step *step, int64_t from, int64_t to, const HyCancel *cancel);
 	int64_t parts;
 	bool by_entries; /* whether parts have about the same number of entries instead of nodes */
-	bool any;        /* atomic; fire: a node fires */
-	int64_t reach;   /* atomic; fire: number of entries that leave the firing nodes */
+	bool any;        /* set by fire, atomic: whether any node fires */
+	int64_t reach;   /* set by fire, atomic: number of entries that leave the firing nodes */
 } Step;
 
 static HyStatus walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
@@ -415,7 +415,7 @@ mark_reached(Walk *walk, int64_t reach)
 			}
 		}
 	}
-	/* counted afterward, in ascending order, because the processor then need not wait for each row */
+	/* counted afterward, in ascending order, so that the processor does not wait for each row */
 	for (w = 0; w < words && entries <= limit; w++)
 	{
 		uint64_t bits = walk->next[w];

@@ -144,7 +144,7 @@ hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpread
 extern double hy_spread_work(int64_t nodes, int64_t edges);
 
 /*
- * hy_spread: compute the result of every set of seeds, in arrays of the caller's.  Uses the threads
+ * hy_spread: compute the result of every set of seeds, in the caller's arrays.  Uses the threads
  * that hy_threads_allow allows.  Returns HY_NOMEM, HY_CANCELLED, HY_OK, or the status of
  * hy_spread_check.
  */
@@ -153,9 +153,9 @@ hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds 
           const HyAllocator *allocator, const HyCancel *cancel, const HySpreadResult *result);
 
 /*
- * hy_spread_reached: like hy_spread, but sets only the results of nodes that are reached, which saves
- * time if they are few.  `reached` has hy_spread_words(nodes) words for each set.  They are set to the
- * bitmap of the nodes whose hop is not -1.
+ * hy_spread_reached: like hy_spread, but sets only the results of nodes that are reached, which
+ * saves time if they are few.  `reached` has hy_spread_words(nodes) words for each set.  On return
+ * they are the bitmap of the nodes whose hop is not -1.
  */
 extern HyStatus
 hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
@@ -163,9 +163,10 @@ hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpre
                   const HySpreadResult *result, uint64_t *reached);
 
 /*
- * hy_spread_via: return the other node that sent most to this node, the smallest of several, or -1
- * if no other node sent anything.  sent is the part of a HySpreadResult for one set.  It is read only
- * where `reached`, the bitmap of that set, has bits; NULL: everywhere.
+ * hy_spread_via: return the other node that sent most to this node, or -1 if no other node sent
+ * anything.  If several sent the same amount, it is the smallest of them.  sent is the part of a
+ * HySpreadResult for one set.  It is read only where `reached`, the bitmap of that set, has bits;
+ * NULL: everywhere.
  */
 extern int64_t
 hy_spread_via(const HyCsr *graph, const double *sent, const uint64_t *reached, int64_t node);

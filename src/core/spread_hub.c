@@ -89,7 +89,7 @@ power(double x, double exponent)
 	t = (m - 1) / (m + 1);
 	for (k = LAST_LOG_TERM; k >= 1; k -= 2)
 		series = fma(series, t * t, 1.0 / k);
-	/* the logarithm of the result is whole + part, to base 2; rest is below 1/2 in size */
+	/* the base-2 logarithm of the result is whole + part; the magnitude of rest is below 1/2 */
 	whole = exponent * binary;
 	part = fma(exponent, binary, -whole) +
 	       exponent * (t * (series * 0x1.71547652b82fep+1)); /* 2 / ln(2) */

@@ -6,8 +6,9 @@
  * twice.  Both versions round in the same way.
  *
  * When few nodes fire, most of the time is spent waiting for memory: the rows lie anywhere, and so
- * do the charges of their sources.  So the rows to come are prefetched, and a charge is read only if
- * the bitmap, which is small enough for the nearest cache, says that its node fires.
+ * do the charges of their sources.  So rows are prefetched before they are pulled.  A charge is
+ * read only if the bitmap says that its node fires.  The bitmap is small enough for the nearest
+ * cache.
  */
 #include "core/spread_pull.h"
 
@@ -20,7 +21,7 @@
 /* Rows of at most this many entries are summed without lanes in memory. */
 #define SHORT_ROW 4
 
-/* Listed rows between the prefetch of a row's start, the prefetch of its entries, and its pull. */
+/* How many listed rows before its pull the start of a row is prefetched, and then its entries. */
 #define START_AHEAD 24
 #define ENTRIES_AHEAD 12
 

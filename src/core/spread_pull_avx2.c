@@ -25,7 +25,7 @@ four_charges(const uint32_t *column, const double *charge)
 	                     charge[column[0]]);
 }
 
-/* fill: load the charges and the weights of 1 to 3 entries, and 0 for the others. */
+/* fill: load the charges and weights of 1 to 3 entries, and 0 into the remaining lanes. */
 PRIMITIVE void
 fill(const uint32_t *column, const float *weight, int64_t count, const double *charge,
      __m256d *charges, __m256d *weights)

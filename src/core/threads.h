@@ -71,14 +71,14 @@ typedef struct HyBeside
 
 extern void hy_threads_beside(const HyBeside *beside);
 
-/* hy_threads_beside_ns: return the time spent on work beside since the last call of hy_threads_beside. */
+/* hy_threads_beside_ns: return the time of this work since the last call of hy_threads_beside. */
 extern uint64_t hy_threads_beside_ns(void);
 
 /*
  * hy_threads_run: run parts 0 .. parts - 1 on at most `threads` threads.  Returns HY_OK when all
  * parts have returned HY_OK.  After another status no new part starts, and that status is returned.
- * Must always be called from the same thread of a process.  Work beside may call it; then the parts
- * run on the calling thread.
+ * Must always be called from the same thread of a process.  The work of a HyBeside may call it,
+ * too; its parts then run on the calling thread.
  */
 extern HyStatus
 hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);

@@ -20,7 +20,7 @@
 
 #define NONE UINT32_MAX
 
-#define ENTRY_WORK 20.0     /* work of an entry that is compared, for hy_threads_for */
+#define ENTRY_WORK 20.0     /* work of comparing an entry, for hy_threads_for */
 #define PARTS_PER_THREAD 32 /* so that threads end at about the same time */
 
 /* Directed: the edges that leave each node. */
@@ -123,8 +123,8 @@ direct(const HyCsr *graph, const HyCancel *cancel, Directed *directed)
 }
 
 /*
- * count: count the triangles of all nodes, on several threads if that pays.  Without memory for a
- * thread, the others go on.
+ * count: count the triangles of all nodes, on several threads if that pays.  If there is not enough
+ * memory for all threads, fewer are used.
  */
 static HyStatus
 count(const HyCsr *graph, Directed *directed, const HyAllocator *allocator, const HyCancel *cancel,

@@ -27,9 +27,9 @@ extern double hy_triangles_work(int64_t nodes, int64_t edges);
  * other, or to 0 if i has fewer than two neighbors.  The graph was built with HY_DIRECTION_BOTH.
  * Self loops and weights do not count.
  *
- * Takes time in the order of edges^1.5, and memory for nodes + edges.  Uses the threads that
- * hy_threads_allow allows; each but one takes HY_TRIANGLES_THREAD bytes for each node.  Returns HY_OK,
- * HY_NOMEM or HY_CANCELLED.
+ * Takes time proportional to edges^1.5, and memory proportional to nodes + edges.  Uses the threads
+ * that hy_threads_allow allows; each but one takes HY_TRIANGLES_THREAD bytes for each node.
+ * Returns HY_OK, HY_NOMEM or HY_CANCELLED.
  */
 extern HyStatus hy_triangles(const HyCsr *graph, const HyAllocator *allocator,
                              const HyCancel *cancel, int64_t *triangles, double *clustering);

@@ -105,7 +105,10 @@ typedef struct HySpreadTask
 	const HyCsr *graph;
 	const HyPackedGraph *packed; /* packed form of this graph, host; NULL: none */
 	HyBuffer *buffer;            /* device buffer with the packed graph; NULL: none */
-	/* params.hub: graph->nodes, host; with a buffer, not NULL means that the buffer's is used */
+	/*
+	 * params.hub: graph->nodes elements, host; with a buffer, any value but NULL selects the
+	 * divisors in the buffer
+	 */
 	HySpreadParams params;
 	HySpreadSeeds seeds;
 	double *activation; /* seeds.sets * graph->nodes, host */

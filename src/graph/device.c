@@ -3,10 +3,10 @@
  *		Keeps the graph of a call site on a device: see device.h.
  *
  * On a device, a graph is a unit like the units of an index (dispatch/run/residency.h). In the unit's
- * key, the field place is the graph's serial number, which this process never reuses. The
- * field version is the exponent of the hub whose divisors the unit holds. The unit depends on no other
- * parameter of the spreading. After a graph is dropped, its unit is never
- * requested again. The cache then evicts that unit before all others.
+ * key, the field `place` is the graph's serial number, which this process never reuses. The field
+ * `version` is the exponent of the hub whose divisors the unit holds. The unit depends on no other
+ * parameter of the spreading. After a graph is dropped, its unit is never requested again. The cache
+ * then evicts that unit before all others.
  */
 #include "postgres.h"
 

@@ -75,7 +75,7 @@ hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
 			if (isinf(exact) && !numeric_is_inf(DatumGetNumeric(value)))
 				report_weight(edge, row, "is out of the range of real",
 				              numeric_out_sci(DatumGetNumeric(value), 3));
-			/* a number so near to 0 that no double differs from it may be negative */
+			/* a number too close to 0 for a double may still be negative */
 			if (exact == 0 && DatumGetInt32(DirectFunctionCall1(
 								  numeric_int4, DirectFunctionCall1(numeric_sign, value))) < 0)
 				report_weight(edge, row, "cannot be negative",

@@ -44,8 +44,8 @@ extern Oid hybrid_edge_type(enum HybridEdgeColumn column, Oid type);
 extern int64 hybrid_edge_node(Datum value, Oid type);
 
 /*
- * hybrid_edge_weight: convert the weight as a cast to real would, but to 0 if it is too small for
- * real. edge has its ends already. Raises an error that names the ends, and row if it is known, if the
+ * hybrid_edge_weight: convert the weight as a cast to real would, but to 0 if it is too small for real.
+ * The ends of edge must already be set. Raises an error that names them, and row if it is known, if the
  * weight is NULL, negative, not finite or too large for real. May leak memory into the current context.
  */
 extern float hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,

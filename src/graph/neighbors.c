@@ -50,7 +50,7 @@ typedef struct TypedEdges
 	TypedEdge *edge;
 	int64 count;
 	int64 capacity;
-	uint64 bytes; /* of the edges and their types */
+	uint64 bytes; /* memory of the edges and their types */
 } TypedEdges;
 
 static const HybridArguments arguments = {GRAPH_ARGUMENT, TYPES_ARGUMENT, PARAMS_ARGUMENT};

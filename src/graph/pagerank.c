@@ -112,7 +112,7 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 		                errmsg("damping must be at least 0 and below 1, not %s",
 		                       float8out_internal(params->decay))));
 	tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT);
-	/* what moves less than half a unit in the last place of the sum of all ranks is lost in rounding */
+	/* a movement below half a unit in the last place of the sum of all ranks is lost in rounding */
 	params->tolerance = Max(tolerance, DBL_EPSILON / 2);
 	if (hybrid_spreading_steps(params->decay, params->tolerance) > HYBRID_MOST_STEPS)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

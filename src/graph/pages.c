@@ -3,18 +3,18 @@
  *		The pages of a registered graph's table, and the proofs that they are unchanged: see pages.h.
  *
  * For each page of the table, data is kept that can later prove that a snapshot S sees the same rows
- * there as when the page was read. There are two proofs:
+ * of the page as the read did. There are two proofs:
  *
  * 1. The visibility map said, when the copy was last validated, that all rows of the page are visible
  *    to everyone, and the bit was not cleared since. Setting a bit changes the LSN of the map's page.
- *    So if a bit was set and is set now, and the LSN is the same, the bit was never cleared. (In some
+ *    So if the bit was set and is set now, and the LSN is the same, the bit was never cleared. (In some
  *    versions clearing a bit changes the LSN, too, and the proof applies less often.) The map is copied
  *    before any page is read, so it never vouches for rows that were read before it was copied.
- * 2. The page has the LSN that it had when it was read, so it holds the same rows. And S judges them
- *    as the snapshot R of that read did, because all transactions on the page had ended both for R and
- *    for S: their IDs precede the xmin of R (the page is settled) and of S. The LSN alone proves
- *    nothing, since a transaction ends without a change to the page. S may be older than R, so the
- *    test for R does not cover S. The IDs include the updaters in multixacts.
+ * 2. The page has the LSN that it had when it was read, so it holds the same rows. The same
+ *    rows are visible to S as to R, the snapshot of that read, because for both of them all
+ *    transactions on the page had ended: their IDs precede the xmin of R (the page is settled) and of
+ *    S. The LSN alone proves nothing, since a transaction ends without a change to the page. S may be
+ *    older than R, so the test for R does not cover S. The IDs include the updaters in multixacts.
  *
  * A change whose LSN is not on the page yet belongs to a transaction that S does not see. So the LSN
  * is read without a lock on the contents of the page. When a page is read, the LSN is taken after

@@ -347,9 +347,9 @@ add_set(const Spreading *spreading, Slice *slice, int first, int end)
 }
 
 /*
- * answer_set: store the rows of the set of seeds first .. end - 1: every node with activation above
- * 0, and the seeds that are not in the graph, if they are wanted. Their sum is canonical: the row of
- * each node, also one with activation 0, adds to the next lane.
+ * answer_set: store the rows of one set, whose seeds are first .. end - 1. There is a row for each node
+ * with activation above 0 and, if unknown seeds are wanted, for each of them. The sum is canonical:
+ * each node adds to the next lane, even if its activation is 0.
  */
 static void
 answer_set(Spreading *spreading, int first, int end, const HySpreadResult *result,
@@ -395,7 +395,7 @@ answer_set(Spreading *spreading, int first, int end, const HySpreadResult *resul
 		           reached);
 }
 
-/* next_reached: return the first node from .. stop - 1 that is marked in the bitmap, or stop. */
+/* next_reached: return the first marked node of the range [from, stop), or stop if there is none. */
 static int64
 next_reached(const uint64 *reached, int64 from, int64 stop)
 {
@@ -412,7 +412,7 @@ next_reached(const uint64 *reached, int64 from, int64 stop)
 }
 
 /*
- * add_row: add a row at this place in the order of ids, in which known and unknown nodes are counted.
+ * add_row: add a row. place is its position in the order of ids of all nodes, known and unknown.
  */
 static void
 add_row(Answer *answer, int64 place, HybridScored row)

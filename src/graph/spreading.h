@@ -26,16 +26,16 @@ extern double hybrid_spreading_tolerance(FunctionCallInfo fcinfo, int n);
 extern double hybrid_spreading_steps(double kept, double tolerance);
 
 /*
- * hybrid_spreading_check_converges: raise if hops is -1, and spreading may never end or take more
- * than HYBRID_MOST_STEPS hops. It may never end if a hop may pass on at least as much activation as
- * it received.
+ * hybrid_spreading_check_converges: raise an error if hops is -1, and spreading may never end or may
+ * take more than HYBRID_MOST_STEPS hops. It may never end if a hop can pass on as much activation as
+ * it received, or more.
  */
 extern void hybrid_spreading_check_converges(HybridCall *call, const HySpreadParams *params);
 
 /*
- * hybrid_spreading_run: set the result for each set, as hy_spread does; or, if reached is not NULL,
- * only of the nodes whose bits in reached are then set. Uses at most call->room additional bytes to
- * keep the graph on a device.
+ * hybrid_spreading_run: set the result for each set, as hy_spread does. If reached is not NULL,
+ * only the results of the nodes whose bits in reached are then set are valid. Uses at most
+ * call->room additional bytes to keep the graph on a device.
  */
 extern void
 hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpreadSeeds *seeds,

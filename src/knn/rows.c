@@ -384,7 +384,7 @@ next_slot(HybridRows *rows, TupleTableSlot *slot)
 {
 	TableScanDesc scan = rows->scan;
 
-	/* at its end, a scan would begin anew */
+	/* if called again after its end, a scan would start over */
 	if (rows->ended)
 		return false;
 	if (rows->filter == NULL)

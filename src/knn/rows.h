@@ -58,8 +58,8 @@ typedef bool (*HybridTakeRow)(void *arg, const HybridRow *row);
 extern void hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg);
 
 /*
- * hybrid_rows_ahead: pass the next rows, at most `most`, to take. The caller is in the take of
- * hybrid_rows_read, which then goes on with the rows after these. Ends when take returns false.
+ * hybrid_rows_ahead: pass the next rows, at most `most`, to take. Must be called from the take function
+ * of hybrid_rows_read, which afterwards continues behind these rows. Ends when take returns false.
  * Returns false if there are no more rows, or if the rows come from a query, which cannot be read
  * ahead.
  */

@@ -123,7 +123,7 @@ hybrid_search_took(HybridSearch *search, int rows)
 {
 	HyFlush cause = count_rows(search, rows);
 
-	/* rows that are read ahead follow the rows of this batch, so no other row may wait for its end */
+	/* the rows read ahead come directly after this batch, so a full batch is flushed before another row joins */
 	if (cause == HY_FLUSH_NONE && search->read_ahead != NULL)
 		cause = hy_accumulator_full(&search->gathered, search->row_bytes);
 	if (cause != HY_FLUSH_NONE)
@@ -252,7 +252,7 @@ resize(HybridSearch *search, int64 rows)
 	MemoryContextSwitchTo(before);
 }
 
-/* make_room_ahead: allocate memory for as many rows to be read ahead as the batch has. */
+/* make_room_ahead: allocate memory to read ahead as many rows as the batch has. */
 static void
 make_room_ahead(HybridSearch *search)
 {
@@ -404,9 +404,9 @@ take_ahead(HybridSearch *search)
 }
 
 /*
- * count_rows: count rows that were written after the current rows of the batch. Returns the cause for
- * which it must be flushed now, or HY_FLUSH_NONE. After the batch has become full, the remaining rows
- * still join it.
+ * count_rows: count the rows that were stored after the current rows of the batch. Returns the cause
+ * for which the batch must be flushed now, or HY_FLUSH_NONE. All of the rows join the batch, even if it
+ * is full before the last of them.
  */
 static HyFlush
 count_rows(HybridSearch *search, int64 rows)

@@ -2,9 +2,9 @@
  * compat.h
  *		Differences between PostgreSQL versions, and nothing else.
  *
- * The source is written for PostgreSQL 18. Here older versions get the names and parameters of newer
- * ones, and newer versions get what they have removed. A file that uses one of these names includes this
- * header. Tested on 15.
+ * The source is written for PostgreSQL 18. Here older versions get the names and parameters of newer ones,
+ * and newer versions get what they have removed. A file that uses one of these names includes this header.
+ * All tests run with 15, and a part of them with 17 and 18 (test/versions.sh).
  */
 #ifndef HYBRID_COMPAT_H
 #define HYBRID_COMPAT_H
@@ -97,7 +97,7 @@ hybrid_local_transaction(void)
 }
 
 /*
- * hybrid_other_end_pending: test for what ends a statement and sets neither QueryCancelPending nor
+ * hybrid_other_end_pending: test for events that end a statement but set neither QueryCancelPending nor
  * ProcDiePending. From 17 on these are transaction_timeout and, on a standby, a conflict with replay.
  */
 static inline bool

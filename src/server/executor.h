@@ -32,8 +32,8 @@ extern HyExecutor *hybrid_executor(void);
 extern uint64 hybrid_run(HyTask *task, const char *what);
 
 /*
- * hybrid_run_beside: do the same, and let the main thread work while other threads run the task: see
- * hybrid_threads_beside.  It is not certain that the work is done.
+ * hybrid_run_beside: do the same, and let the main thread do other work while other threads run the task (see
+ * hybrid_threads_beside).  Some of this work, or all of it, may be left undone.
  */
 extern uint64 hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void *arg);
 

@@ -2,10 +2,10 @@
  * threads.c
  *		How many threads a task may use, within limits over all sessions.
  *
- * A process uses at most as many threads as it has cores, and 1 + max_parallel_workers_per_gather, its main
- * thread included.  A process of a parallel query or a parallel build uses its main thread only, because there
- * are already as many processes as the settings allow.  So does a process of autovacuum, which must not
- * disturb others.
+ * A process uses at most as many threads as it has cores, its main thread included, and at most 1 +
+ * max_parallel_workers_per_gather (in CREATE INDEX and VACUUM, 1 + max_parallel_maintenance_workers).  A process
+ * of a parallel query or a parallel build uses its main thread only, because there are already as many processes
+ * as the settings allow.  So does a process of autovacuum, which must not disturb others.
  *
  * Over all sessions there are at most max_parallel_workers threads, main threads not counted.  PostgreSQL's
  * count of parallel workers is private, so our threads are counted separately.  If the library is preloaded,
@@ -13,12 +13,12 @@
  * locks.  Their fourth field differs from that of the locks that SQL functions take, so no user can hold one.
  *
  * The CPU backend takes threads when it is about to run a task, so no task of a device holds any.  Pure code
- * calls the lender then, so an error must not leave it.  It is kept until the dispatcher has returned.  The same
- * holds for work that the main thread does while other threads compute.
+ * calls the lender then, so the lender must not raise an error.  It keeps the error until the dispatcher has
+ * returned.  The same holds for work that the main thread does while other threads compute.
  *
- * However a process ends, its locks are released.  A session can end while threads are taken: if a background worker sets no handler for SIGTERM, PostgreSQL's handler ends it at
- * once.  The exit hook therefore ends the threads and corrects the counter.  After a crash the postmaster
- * creates shared memory again.
+ * However a process ends, its locks are released.  It can end while threads are taken: PostgreSQL's default
+ * handler for SIGTERM ends a background worker at once.  The exit hook therefore ends the threads and corrects
+ * the counter.  After a crash the postmaster creates shared memory again.
  */
 #include "postgres.h"
 

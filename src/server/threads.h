@@ -27,7 +27,7 @@ extern void hybrid_threads_check(void);
  */
 extern void hybrid_threads_beside(bool (*work)(void *arg), void *arg);
 
-/* hybrid_threads_possible: return whether a large task would use several threads if they are free. */
+/* hybrid_threads_possible: return whether a large task would use several threads if they were free. */
 extern bool hybrid_threads_possible(void);
 
 /*

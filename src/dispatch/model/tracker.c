@@ -31,7 +31,7 @@
 
 /* Layout of a kind's number: the bit KIND_USED, the parts of the kind, SIZE_BITS bits for a size. */
 #define SIZE_BITS 6
-#define THREADS_SHIFT 24 /* of the class of threads, in the result of hy_shape_model */
+#define THREADS_SHIFT 24 /* position of the thread class in a result of hy_shape_model */
 #define KIND_USED (UINT32_C(1) << 31)
 
 /* Sides: the devices, then the CPU with 2 to 3, 4 to 7, ... threads. */
@@ -505,8 +505,8 @@ threads_of(int32_t side)
 }
 
 /*
- * divided: predict the time of several threads that have no history: that of one thread, divided by
- * their number.
+ * divided: predict the time on several threads that have no history, as the time on one thread
+ * divided by their number.
  */
 static HyForecast
 divided(const HyTracker *tracker, const HyShape *shape)

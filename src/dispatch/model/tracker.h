@@ -7,9 +7,9 @@
  * of every size class seen is kept as well.  The ratio of a class's mean to the regression's
  * prediction corrects predictions for the class and, to a smaller degree, at sizes around it.
  *
- * The history of the CPU is kept separately for each class of numbers of threads: 1, 2 to 3, 4 to 7,
- * and so on up to 32 and more.  Until several threads have a history, they are predicted to divide the
- * time of one thread evenly.
+ * The history of the CPU is kept separately for each class of numbers of threads: 1, 2 to 3, 4 to
+ * 7, and so on up to 32 and more.  Until several threads have a history, their predicted time is
+ * that of one thread divided by their number.
  *
  * Means and regression follow the last tracker_window observations.  Failures are never recorded.
  * The first observation of a kind on a device is set aside (cold start).  Once a size class has

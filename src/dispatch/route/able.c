@@ -196,9 +196,9 @@ why_none(const HyExecutor *executor, const HyChoice *choice)
 }
 
 /*
- * told_of: return the device whose reason the decision should report, if choice->why is the reason
- * of a device.  The reason is reported if the settings ask for a device, or if a driver exists and
- * failed.  Otherwise returns NULL, because a machine without a card is a normal case.
+ * told_of: return the device that choice->why is about, if the decision should report it; else
+ * NULL.  It is reported if the settings ask for a device, or if a driver exists and failed.  A
+ * machine without a card is a normal case, and is not reported.
  */
 static const HyMember *
 told_of(const HyExecutor *executor, const HyChoice *choice)

@@ -6,9 +6,10 @@
  * polled yet.  A failing task fails in submit and gets no ticket.  The process has one such device.
  * Core may use several threads for a task, if hy_threads_allow allows it (core/threads.h).  A lender
  * allows them only while a task runs.
- * It allocates no buffers, since host memory needs no HyBuffer.  Timings are 0, because the caller
- * already reads its clock around the call.  Two more readings of the clock would cost as much as
- * the rest of the dispatcher.
+ *
+ * The backend allocates no buffers, since host memory needs no HyBuffer.  Timings are 0, because
+ * the caller already reads its clock around the call.  Two more readings of the clock would cost as
+ * much as the rest of the dispatcher.
  */
 #define _POSIX_C_SOURCE 200809L
 

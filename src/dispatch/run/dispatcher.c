@@ -228,7 +228,7 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 
 		hy_count_call(counters, decision->items, spent);
 		decision->shape.threads = timings.threads;
-		/* without the other work, the calling thread would have computed its share */
+		/* record the time without other work, during which the calling thread would have computed its share */
 		hy_tracker_record(executor->tracker, &decision->shape, 0,
 		                  spent - (beside < spent ? beside : 0));
 		hy_load_seen(executor, 1);

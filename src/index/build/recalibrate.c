@@ -4,9 +4,9 @@
  *		user's queries.
  *
  * How far a search must go depends on the number of lists. A build measures the curve. An insert does
- * not, because measuring would take seconds. Until the next VACUUM, searches in an index that grew from
- * nothing, or to twice as many lists, rely on their own estimates. (Autovacuum runs VACUUM after inserts,
- * too.)
+ * not, because measuring would take seconds. Until the next VACUUM, searches in an index that has no curve,
+ * or whose number of lists has doubled or halved, allow fewer missing rows (recall_curve.c). (Autovacuum
+ * runs VACUUM after inserts, too.)
  *
  * hybrid_index_measure has the curve measured in the same way on its caller's queries. That curve stays
  * until the next measurement on rows is due.

@@ -3,7 +3,7 @@
  *		hybrid_index_stats() and hybrid_index_curve(): the contents of an index, and its recall
  *		curve. Also the function behind the view hybrid_indexes.
  *
- * The list pages are read, level by level. They name their pages of codes and vectors, so the latter need
+ * The list pages are read, level by level. They name the pages of codes and vectors, so those pages need
  * not be read.
  */
 #include "postgres.h"
@@ -119,7 +119,7 @@ hybrid_get_index(PG_FUNCTION_ARGS)
 	values[1] = Int64GetDatum(tally.dead);
 	values[2] = CStringGetTextDatum(hybrid_storage_name(open.layout.storage));
 	values[3] = Float8GetDatum(target);
-	/* a number of lists promises no recall */
+	/* if the number of lists is fixed, searches aim for no recall */
 	nulls[3] = target < 1 && hybrid_probes > 0;
 	values[4] = CStringGetTextDatum(tree.curve.by_queries ? "queries" : "rows");
 	nulls[4] = tree.curve.size == 0;

@@ -120,8 +120,8 @@ typedef struct HybridCurve
 	 */
 	float nearness[2];
 	/*
-	 * share of rows that are outliers of their lists (stopping.c), and their distance from the centroid in
-	 * radii of the list, as a root mean square
+	 * share of rows that are outliers of their lists (stopping.c), and the root mean square of their
+	 * distances from the centroid, in radii of the list
 	 */
 	float outliers;
 	float outlier_reach;

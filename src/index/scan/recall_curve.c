@@ -26,9 +26,10 @@
 #define MOST_MISSING 1.0f
 
 /*
- * Part of 1 - recall that is used while the index has no curve, or an outdated one. Without it, .86 and
- * .92 were found for .9 and .95 with lognormal lengths, inner product, and an index that grew from empty.
- * With an outdated curve, .87 was found for .95 of rows that came closer together after the build.
+ * While the index has no curve, or an outdated one, 1 - recall is divided by this number. Without the
+ * division, searches by inner product for rows of lognormal lengths, in an index that grew from empty,
+ * found .86 and .92 for .9 and .95. With an outdated curve, searches found .87 for .95 where rows came
+ * closer together after the build.
  */
 #define UNMEASURED 4
 
@@ -54,7 +55,7 @@ hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLo
 	int i;
 
 	limits->other = limits->target = (float) (1 - recall);
-	/* the quality of the estimates is not known yet, or not any more */
+	/* the quality of the estimates is not known yet, or no longer */
 	if (!known)
 		limits->other /= UNMEASURED;
 	limits->nearness[0] = tree->curve.nearness[0];

@@ -139,7 +139,7 @@ next_batch_rows(const HybridScan *state)
 	return hybrid_scan_candidates(state->pass, first, memory);
 }
 
-/* least_distance: return the distance below which the next batch leaves rows out, so that the order is strict. */
+/* least_distance: return the distance below which the next batch omits rows, to keep the order strict. */
 static double
 least_distance(const HybridScan *state)
 {

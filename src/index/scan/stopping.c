@@ -34,11 +34,12 @@
 #define NEARLY 0.001
 /*
  * A row is an outlier of its list if its distance from the centroid is more than twice the radius. In an index
- * with outliers, a small sample may show none of them. A search that could find outliers therefore goes on
- * until it has sampled OUTLIERS_SEEN of them, or twice as many rows as should contain that number, or has
- * scored one row in PART of the index. Outliers rarer than RARE would take too many rows, and a small index has too few.
- * (bench/recall.sh, 60,000 rows of which one in 200 lies half-way to the origin, queries near the origin,
- * LIMIT 10 at .95: recall is .22 without this rule, and .98 with it.)
+ * with outliers, a small sample may show none of them. A search that could find outliers therefore goes on until
+ * it has sampled OUTLIERS_SEEN of them, or twice as many rows as should contain that number, or has scored
+ * 1/PART of the rows of the index. The rule does not apply if outliers are rarer than RARE, because the search
+ * would have to sample too many rows, or if the index has too few of them. (bench/recall.sh, 60,000 rows of
+ * which one in 200 lies halfway to the origin, queries near the origin, LIMIT 10 at .95: recall is .22 without
+ * this rule, and .98 with it.)
  */
 #define OUTSIDE 4.0f /* 2 squared */
 #define OUTLIERS_SEEN 5
@@ -174,7 +175,7 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	/* in few dimensions, the lists that have near rows are known with more certainty */
 	missing = Min(missing, Max(missing * frontier->scorer->open.layout.dims / CLEAR, NEARLY));
 	*beyond = missing * k * left * left / scale(stopping, work);
-	/* not after so few rows; below 0, so that the caller examines as many lists as it may */
+	/* too early to stop; below 0, so that the caller examines as many lists as it may */
 	if (outliers_unseen(stopping, frontier, work))
 		*beyond = -1;
 	stopping->ended = stopping->rest <= *beyond;
@@ -232,10 +233,10 @@ note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 }
 
 /*
- * outliers_unseen: test whether the search must sample more outliers of lists. This is the case only while
- * lists that were not examined may have outliers nearer than the k-th best row. frontier->keys are the values
- * of u at which a row is that near. The u of an outlier in the direction of the query is about its reach. In
- * few dimensions, the allowed number of missing rows is small enough.
+ * outliers_unseen: test whether the search must sample more outliers of lists. This is the case only while lists
+ * not yet examined may have outliers nearer than the k-th best row. frontier->keys are the values of u at which
+ * a row is as near as that row. An outlier in the direction of the query has a u of about limits->outlier_reach.
+ * In few dimensions the rule is not needed, because few rows may be missing there.
  */
 static bool
 outliers_unseen(const HybridStopping *stopping, const HybridFrontier *frontier,

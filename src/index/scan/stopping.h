@@ -20,7 +20,7 @@ typedef struct HybridStopping
 {
 	float *sample; /* u of the rows in the sample */
 	int sampled;
-	HybridOutliers outliers; /* in the sample, but for `rows` */
+	HybridOutliers outliers; /* outliers in the sample; its field `rows` is not used */
 	double noise;            /* sum of the variances that the codes add to the values of u */
 	HyTail tail;             /* tail of the sample at the last check */
 	/* rows nearer than the k-th best of that time that were expected in the lists examined */
