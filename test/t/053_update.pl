@@ -29,7 +29,7 @@ CREATE FUNCTION hybrid_test_dims(vector) RETURNS integer
 COMMENT ON FUNCTION hybrid_test_dims(vector) IS 'new in this version';
 CREATE OR REPLACE FUNCTION vector_norm(vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_norm' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 21;
-CREATE OR REPLACE VIEW hybrid_devices AS SELECT *, 7 AS added FROM hybrid_get_devices();
+CREATE OR REPLACE VIEW hybrid_devices AS SELECT *, 7 AS added FROM _hybrid_get_devices();
 ALTER TABLE hybrid_calibration ADD COLUMN added int NOT NULL DEFAULT 7;
 COMMENT ON TYPE vector IS 'changed in this version';
 CREATE OPERATOR <!-> (LEFTARG = vector, RIGHTARG = vector, FUNCTION = l2_distance, COMMUTATOR = '<!->');
