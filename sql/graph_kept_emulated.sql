@@ -60,6 +60,12 @@ SET hybrid.force_cpu = on;
 INSERT INTO cpu SELECT p.row, a.* FROM :hubs;
 RESET hybrid.force_cpu;
 SELECT differ(), (SELECT count(DISTINCT activation) FROM cpu WHERE id = (SELECT min(id) FROM cpu WHERE hop = 2)) AS activations, hits > :before + 5 AS hit FROM resident;
+-- a call without seeds prepares its hub, too, and runs nothing; afterwards the device has the graph as before
+SELECT count(*) > 0 AS spread FROM (VALUES (1), (2), (3), (4)) p (row), LATERAL hybrid_spread('registered', '{1, 5}', hub => CASE WHEN p.row > 0 THEN 0.3 END) a;
+SELECT count(*) FROM hybrid_spread('registered', '{}', hub => 0.5);
+SELECT up AS sent FROM resident \gset
+SELECT count(*) > 0 AS spread FROM hybrid_spread('registered', '{1, 5}', hub => 0.3);
+SELECT up - :sent BETWEEN 1 AND 999 AS only_seeds FROM resident;
 DROP INDEX registered;
 TRUNCATE cpu, device;
 SET hybrid.force_cpu = on;

@@ -65,7 +65,8 @@ by_device(HybridGraph *graph, HyTask *task, uint64 room)
 	switch (hy_resident_ask(hybrid_executor(), &shape, layout.bytes, &key, &resident))
 	{
 		case HY_RESIDENT_THERE:
-			there = true;
+			/* the host has no description of the unit if the hub has changed and changed back */
+			there = pack(graph, room);
 			break;
 		case HY_RESIDENT_WANTED:
 			there = pack(graph, room) && send_graph(graph, &resident);
