@@ -163,6 +163,9 @@ my $none = pack('L', 0xFFFFFFFF);
 # the meta page
 damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 9\n.*HINT:  REINDEX it/s,
 	$query{item}, $check, $stats);
+# divides by zero unless the view has the row
+damage('the view names an unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/^(?!.*ERROR)/s,
+	q{SELECT 1 / count(*) FROM hybrid_indexes WHERE index = 'item_v'::regclass AND entries IS NULL AND advice LIKE 'REINDEX it: another version%'});
 damage('other magic', 'item', [ $meta{magic}, 'HELP' ], says('is not a hybrid index'), $query{item}, $check);
 damage('impossible dimensions', 'item', [ $meta{dims}, pack('L', 1 << 30) ], says('has a damaged meta page'), $query{item}, $check);
 damage('other dimensions', 'item', [ $meta{dims}, pack('L', 5) ], says('has a damaged meta page'), $query{item}, $exact{item}, $check, $insert, 'VACUUM item');

@@ -91,7 +91,8 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 
 /*
  * hybrid_get_index: return what hybrid_indexes shows of the inside of an index, or NULL if the caller cannot
- * read it now. A view of all indexes must not fail because of one of them.
+ * read it now. For an index in the format of another version, only `outdated` is not NULL. So the view of all
+ * indexes fails only if one of them is damaged.
  */
 PG_FUNCTION_INFO_V1(hybrid_get_index);
 Datum
@@ -103,13 +104,22 @@ hybrid_get_index(PG_FUNCTION_ARGS)
 	HybridTree tree;
 	Tally tally;
 	double target;
-	Datum values[6];
-	bool nulls[6] = {false};
+	Datum values[7] = {0};
+	bool nulls[7] = {false};
 
 	if (index == NULL)
 		PG_RETURN_NULL();
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
+	descriptor = BlessTupleDesc(descriptor);
+	if (hybrid_index_outdated(index))
+	{
+		relation_close(index, AccessShareLock);
+		memset(nulls, true, sizeof(nulls));
+		values[6] = BoolGetDatum(true);
+		nulls[6] = false;
+		PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls)));
+	}
 	open = hybrid_index_open(index);
 	hybrid_tree_read(index, &tree);
 	memset(&tally, 0, sizeof(tally));
@@ -124,8 +134,9 @@ hybrid_get_index(PG_FUNCTION_ARGS)
 	values[4] = CStringGetTextDatum(tree.curve.by_queries ? "queries" : "rows");
 	nulls[4] = tree.curve.size == 0;
 	values[5] = BoolGetDatum(hybrid_regroup_due(index, &open));
+	values[6] = BoolGetDatum(false);
 	relation_close(index, AccessShareLock);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls)));
 }
 
 PG_FUNCTION_INFO_V1(hybrid_index_curve);

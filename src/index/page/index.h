@@ -140,6 +140,12 @@ extern void hybrid_index_register(ambuild_function build);
 extern bool hybrid_is_our_index(Relation relation);
 
 /*
+ * hybrid_index_outdated: test whether another version of this library, with another format, has written the
+ * index. hybrid_index_open then raises an error.
+ */
+extern bool hybrid_index_outdated(Relation index);
+
+/*
  * hybrid_open_index: open an index for a SQL function. Raises an error unless oid is a valid, accessible
  * index of this access method, and if Citus keeps the rows of its table in shards.
  */

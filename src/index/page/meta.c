@@ -41,6 +41,21 @@ hybrid_is_our_index(Relation relation)
 	return relation->rd_indam != NULL && relation->rd_indam->ambuild == our_build;
 }
 
+bool
+hybrid_index_outdated(Relation index)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	Page page = BufferGetPage(buffer);
+	bool outdated;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	outdated = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_META &&
+	           hybrid_meta(page)->magic == HYBRID_INDEX_MAGIC &&
+	           hybrid_meta(page)->format != HYBRID_INDEX_FORMAT;
+	UnlockReleaseBuffer(buffer);
+	return outdated;
+}
+
 HybridIndex
 hybrid_index_open(Relation index)
 {
