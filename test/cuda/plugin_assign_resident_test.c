@@ -39,7 +39,7 @@ resident(HyDevice *device, AssignJob *job, uint64_t offset)
 static void
 caps_and_estimates(void)
 {
-	HyShape shape = {HY_OP_ASSIGN, HY_F32, HY_METRIC_L2, 768, 1000, 40, 0, true};
+	HyShape shape = {HY_OP_ASSIGN, HY_F32, HY_METRIC_L2, 768, 1000, 40, 0, true, 0};
 	HyEstimate estimate = cuda->estimate(NULL, &shape);
 
 	CHECK(cuda->caps(NULL, &shape).ok);

@@ -29,7 +29,7 @@ finds_all(HyDevice *device, AssignJob *job)
 static void
 caps_and_estimates(void)
 {
-	HyShape shape = {HY_OP_ASSIGN, HY_F32, HY_METRIC_L2, 768, 1000, 40, 0, false};
+	HyShape shape = {HY_OP_ASSIGN, HY_F32, HY_METRIC_L2, 768, 1000, 40, 0, false, 0};
 	HyEstimate estimate;
 	HyEstimate none;
 	HyCaps caps = cuda->caps(NULL, &shape);

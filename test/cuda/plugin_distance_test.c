@@ -17,7 +17,7 @@ job_make(DistanceJob *job, HyMetric metric, HyDtype dtype, int32_t dims, int64_t
 static void
 caps_and_estimates(void)
 {
-	HyShape shape = {HY_OP_DISTANCE, HY_F32, HY_METRIC_COSINE, 768, 10, 1000, 0, false};
+	HyShape shape = {HY_OP_DISTANCE, HY_F32, HY_METRIC_COSINE, 768, 10, 1000, 0, false, 0};
 	HyEstimate estimate;
 	HyCaps caps = cuda->caps(NULL, &shape);
 	HyDevice *device;

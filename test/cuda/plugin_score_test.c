@@ -41,7 +41,7 @@ run_shape(HyDevice *device, int32_t padded, int32_t blocks, int32_t lists, int32
 static void
 caps_and_estimates(void)
 {
-	HyShape shape = {HY_OP_SCORE_CODES, HY_F32, HY_METRIC_L2, 768, 10, 3200, 20, false};
+	HyShape shape = {HY_OP_SCORE_CODES, HY_F32, HY_METRIC_L2, 768, 10, 3200, 20, false, 0};
 	HyEstimate estimate;
 	HyCaps caps = cuda->caps(NULL, &shape);
 

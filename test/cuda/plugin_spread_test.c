@@ -401,7 +401,7 @@ little_memory(void)
 static void
 caps_and_estimates(void)
 {
-	HyShape shape = {HY_OP_SPREAD, HY_F32, HY_METRIC_L2, 0, 1, 1000000, 0, false};
+	HyShape shape = {HY_OP_SPREAD, HY_F32, HY_METRIC_L2, 0, 1, 1000000, 0, false, 0};
 	HyEstimate one;
 	HyEstimate many;
 	HyCaps caps = cuda->caps(NULL, &shape);

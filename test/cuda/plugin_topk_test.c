@@ -16,7 +16,7 @@ job_make(NearestJob *job, HyMetric metric, HyDtype dtype, int32_t dims, int64_t 
 static void
 caps_and_estimates(void)
 {
-	HyShape shape = {HY_OP_TOPK, HY_F16, HY_METRIC_IP, 768, 10, 1000, 20, false};
+	HyShape shape = {HY_OP_TOPK, HY_F16, HY_METRIC_IP, 768, 10, 1000, 20, false, 0};
 	HyEstimate estimate;
 	HyCaps caps = cuda->caps(NULL, &shape);
 	HyDevice *device;
