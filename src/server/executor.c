@@ -34,6 +34,8 @@
 
 #define LOG_LINES 16
 #define LOG_LENGTH 256
+/* argument of the exit hook that is set only while there is work beside */
+#define BESIDE_HOOK ((Datum) 1)
 
 static HyShiftedClock process_clock;
 static HyExecutor *executor;
@@ -127,10 +129,18 @@ hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void 
 	task->cancel = &hybrid_cancel;
 	if (task->allocator == NULL)
 		task->allocator = &allocator;
+	/*
+	 * If the process ends in work, threads and devices must stop before another exit hook frees their memory.
+	 * Hooks run in reverse order.
+	 */
+	if (work != NULL)
+		before_shmem_exit(close_at_exit, BESIDE_HOOK);
 	/* pure code raises nothing, and no thread works any more when it returns */
 	hybrid_threads_beside(work, arg);
 	status = hy_dispatch(target, task, &decision);
 	hybrid_threads_beside(NULL, NULL);
+	if (work != NULL)
+		cancel_before_shmem_exit(close_at_exit, BESIDE_HOOK);
 	if (task->allocator == &allocator)
 		task->allocator = NULL;
 	hybrid_threads_check();

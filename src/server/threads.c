@@ -39,6 +39,8 @@
 
 #define LOCK_KEY 0x68796272 /* second field of our locks */
 #define LOCK_CLASS 26745    /* fourth field; those of SQL functions have 1 or 2 */
+/* argument of the exit hook that is set only while there is work beside */
+#define BESIDE_HOOK ((Datum) 1)
 
 int hybrid_threads;
 
@@ -91,10 +93,16 @@ void
 hybrid_threads_beside(bool (*work)(void *arg), void *arg)
 {
 	static HyBeside beside;
+	bool was_set = work_beside != NULL;
 
 	work_beside = work;
 	beside = (HyBeside){run_beside, arg};
 	hy_threads_beside(work != NULL ? &beside : NULL);
+	/* hooks run in reverse order, and one that drops temporary tables frees the memory of the task */
+	if (work != NULL && !was_set)
+		before_shmem_exit(stop_at_exit, BESIDE_HOOK);
+	else if (work == NULL && was_set)
+		cancel_before_shmem_exit(stop_at_exit, BESIDE_HOOK);
 }
 
 bool
@@ -188,7 +196,7 @@ give_lent(void *arg)
 
 /*
  * run_beside: do some work of the main thread.  Pure code calls it, so it must not raise.  If the process
- * ends here, stop_at_exit ends the other threads.
+ * ends here, stop_at_exit ends the other threads, before any other hook.
  */
 static HyStatus
 run_beside(void *arg, bool *more)
