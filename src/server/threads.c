@@ -48,6 +48,7 @@ static int taken;                     /* threads taken, the main thread not coun
 static uint32 slots[HY_THREADS_MOST]; /* numbers of the locks held, if not preloaded */
 
 static ErrorData *failed;              /* an error to be raised later; NULL: none */
+static bool failed_twice;              /* there was no memory for the copy of an error */
 static bool (*work_beside)(void *arg); /* work of the main thread */
 
 static int32_t expect(void *arg, const HyShape *shape);
@@ -82,10 +83,14 @@ void
 hybrid_threads_check(void)
 {
 	ErrorData *error = failed;
+	bool lost = failed_twice;
 
-	if (likely(error == NULL))
+	if (likely(error == NULL && !lost))
 		return;
 	failed = NULL;
+	failed_twice = false;
+	if (lost)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
 	ReThrowError(error);
 }
 
@@ -184,7 +189,7 @@ lend(void *arg, const HyTask *task)
 		keep_error(before);
 	}
 	PG_END_TRY();
-	return failed == NULL;
+	return failed == NULL && !failed_twice;
 }
 
 static void
@@ -212,15 +217,24 @@ run_beside(void *arg, bool *more)
 		keep_error(before);
 	}
 	PG_END_TRY();
-	return failed == NULL ? HY_OK : HY_CANCELLED;
+	return failed == NULL && !failed_twice ? HY_OK : HY_CANCELLED;
 }
 
-/* keep_error: keep the current error in a context, for hybrid_threads_check. */
+/* keep_error: keep the current error in a context, for hybrid_threads_check.  Must not raise, either. */
 static void
 keep_error(MemoryContext context)
 {
 	MemoryContextSwitchTo(context);
-	failed = CopyErrorData();
+	PG_TRY();
+	{
+		failed = CopyErrorData();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		failed_twice = true;
+	}
+	PG_END_TRY();
 	FlushErrorState();
 }
 
