@@ -221,6 +221,8 @@ create_executor(void)
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextReset(executor_context); /* frees the memory of an attempt that raised */
 	executor_allocator = hybrid_allocator(executor_context);
+	/* the first call reads files and may raise; pure code makes the later ones */
+	(void) hybrid_cores();
 	/*
 	 * everything that may raise is done before `executor` is set, so that it never points to an incomplete
 	 * executor
