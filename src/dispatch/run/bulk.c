@@ -8,6 +8,7 @@
  */
 #include "dispatch/run/bulk_state.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dispatch/route/budget.h"
@@ -274,9 +275,12 @@ finish(HyBulk *bulk)
 		counters->pieces += lane->pieces;
 		counters->bytes_up += lane->bytes_up;
 		counters->bytes_down += lane->bytes_down;
-		shape.threads = lane->threads;
-		if (i < 0)
-			hy_tracker_record(bulk->executor->tracker, &shape, 0, (uint64_t) lane->busy_ns);
+		if (i >= 0)
+			continue;
+		/* pieces may have had different numbers of threads: their mean over the time */
+		shape.threads = (int32_t) (lane->threads_ns / lane->busy_ns + 0.5);
+		hy_tracker_record(bulk->executor->tracker, &shape, 0,
+		                  (uint64_t) fmax(lane->busy_ns - lane->beside_ns, 1));
 	}
 	bulk->report.finished_ns = hy_bulk_now(bulk);
 	bulk->over = true;

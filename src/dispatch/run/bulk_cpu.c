@@ -78,11 +78,12 @@ run_piece(HyBulk *bulk, const HyRowRange *rows)
 		return true;
 	}
 	ns = until > from ? (double) (until - from) : 1;
-	if (timings.threads > lane->threads)
-		lane->threads = timings.threads;
 	lane->rows += rows->count;
 	lane->pieces++;
 	lane->busy_ns += ns;
+	lane->threads_ns += ns * (timings.threads > 1 ? timings.threads : 1);
+	if (timings.threads > 1)
+		lane->beside_ns += (double) timings.beside_ns / timings.threads;
 	lane->row_ns = lane->row_ns > 0 ? 0.5 * lane->row_ns + 0.5 * ns / (double) rows->count
 	                                : ns / (double) rows->count;
 	bulk->report.rows[0] = lane->rows;

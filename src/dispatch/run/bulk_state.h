@@ -43,10 +43,11 @@ typedef struct HyBulkLane
 	uint64_t last_end_ns; /* end of the latest piece that has ended */
 	int64_t rows;         /* rows done */
 	int64_t pieces;
-	int32_t threads; /* CPU: most threads that a piece was allowed */
 	double busy_ns;
-	double lost_ns;   /* time lost by pieces that failed */
-	uint64_t largest; /* bytes of the largest piece that has succeeded */
+	double threads_ns; /* CPU: sum of the times of the pieces, each multiplied by its threads */
+	double beside_ns;  /* CPU: time that other work of the calling thread has cost the pieces */
+	double lost_ns;    /* time lost by pieces that failed */
+	uint64_t largest;  /* bytes of the largest piece that has succeeded */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyBulkLane;
