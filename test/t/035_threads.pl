@@ -29,12 +29,27 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 20000) i;
 	CREATE TABLE query AS SELECT array_agg(v ORDER BY id) AS v FROM item WHERE id <= 3000;
 	CREATE TABLE few AS SELECT array_agg(v ORDER BY id) AS v FROM item WHERE id <= 200;
+
+	-- only the last row is read with the help of the TOAST table's index
+	CREATE TABLE late (v vector(600));
+	ALTER TABLE late ALTER v SET STORAGE PLAIN;
+	INSERT INTO late SELECT (SELECT array_agg(sin(i * j)) FROM generate_series(1, 600) j)::vector
+		FROM generate_series(1, 4000) i;
+	CREATE TABLE late_query AS SELECT array_agg(v) AS v FROM (SELECT v FROM late LIMIT 3000) some;
+	ALTER TABLE late ALTER v SET STORAGE EXTERNAL;
+	INSERT INTO late SELECT v FROM late LIMIT 1;
 });
+my $late_index = $node->safe_psql('postgres', q{
+	SELECT indexrelid::regclass FROM pg_index
+		WHERE indrelid = (SELECT reltoastrelid FROM pg_class WHERE oid = 'late'::regclass)});
 
 # one task of 3,000 x 20,000 distances, which takes seconds with plain C kernels
 my $long = q{SET hybrid.precision = exact; SET hybrid.simd = scalar;
 	SELECT count(*) FROM query, hybrid_knn('item', 'v', query.v, 10)};
 my $short = q{SELECT count(*) FROM few, hybrid_knn('item', 'v', few.v, 10)};
+# the last row is read while another thread searches the others
+my $late = q{SET hybrid.batch_max = 4000; SET hybrid.precision = exact; SET hybrid.simd = scalar;
+	SELECT count(*) FROM late_query, hybrid_knn('late', 'v', late_query.v, 10)};
 my $own_threads = q{SELECT count(*) FROM pg_ls_dir('/proc/self/task')};
 
 # threads_of PID: return how many threads a backend has, 0 if it has ended
@@ -85,6 +100,19 @@ sub begin_long
 	$session->{run}->pump_nb;
 	wait_for('a second thread works', sub { $session->{run}->pump_nb; threads_at_work($pid) == 2 });
 	return $pid;
+}
+
+# begin_late SESSION, PID, OTHER: start a call that waits for the last row, whose index another session has locked
+sub begin_late
+{
+	my ($session, $pid, $other) = @_;
+	my $waits = "SELECT count(*) FROM pg_locks WHERE pid = $pid AND NOT granted";
+
+	$session->{out} = '';
+	$session->{in} .= "$late;\n\\echo done\n";
+	wait_for('the main thread waits for a lock', sub { $session->{run}->pump_nb; ask($other, $waits) == 1 });
+	wait_for('while another thread works', sub { threads_at_work($pid) == 1 });
+	return;
 }
 
 for my $preloaded (0, 1)
@@ -156,6 +184,23 @@ for my $preloaded (0, 1)
 	ask($other, 'SELECT pg_sleep(0.1)');
 	is(ask($other, $short), 2000, "$how: the others go on");
 	is(ask($other, $own_threads), 2, "$how: with threads");
+	eval { IPC::Run::finish($one->{run}) };
+
+	# the same while the main thread waits to read a row ahead; the hook of temporary tables is the latest one
+	$one = session();
+	ask($one, $short);
+	ask($one, 'CREATE TEMP TABLE own ()');
+	$pid = ask($one, 'SELECT pg_backend_pid()');
+	ask($other, "BEGIN; REINDEX INDEX $late_index");
+	begin_late($one, $pid, $other);
+	ask($other, "SELECT pg_cancel_backend($pid)");
+	IPC::Run::pump($one->{run}) until $one->{out} =~ /^done\n/m;
+	like($one->{err}, qr/canceling statement due to user request/, "$how: canceled while a row is read ahead");
+	begin_late($one, $pid, $other);
+	ask($other, "SELECT pg_terminate_backend($pid)");
+	wait_for("$how: terminated while a row is read ahead", sub { threads_of($pid) == 0 });
+	ask($other, 'ROLLBACK');
+	is(ask($other, $short), 2000, "$how: and the others go on");
 	eval { IPC::Run::finish($one->{run}) };
 
 	# threads that wait for work do not keep the backend
