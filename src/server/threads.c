@@ -16,9 +16,10 @@
  * calls the lender then, so the lender must not raise an error.  It keeps the error until the dispatcher has
  * returned.  The same holds for work that the main thread does while other threads compute.
  *
- * However a process ends, its locks are released.  It can end while threads are taken: PostgreSQL's default
- * handler for SIGTERM ends a background worker at once.  The exit hook therefore ends the threads and corrects
- * the counter.  After a crash the postmaster creates shared memory again.
+ * However a process ends, its locks are released.  A session can end while threads are taken: in work of the main
+ * thread, or anywhere in a background worker that sets no handler for SIGTERM, because PostgreSQL's handler ends it
+ * at once.  The exit hook therefore ends the threads and corrects the counter.  After a crash the postmaster
+ * creates shared memory again.
  */
 #include "postgres.h"
 
