@@ -512,13 +512,17 @@ static HyForecast
 divided(const HyTracker *tracker, const HyShape *shape)
 {
 	HyShape alone = *shape;
+	double hint_ns = borrowed(tracker, shape, 0);
 	HyForecast forecast;
 
 	alone.threads = 1;
 	forecast = hy_tracker_forecast(tracker, &alone, 0);
 	if (forecast.ns >= 0)
 		forecast.ns = fmax(forecast.ns / shape->threads, 1);
-	if (forecast.hint_ns >= 0)
+	/* other kinds on as many threads say more than other kinds on one */
+	if (hint_ns >= 0 && forecast.ns < 0)
+		forecast.hint_ns = hint_ns;
+	else if (forecast.hint_ns >= 0)
 		forecast.hint_ns /= shape->threads;
 	forecast.largest_ns /= shape->threads;
 	return forecast;
