@@ -35,7 +35,7 @@ $node->safe_psql('postgres', q{
 	ALTER TABLE late ALTER v SET STORAGE PLAIN;
 	INSERT INTO late SELECT (SELECT array_agg(sin(i * j)) FROM generate_series(1, 600) j)::vector
 		FROM generate_series(1, 4000) i;
-	CREATE TABLE late_query AS SELECT array_agg(v) AS v FROM (SELECT v FROM late LIMIT 3000) some;
+	CREATE TABLE late_query AS SELECT array_agg(v) AS v FROM (SELECT v FROM late LIMIT 3000) AS first;
 	ALTER TABLE late ALTER v SET STORAGE EXTERNAL;
 	INSERT INTO late SELECT v FROM late LIMIT 1;
 });
