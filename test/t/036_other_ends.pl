@@ -12,9 +12,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-# many minutes within one function of pure code
+# far longer than the test, within one function of pure code
 my $long = q{SELECT count(*) FROM hybrid_pagerank('SELECT i, i * 7 % 100003 FROM generate_series(0, 100002) i',
-	damping => 0.9999, tolerance => 1e-40)};
+	damping => 0.9996, tolerance => 1e-40)};
 # seconds that the end may take on a busy machine
 my $limit = 60;
 
@@ -70,7 +70,14 @@ $primary->safe_psql('postgres', 'DELETE FROM seen; VACUUM seen');
 ok(ended($session, $pid), 'a conflict with replay ends a long computation');
 like($session->{err}, qr/canceling statement due to conflict with recovery/, 'and is told');
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-is(ask($session, 'SELECT count(*) FROM seen'), 0, 'the session goes on');
+# a second signal that comes while the transaction is rolled back ends the session
+my $seen = eval { ask($session, 'SELECT count(*) FROM seen') };
+if (!defined $seen && $session->{err} =~ /terminating connection due to conflict with recovery/)
+{
+	$session = session();
+	$seen = ask($session, 'SELECT count(*) FROM seen');
+}
+is($seen, 0, 'the session goes on, or another one begins');
 finish($session);
 $standby->stop;
 
