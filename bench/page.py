@@ -59,8 +59,8 @@ two: that of {city} and that of the word <em>country</em>. Here are the first te
 <code>hybrid_associate</code>, which also follows the relation “is a part of”:</p>
 {answers}
 <p>The same was asked about {asked} cities whose country is known. The country is among the first ten rows
-for <strong>{by_vectors}</strong> of them by vectors alone (an exact search), and for <strong>{by_graph}</strong> with the graph.
-The relation and the numbers of seeds and hops were chosen by trying several of them on these cities.</p>
+for <strong>{by_vectors}</strong> of them by vectors alone (an exact search), and for <strong>{by_graph}</strong> with the graph.</p>
+<p>The relation and the numbers of seeds and hops were chosen by trying several of them on these cities.</p>
 
 <p class="small">{machine}. PostgreSQL {postgres}, hybrid {version}{pgvector}. Times are those of one client on the same machine, with
 the index in memory, and the median over {queries} searches ({scans} for the exact scan).</p>

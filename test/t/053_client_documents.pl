@@ -8,7 +8,8 @@ use Test::More;
 
 my $docs = $ENV{HYBRID_DOCS} // 'docs';
 my $node = PostgreSQL::Test::Cluster->new('primary');
-$node->init;
+# psycopg returns bytes from a database without an encoding
+$node->init(extra => ["--encoding=UTF8"]);
 $node->start;
 $node->safe_psql('template1', 'CREATE EXTENSION hybrid');
 
