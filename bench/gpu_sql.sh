@@ -35,7 +35,7 @@ trap 'exit 143' TERM INT
 test/server.sh up "$server" "shared_preload_libraries = 'hybrid'" "hybrid.plugins = '$plugin'" >"$private/up" 2>&1 ||
 	not_available "no server: $(tail -n 1 "$private/up")"
 test/server.sh run "$server" psql -X -q -v ON_ERROR_STOP=1 -c "CREATE EXTENSION hybrid" -c "CREATE ROLE bench LOGIN" \
-	-c "GRANT EXECUTE ON FUNCTION hybrid_calibrate() TO bench" >"$private/up" 2>&1 ||
+	-c "GRANT EXECUTE ON FUNCTION hybrid_calibrate(), hybrid_audit() TO bench" >"$private/up" 2>&1 ||
 	not_available "$(tail -n 1 "$private/up")"
 if ! test/server.sh run "$server" psql -X -q -At -F, -v ON_ERROR_STOP=1 -U bench \
 	-c "SELECT 'sql_calibrated_kinds', count(*), 'kinds', '', '', count(DISTINCT backend) || ' sides' FROM hybrid_calibrate()" \
