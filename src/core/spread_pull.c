@@ -185,27 +185,6 @@ add_sum(const uint32_t *column, const float *weight, int64_t count, const double
 }
 
 /*
- * short_row_sum: return the sum of a row of 1 to SHORT_ROW entries, each in a lane of its own. The
- * products and sums are those of add_sum and the fold, without empty lanes.
- */
-ALWAYS_INLINE double
-short_row_sum(const uint32_t *column, const float *weight, int64_t count, const double *charge)
-{
-	double first = charge[column[0]] * weight[0];
-	double second;
-
-	if (count == 1)
-		return first;
-	second = charge[column[1]] * weight[1];
-	if (count == 2)
-		return first + second;
-	first += charge[column[2]] * weight[2];
-	if (count == 4)
-		second += charge[column[3]] * weight[3];
-	return first + second;
-}
-
-/*
  * rows_sum: sum whole rows.  If a row has fewer entries than there are lanes, the fold skips the
  * empty lanes, because x + 0 is x.
  */
@@ -225,7 +204,8 @@ rows_sum(const HyCsr *graph, const double *charge, int64_t from, int64_t to, dou
 
 		if (count > 0 && count <= SHORT_ROW)
 		{
-			y[row] = short_row_sum(graph->column + begin, graph->weight + begin, count, charge);
+			y[row] =
+				hy_spread_short_row(graph->column + begin, graph->weight + begin, count, charge);
 			continue;
 		}
 		for (l = 0; l < live; l++)

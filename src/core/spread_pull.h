@@ -54,4 +54,26 @@ hy_spread_rows_avx2(const HyCsr *graph, const double *charge, int64_t from, int6
  */
 extern HySpreadPull hy_spread_pull(HyCombine combine, bool fma);
 
+/*
+ * hy_spread_short_row: return the sum of a row of 1 to 4 entries, each in a lane of its own.  The
+ * products and sums are those of the lanes and their fold, without empty lanes.
+ */
+static inline __attribute__((always_inline)) double
+hy_spread_short_row(const uint32_t *column, const float *weight, int64_t count,
+                    const double *charge)
+{
+	double first = charge[column[0]] * weight[0];
+	double second;
+
+	if (count == 1)
+		return first;
+	second = charge[column[1]] * weight[1];
+	if (count == 2)
+		return first + second;
+	first += charge[column[2]] * weight[2];
+	if (count == 4)
+		second += charge[column[3]] * weight[3];
+	return first + second;
+}
+
 #endif

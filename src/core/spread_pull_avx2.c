@@ -48,24 +48,6 @@ sum_of_four(__m256d lanes)
 	return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
 }
 
-/* short_row: return the sum of a row of 1 to 4 entries. */
-PRIMITIVE double
-short_row(const uint32_t *column, const float *weight, int64_t count, const double *charge)
-{
-	double sum = charge[column[0]] * weight[0];
-	double other;
-
-	if (count == 1)
-		return sum;
-	other = charge[column[1]] * weight[1];
-	if (count == 2)
-		return sum + other;
-	sum += charge[column[2]] * weight[2];
-	if (count == 4)
-		other += charge[column[3]] * weight[3];
-	return sum + other;
-}
-
 /* long_row: return the sum of a row of more than 4 entries. */
 PRIMITIVE double
 long_row(const uint32_t *column, const float *weight, int64_t count, const double *charge)
@@ -113,9 +95,9 @@ hy_spread_rows_avx2(const HyCsr *graph, const double *charge, int64_t from, int6
 		if (count > WIDTH)
 			y[row] = long_row(graph->column + begin, graph->weight + begin, count, charge);
 		else
-			y[row] = count > 0
-			             ? short_row(graph->column + begin, graph->weight + begin, count, charge)
-			             : 0;
+			y[row] = count > 0 ? hy_spread_short_row(graph->column + begin, graph->weight + begin,
+			                                         count, charge)
+			                   : 0;
 	}
 }
 
