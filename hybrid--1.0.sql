@@ -1940,20 +1940,21 @@ REVOKE EXECUTE ON FUNCTION hybrid_reset_stats() FROM PUBLIC;
 
 CREATE TABLE hybrid_calibration (
 	backend text NOT NULL, number int NOT NULL, name text NOT NULL, architecture text NOT NULL,
-	operation text NOT NULL, dtype text NOT NULL, metric text NOT NULL, dims int NOT NULL,
+	operation text NOT NULL, dtype text NOT NULL, metric text NOT NULL, dims int NOT NULL, threads int NOT NULL,
 	samples float8 NOT NULL, launch_us float8 NOT NULL, work_ns float8 NOT NULL,
 	byte_ns float8 NOT NULL, serial_ns float8 NOT NULL, state float8[] NOT NULL, measured_at timestamptz NOT NULL,
-	PRIMARY KEY (backend, number, name, architecture, operation, dtype, metric, dims));
+	PRIMARY KEY (backend, number, name, architecture, operation, dtype, metric, dims, threads));
 COMMENT ON TABLE hybrid_calibration IS
 'results of hybrid_calibrate(); sessions start from them where they have no history; rows may be deleted';
 COMMENT ON COLUMN hybrid_calibration.backend IS 'cpu, or the name of the backend that drives the device';
 COMMENT ON COLUMN hybrid_calibration.number IS 'device number within the plug-in';
 COMMENT ON COLUMN hybrid_calibration.name IS 'name that the device reports';
 COMMENT ON COLUMN hybrid_calibration.architecture IS 'instruction set or compute capability that was measured';
-COMMENT ON COLUMN hybrid_calibration.operation IS 'distance, topk or spread';
+COMMENT ON COLUMN hybrid_calibration.operation IS 'distance, topk, assign, score_codes or spread';
 COMMENT ON COLUMN hybrid_calibration.dtype IS 'element type of the vectors; float32 for spread';
 COMMENT ON COLUMN hybrid_calibration.metric IS 'distance metric; l2 for spread';
 COMMENT ON COLUMN hybrid_calibration.dims IS 'dimensions of the measured vectors, which represent vectors of similar dimensions; 0 for spread';
+COMMENT ON COLUMN hybrid_calibration.threads IS 'on the CPU, least number of threads of the batches that the row is for; 1 on other devices';
 COMMENT ON COLUMN hybrid_calibration.samples IS 'number of batches measured';
 COMMENT ON COLUMN hybrid_calibration.launch_us IS 'fixed time for each batch, in microseconds';
 COMMENT ON COLUMN hybrid_calibration.work_ns IS 'nanoseconds per multiplication (queries x targets x dimensions; edges x seed sets for spread)';
@@ -1969,8 +1970,8 @@ GRANT SELECT ON hybrid_calibration TO PUBLIC;
 
 CREATE FUNCTION _hybrid_run_calibration(
 	OUT backend text, OUT number int, OUT name text, OUT architecture text, OUT operation text,
-	OUT dtype text, OUT metric text, OUT dims int, OUT samples float8, OUT launch_us float8,
-	OUT work_ns float8, OUT byte_ns float8, OUT serial_ns float8, OUT state float8[])
+	OUT dtype text, OUT metric text, OUT dims int, OUT threads int, OUT samples float8,
+	OUT launch_us float8, OUT work_ns float8, OUT byte_ns float8, OUT serial_ns float8, OUT state float8[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_run_calibration'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000 ROWS 60;
@@ -1985,7 +1986,7 @@ SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	INSERT INTO hybrid_calibration
 	SELECT r.*, pg_catalog.clock_timestamp() FROM _hybrid_run_calibration() AS r
-	ON CONFLICT (backend, number, name, architecture, operation, dtype, metric, dims)
+	ON CONFLICT (backend, number, name, architecture, operation, dtype, metric, dims, threads)
 	DO UPDATE SET samples = EXCLUDED.samples, launch_us = EXCLUDED.launch_us,
 		work_ns = EXCLUDED.work_ns, byte_ns = EXCLUDED.byte_ns,
 		serial_ns = EXCLUDED.serial_ns, state = EXCLUDED.state, measured_at = EXCLUDED.measured_at

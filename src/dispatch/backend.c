@@ -81,8 +81,6 @@ hy_shape_items(const HyShape *shape)
 
 	if (shape->queries <= 0 || shape->targets <= 0)
 		return 0;
-	if (shape->op == HY_OP_ASSIGN)
-		return shape->queries;
 	if (__builtin_mul_overflow(shape->queries, shape->targets, &items))
 		return INT64_MAX;
 	return items;

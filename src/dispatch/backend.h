@@ -306,7 +306,7 @@ hy_op_has_k(HyOp op)
 extern HyShape hy_task_shape(const HyTask *task);
 
 /*
- * hy_shape_items: return the number of results (Q x N, edges x seed sets, or rows), at most
+ * hy_shape_items: return the number of items (Q x N, edges x seed sets, or rows x centroids), at most
  * INT64_MAX.
  */
 extern int64_t hy_shape_items(const HyShape *shape);

@@ -178,18 +178,20 @@ static bool
 parse_shape(TupleTableSlot *slot, HyShape *shape)
 {
 	int32 dims = DatumGetInt32(slot->tts_values[HYBRID_PRIOR_DIMS]);
+	int32 threads = DatumGetInt32(slot->tts_values[HYBRID_PRIOR_THREADS]);
 	int op = word_of(slot, HYBRID_PRIOR_OPERATION, HY_WORDS_OPERATION);
 	int dtype = word_of(slot, HYBRID_PRIOR_DTYPE, HY_WORDS_DTYPE);
 	int metric = word_of(slot, HYBRID_PRIOR_METRIC, HY_WORDS_METRIC);
 
 	memset(shape, 0, sizeof(*shape));
-	if (op < 0 || dtype < 0 || metric < 0 ||
+	if (op < 0 || dtype < 0 || metric < 0 || threads < 1 ||
 	    (op == HY_OP_SPREAD ? dims != 0 : dims < 1 || dims > HY_MAX_DIMS))
 		return false;
 	shape->op = (HyOp) op;
 	shape->dtype = (HyDtype) dtype;
 	shape->metric = (HyMetric) metric;
 	shape->dims = dims;
+	shape->threads = threads;
 	shape->queries = 1;
 	shape->targets = 1;
 	shape->k = hy_op_has_k(shape->op) ? 1 : 0;

@@ -5,7 +5,6 @@
  */
 #include "postgres.h"
 
-#include "dispatch/run/backend_cpu.h"
 #include "dispatch/tools/calibration.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -33,10 +32,8 @@ hybrid_run_calibration(PG_FUNCTION_ARGS)
 	int32_t i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	/* one thread is measured; the time of several is derived from it until they have a history */
-	hy_backend_cpu_lend(NULL);
-	status = hy_calibrate(executor, &limits, priors, &count, &unfinished);
 	hybrid_threads_lend();
+	status = hy_calibrate(executor, &limits, priors, &count, &unfinished);
 	hybrid_check(status, "calibrate the dispatcher");
 	for (i = 0; i < hy_executor_devices(executor); i++)
 	{
@@ -78,6 +75,7 @@ store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyPrior *
 	hybrid_row_put_text(&row, hy_dtype_name(prior->shape.dtype));
 	hybrid_row_put_text(&row, hy_metric_name(prior->shape.metric));
 	hybrid_row_put(&row, Int32GetDatum(prior->shape.dims));
+	hybrid_row_put(&row, Int32GetDatum(prior->shape.threads));
 	hybrid_row_put(&row, Float8GetDatum(prior->model.weight));
 	hybrid_row_put_us(&row, fit.launch_ns);
 	hybrid_row_put(&row, Float8GetDatum(fit.work_ns));

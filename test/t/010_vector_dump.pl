@@ -56,8 +56,8 @@ sub fill
 		CREATE INDEX kinds_b ON kinds USING hybrid (b bit_jaccard_ops);
 		CREATE VIEW close AS SELECT id FROM points WHERE p <<->> hybrid_sphere('[0,0]', 2);
 		INSERT INTO hybrid_calibration VALUES
-			('cpu', 0, 'a "machine"', 'avx2', 'topk', 'float32', 'l2', 64, 9, 0, 0.125, 0, 1e-7, '{1,2.5,-0,1e300}', '2020-02-02 02:02:02.020202+00'),
-			('cuda', 3, 'a card', '9.0', 'spread', 'float32', 'l2', 0, 1, 2, 3, 4, 5, '{}', 'epoch');
+			('cpu', 0, 'a "machine"', 'avx2', 'topk', 'float32', 'l2', 64, 1, 9, 0, 0.125, 0, 1e-7, '{1,2.5,-0,1e300}', '2020-02-02 02:02:02.020202+00'),
+			('cuda', 3, 'a card', '9.0', 'spread', 'float32', 'l2', 0, 1, 1, 2, 3, 4, 5, '{}', 'epoch');
 		CREATE VIEW near AS SELECT id, p <-> '[0,0]' AS distance FROM points WHERE p > '[-1]';
 	});
 	return;
@@ -99,7 +99,7 @@ for my $case ([ 'plain', 'public' ], [ 'apart', 'My Vectors' ])
 # Who owns a database dumps it, though he is no superuser, and the calibration with it.
 $node->safe_psql('postgres', 'CREATE ROLE tenant LOGIN; CREATE DATABASE owned OWNER tenant');
 $node->safe_psql('owned', q{CREATE EXTENSION hybrid; INSERT INTO hybrid_calibration VALUES
-	('cpu', 0, 'any', 'any', 'topk', 'float32', 'l2', 64, 9, 0, 0.125, 0, 1e-7, '{1}', 'epoch')});
+	('cpu', 0, 'any', 'any', 'topk', 'float32', 'l2', 64, 1, 9, 0, 0.125, 0, 1e-7, '{1}', 'epoch')});
 $node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/owned.dump", '--dbname', $node->connstr('owned') . ' user=tenant' ], 'an owner dumps');
 $node->safe_psql('postgres', 'CREATE DATABASE owned_again');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '--dbname', $node->connstr('owned_again'), "$dir/owned.dump" ], 'and it is restored');

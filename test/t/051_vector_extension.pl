@@ -154,7 +154,7 @@ $node->safe_psql('fresh', q{CREATE INDEX item_own ON item USING hybrid (v vector
 	CREATE INDEX item_own_default ON item USING hybrid (v) WHERE id > 0;
 	CREATE INDEX item_own_stored ON item USING hnsw (v vector_l2_ops) WITH (storage = int8, m = 16, list_size = 100);
 	CREATE INDEX item_own_option ON item USING ivfflat (v) WITH (storage = int8);
-	INSERT INTO hybrid_calibration VALUES ('cpu', 0, 'any', 'any', 'topk', 'float32', 'l2', 64, 9, 0, 0.125, 0, 1e-7, '{1}', 'epoch')});
+	INSERT INTO hybrid_calibration VALUES ('cpu', 0, 'any', 'any', 'topk', 'float32', 'l2', 64, 1, 9, 0, 0.125, 0, 1e-7, '{1}', 'epoch')});
 my ($sed) = slurp_file("$ENV{HYBRID_DOCS}/from-pgvector.md") =~ /^    pg_dump --extension=vector app \|\n(.*?) \|\n        psql/ms;
 ok(defined $sed, 'the documentation has the lines');
 dump_to("$dir/back.sql", '--extension=vector', $node->connstr('fresh'));

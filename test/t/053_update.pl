@@ -138,7 +138,7 @@ sub fill
 		CREATE INDEX graph ON link USING hybrid_graph (source, target, weight);
 		CREATE VIEW near AS SELECT id, vector_norm(v) FROM item ORDER BY v <-> '[0,0,1]' LIMIT 3;
 		CREATE VIEW devices AS SELECT device, backend FROM hybrid_devices;
-		INSERT INTO hybrid_calibration VALUES ('cpu', 0, 'any', 'any', 'topk', 'float32', 'l2', 64, 9, 0, 0.125, 0, 1e-7, '{1}', 'epoch');
+		INSERT INTO hybrid_calibration VALUES ('cpu', 0, 'any', 'any', 'topk', 'float32', 'l2', 64, 1, 9, 0, 0.125, 0, 1e-7, '{1}', 'epoch');
 	});
 	return;
 }

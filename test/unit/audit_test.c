@@ -133,7 +133,7 @@ test_routes_after_a_short_life(void)
 			HyAudit audit;
 
 			begin(mixed_profiles[i]);
-			live(2000, (uint64_t) seed);
+			live(4000, (uint64_t) seed);
 			CHECK_INT(audit_now(&audit), HY_OK);
 			CHECK(audit.why == NULL);
 			CHECK_MSG(audit.compared + audit.untrusted >= 200, "%s: %d compared", mixed_profiles[i],

@@ -54,12 +54,13 @@ static HyShape
 mixed_shape(UnitRandom *random, double most, double most_spread)
 {
 	static const int32_t dims[] = {64, 100, 768, 1000, 4096, 5000};
-	static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD, HY_OP_SCORE_CODES};
+	static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD, HY_OP_SCORE_CODES,
+	                           HY_OP_ASSIGN};
 	HyShape shape = {.dtype = HY_F32, .metric = HY_METRIC_L2};
 
 	do
 	{
-		shape.op = ops[unit_random(random) % 4];
+		shape.op = ops[unit_random(random) % 5];
 		shape.dims = shape.op == HY_OP_SPREAD ? 0 : dims[unit_random(random) % 6];
 		/* codes are of whole steps */
 		if (shape.op == HY_OP_SCORE_CODES)

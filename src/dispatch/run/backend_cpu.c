@@ -78,10 +78,13 @@ const HyBackend hy_backend_cpu = {.abi = HY_BACKEND_ABI,
                                   .cancel = cpu_cancel,
                                   .last_error = cpu_last_error};
 
-void
+const HyLender *
 hy_backend_cpu_lend(const HyLender *given)
 {
+	const HyLender *before = lender;
+
 	lender = given;
+	return before;
 }
 
 static HyStatus

@@ -28,7 +28,10 @@ typedef struct HyLender
 	void *arg;
 } HyLender;
 
-/* hy_backend_cpu_lend: set the lender of this process, which must stay valid; NULL: none. */
-extern void hy_backend_cpu_lend(const HyLender *lender);
+/*
+ * hy_backend_cpu_lend: set the lender of this process, which must stay valid; NULL: none.  Returns the
+ * earlier lender.
+ */
+extern const HyLender *hy_backend_cpu_lend(const HyLender *lender);
 
 #endif

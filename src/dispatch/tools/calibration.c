@@ -6,14 +6,22 @@
  * cost.  Then come a size beyond the caches, one with many queries, and the sizes between.  So all
  * kinds have run about the same number of sizes when the time of a side runs out.  A kind that ran
  * only small tasks yields no prior, since its cost law would be a guess.
+ *
+ * The CPU is measured as two sides: on one thread, and on as many threads as a task gets.  How much
+ * threads speed up a task depends on the task: a single query mostly waits for memory, and more
+ * threads help little.  On the second side, small tasks run on one thread, too, so its law covers all
+ * sizes.
  */
 #include "dispatch/tools/calibration.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "core/codes.h"
+#include "dispatch/model/sizes.h"
 #include "dispatch/route/able.h"
 #include "dispatch/route/memo.h"
+#include "dispatch/run/backend_cpu.h"
 #include "dispatch/run/member.h"
 #include "dispatch/tools/workload.h"
 
@@ -45,17 +53,28 @@ static const GridSize grid_sizes[] = {{1, 16, 0},      {1, 0, 48 * MB}, {64, 204
                                       {16, 0, 8 * MB}, {16, 64, 0},     {1, 256, 0}};
 
 #define LENGTH(array) ((int) (sizeof(array) / sizeof((array)[0])))
-#define VECTOR_KINDS (2 * HY_METRIC_COUNT * LENGTH(grid_dims))
-#define KINDS (VECTOR_KINDS + 1)
+#define DIMS LENGTH(grid_dims)
+#define METRIC_KINDS (2 * HY_METRIC_COUNT * DIMS) /* distance and topk */
+#define SPREAD_KIND (METRIC_KINDS + 2 * DIMS)     /* after assign and score_codes */
+#define KINDS (SPREAD_KIND + 1)
 
-_Static_assert(KINDS *HY_MAX_DEVICES <= HY_CALIBRATION_PRIORS, "a calibration has room");
+/* The sides: the devices, and the CPU on as many threads as a task gets. */
+#define SHARED_CPU HY_MAX_DEVICES
+#define SIDES (HY_MAX_DEVICES + 1)
+#define LARGEST_CLASS 5 /* of numbers of threads: 32 and more */
+
+_Static_assert(KINDS *(HY_MAX_DEVICES + LARGEST_CLASS) <= HY_CALIBRATION_PRIORS,
+               "a calibration has room");
 _Static_assert(LENGTH(grid_sizes) <= HY_PRIOR_SIZES, "a prior has room");
 
 static HyShape shape_of(int kind, int size, uint64_t memory);
+static int64_t code_bytes(int32_t dims);
+static int32_t threads_for(const HyExecutor *executor, const HyShape *shape);
 static bool usable(HyExecutor *executor, int32_t device, const HyShape *shape);
 static HyStatus
-measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior, uint64_t *spent);
+measure(HyExecutor *executor, int32_t side, const HyTask *task, HyPrior *prior, uint64_t *spent);
 static bool tells_a_law(const HyPrior *prior);
+static void keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *count);
 static bool import_sizes(HyExecutor *executor, const HyPrior *prior);
 
 HyStatus
@@ -66,16 +85,18 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 	uint64_t time = limits->time_ns > 0 ? limits->time_ns : TIME_NS;
 	HyPrior *all;
 	HyWorkload *workload;
-	uint64_t spent[HY_MAX_DEVICES] = {0};
+	uint64_t spent[SIDES] = {0};
+	uint32_t classes[KINDS] = {
+		0}; /* bit c: some task of the kind gets 2^c to 2^(c + 1) - 1 threads */
 	uint32_t failed = 0;
 	HyStatus st;
 	int size;
 	int kind;
-	int32_t d;
+	int32_t side;
 
 	*count = 0;
 	*unfinished = 0;
-	all = hy_alloc_zero(limits->allocator, (size_t) KINDS * HY_MAX_DEVICES * sizeof(HyPrior));
+	all = hy_alloc_zero(limits->allocator, (size_t) KINDS * SIDES * sizeof(HyPrior));
 	if (all == NULL)
 		return HY_NOMEM;
 	st = hy_workload_create(limits->allocator, limits->cancel, memory, &workload);
@@ -83,6 +104,16 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 	{
 		hy_free(limits->allocator, all);
 		return st;
+	}
+	for (kind = 0; kind < KINDS; kind++)
+	{
+		for (size = 0; size < LENGTH(grid_sizes); size++)
+		{
+			HyShape shape = shape_of(kind, size, memory);
+			int class = hy_log2_floor(threads_for(executor, &shape));
+
+			classes[kind] |= UINT32_C(1) << (class < LARGEST_CLASS ? class : LARGEST_CLASS);
+		}
 	}
 	for (size = 0; size < LENGTH(grid_sizes) && st == HY_OK; size++)
 	{
@@ -93,8 +124,12 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 
 			if (!hy_workload_task(workload, &shape, &task))
 				continue;
-			for (d = 0; d < executor->members && st == HY_OK; d++)
+			for (side = 0; side < SIDES && st == HY_OK; side++)
 			{
+				int32_t d = side == SHARED_CPU ? 0 : side;
+
+				if (side == SHARED_CPU ? classes[kind] < 2 : side >= executor->members)
+					continue;
 				if (hy_cancelled(limits->cancel))
 				{
 					st = HY_CANCELLED;
@@ -104,12 +139,12 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 					continue;
 				if (!hy_side_fits(executor, &shape, d))
 					continue;
-				if (spent[d] >= time)
+				if (spent[side] >= time)
 				{
 					*unfinished |= UINT32_C(1) << d;
 					continue;
 				}
-				st = measure(executor, d, &task, &all[kind * HY_MAX_DEVICES + d], &spent[d]);
+				st = measure(executor, side, &task, &all[kind * SIDES + side], &spent[side]);
 				if (st != HY_OK && st != HY_CANCELLED && d > 0)
 				{
 					failed |= UINT32_C(1) << d;
@@ -120,15 +155,19 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 	}
 	for (kind = 0; kind < KINDS && st == HY_OK; kind++)
 	{
-		for (d = 0; d < executor->members; d++)
+		for (side = 0; side < SIDES; side++)
 		{
-			HyPrior *prior = &all[kind * HY_MAX_DEVICES + d];
+			HyPrior *prior = &all[kind * SIDES + side];
 
 			if (!tells_a_law(prior))
 				continue;
-			prior->device = d;
+			prior->device = side == SHARED_CPU ? 0 : side;
 			prior->shape = shape_of(kind, 0, memory);
-			priors[(*count)++] = *prior;
+			prior->shape.threads = 1;
+			if (side == SHARED_CPU)
+				keep_threads(prior, classes[kind], priors, count);
+			else
+				priors[(*count)++] = *prior;
 		}
 	}
 	hy_workload_destroy(workload);
@@ -183,7 +222,7 @@ import_sizes(HyExecutor *executor, const HyPrior *prior)
 
 /*
  * shape_of: return the shape of a kind and size.  Kinds are numbered: distance and topk by metric
- * and dims, then spread.
+ * and dims, then assign and score_codes by dims, then spread.
  */
 static HyShape
 shape_of(int kind, int size, uint64_t memory)
@@ -193,25 +232,48 @@ shape_of(int kind, int size, uint64_t memory)
 	                 .queries = grid_sizes[size].queries,
 	                 .targets = grid_sizes[size].targets};
 	int64_t bytes = grid_sizes[size].bytes;
+	int64_t row_bytes;
 
 	if ((uint64_t) bytes > memory / 4 * 3)
 		bytes = (int64_t) (memory / 4 * 3);
 
-	if (kind == VECTOR_KINDS)
-	{
+	if (kind == SPREAD_KIND)
 		shape.op = HY_OP_SPREAD;
-		if (shape.targets == 0)
-			shape.targets = bytes / EDGE_BYTES;
-		return shape;
+	else if (kind >= METRIC_KINDS)
+	{
+		shape.op = kind % 2 == 0 ? HY_OP_ASSIGN : HY_OP_SCORE_CODES;
+		shape.dims = grid_dims[(kind - METRIC_KINDS) / 2];
 	}
-	shape.op = kind % 2 == 0 ? HY_OP_DISTANCE : HY_OP_TOPK;
-	shape.k = kind % 2 == 0 ? 0 : K;
-	kind /= 2;
-	shape.metric = (HyMetric) (kind % HY_METRIC_COUNT);
-	shape.dims = grid_dims[kind / HY_METRIC_COUNT];
+	else
+	{
+		shape.op = kind % 2 == 0 ? HY_OP_DISTANCE : HY_OP_TOPK;
+		shape.metric = (HyMetric) (kind / 2 % HY_METRIC_COUNT);
+		shape.dims = grid_dims[kind / 2 / HY_METRIC_COUNT];
+	}
+	shape.k = hy_op_has_k(shape.op) ? K : 0;
+	row_bytes = shape.op == HY_OP_SPREAD        ? EDGE_BYTES
+	            : shape.op == HY_OP_SCORE_CODES ? code_bytes(shape.dims)
+	                                            : shape.dims * (int64_t) hy_dtype_size(shape.dtype);
 	if (shape.targets == 0)
-		shape.targets = bytes / (shape.dims * (int64_t) hy_dtype_size(shape.dtype));
+		shape.targets = bytes / row_bytes;
 	return shape;
+}
+
+/* code_bytes: return the memory of a generated code, with its factors. */
+static int64_t
+code_bytes(int32_t dims)
+{
+	return (int64_t) ((hy_code_block_size(dims) + sizeof(HyCodeFactors)) / HY_CODE_ROWS) + 1;
+}
+
+/* threads_for: return the number of threads of the CPU that a task of this shape would get. */
+static int32_t
+threads_for(const HyExecutor *executor, const HyShape *shape)
+{
+	const HyMember *cpu = &executor->member[0];
+	int32_t threads = cpu->backend->estimate(cpu->device, shape).threads;
+
+	return threads > 1 ? threads : 1;
 }
 
 /*
@@ -234,12 +296,13 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 }
 
 /*
- * measure: run a size of a kind and add the times of its runs to the kind's law.  Also store their
- * mean as the time of the size, without the run that the law sets aside.
+ * measure: run a size of a kind on a side and add the times of its runs to the kind's law.  Also
+ * store their mean as the time of the size, without the run that the law sets aside.
  */
 static HyStatus
-measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior, uint64_t *spent)
+measure(HyExecutor *executor, int32_t side, const HyTask *task, HyPrior *prior, uint64_t *spent)
 {
+	int32_t device = side == SHARED_CPU ? 0 : side;
 	HyShape shape = hy_task_shape(task);
 	HyPriorSize size = {.queries = shape.queries, .targets = shape.targets, .k = shape.k};
 	int runs = 0;
@@ -247,9 +310,12 @@ measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior
 
 	for (i = 0; i < RUNS && (i < LARGE_RUNS || size.ns < LARGE_NS); i++)
 	{
+		const HyLender *lender = side == 0 ? hy_backend_cpu_lend(NULL) : NULL;
 		uint64_t ns;
 		HyStatus st = hy_workload_run(executor, device, task, &ns);
 
+		if (side == 0)
+			(void) hy_backend_cpu_lend(lender);
 		if (st != HY_OK)
 			return st;
 		*spent += ns;
@@ -281,4 +347,19 @@ tells_a_law(const HyPrior *prior)
 			largest = work;
 	}
 	return prior->model.weight > 0 && largest >= LEAST_SPAN * smallest;
+}
+
+/* keep_threads: add the prior of the CPU for each class of threads that its tasks get. */
+static void
+keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *count)
+{
+	int class;
+
+	for (class = 1; class <= LARGEST_CLASS; class ++)
+	{
+		if (!(classes >> class & 1))
+			continue;
+		priors[*count] = *prior;
+		priors[(*count)++].shape.threads = INT32_C(1) << class;
+	}
 }
