@@ -112,7 +112,7 @@ load_prior(void *arg, const HyPrior *prior)
 	HyExecutor *executor = (HyExecutor *) arg;
 	HyPrior fresh = *prior;
 
-	if (hy_tracker_forecast(hy_executor_tracker(executor), &prior->shape, prior->device).weight > 0)
+	if (hy_tracker_knows(hy_executor_tracker(executor), &prior->shape, prior->device))
 		memset(&fresh.model, 0, sizeof(fresh.model));
 	(void) hy_executor_import_prior(executor, &fresh);
 }

@@ -166,7 +166,7 @@ import_models(HyTracker *tracker, const HybridView *view, const Priors *priors, 
 		const HyPrior *prior = &priors->prior[i];
 
 		if (hy_executor_table_device(view->executor, prior->device) == at &&
-		    !(hy_tracker_forecast(tracker, &prior->shape, device).weight > 0))
+		    !hy_tracker_knows(tracker, &prior->shape, device))
 			(void) hy_tracker_import_prior(tracker, &prior->shape, device, &prior->model);
 	}
 }

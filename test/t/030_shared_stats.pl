@@ -366,8 +366,8 @@ $node->restart;
 is($node->safe_psql('postgres', $known), 't', 'and a restart');
 # what it measured is shown where no batch of the kind has been seen, and says what it is
 my $from_calibration = q{SELECT DISTINCT scope, observations, samples > 0, work_ns > 0 OR serial_ns > 0 FROM hybrid_tracker WHERE calibrated};
-my $as_measured = q{SELECT count(*) = (SELECT count(*) FROM hybrid_tracker) AND count(*) > 20 FROM hybrid_tracker t JOIN hybrid_calibration c USING (backend, name, operation)
-	WHERE calibrated AND (c.dims BETWEEN t.dims_low AND t.dims_high) AND (t.metric IS NULL OR t.metric = c.metric)};
+my $as_measured = q{SELECT count(*) = (SELECT count(*) FROM hybrid_tracker) AND count(*) = (SELECT count(*) FROM hybrid_calibration) AND count(*) > 20 FROM hybrid_tracker t JOIN hybrid_calibration c USING (backend, name, operation)
+	WHERE calibrated AND (c.dims BETWEEN t.dims_low AND t.dims_high) AND (t.metric IS NULL OR t.metric = c.metric) AND coalesce(t.threads, 1) = c.threads};
 is($node->safe_psql('postgres', $from_calibration), 'cluster|0|t|t', 'all sessions\' view shows the calibration');
 is($node->safe_psql('postgres', $as_measured), 't', 'row by row');
 is($node->safe_psql('postgres', $from_calibration, connstr => $node->connstr('postgres') . ' user=plain'), 'backend|0|t|t', 'so does the own session\'s');

@@ -406,6 +406,14 @@ hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t devic
 	return hy_tracker_forecast(tracker, shape, device).ns;
 }
 
+bool
+hy_tracker_knows(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	const HyTrackerSide *side = find_side(tracker, shape, device);
+
+	return side != NULL && side->model.weight > 0;
+}
+
 double
 hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {

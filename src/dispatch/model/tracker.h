@@ -61,6 +61,12 @@ extern void hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int
 extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /*
+ * hy_tracker_knows: return whether tasks of the shape's kind have a regression of their own on device;
+ * on the CPU, for the class of shape->threads.
+ */
+extern bool hy_tracker_knows(const HyTracker *tracker, const HyShape *shape, int32_t device);
+
+/*
  * hy_tracker_speedup: return predicted CPU time / predicted device time, < 0 when either is unknown.
  */
 extern double hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device);
