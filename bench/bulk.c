@@ -68,7 +68,10 @@ static void clock_skip(void *arg, int64_t ns);
 static const char *setting(void *arg, const char *name);
 
 static const HyClock bench_clock = {clock_now, clock_wait, clock_skip, NULL};
-static const HyHost host = {HY_BACKEND_ABI, &bench_clock, &hy_malloc_allocator, setting, NULL};
+static const HyHost host = {.abi = HY_BACKEND_ABI,
+                            .clock = &bench_clock,
+                            .allocator = &hy_malloc_allocator,
+                            .setting = setting};
 
 static void
 die(const char *what)

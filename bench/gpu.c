@@ -9,6 +9,8 @@
  * the dispatcher does it.  Copies and bandwidth are measured with the runtime.  --quick: shapes that are
  * too small for meaningful figures, to test the bench itself.  --limit: a section that takes longer ends
  * the program, with status 3 and a line '# SECTION: no end after SECONDS s'.  Exit status 2: no GPU.
+ * GPUBENCH_THREADS in the environment: number of threads that copy rows in the host's memory; by default
+ * as many as a session uses with PostgreSQL's default settings.
  */
 #include "gpu.h"
 
@@ -33,6 +35,7 @@
 #define RUNS_US 1.5e6 /* no further run begins after so long */
 #define ONCE_US 3e6   /* what takes longer is not run again */
 #define NAMES 8
+#define SESSION_THREADS 3 /* 1 + the default of max_parallel_workers_per_gather */
 #define NAME_LENGTH 192
 #define NO_END 3 /* exit status */
 
@@ -76,6 +79,9 @@ static pid_t fork_later(int count, char **names, int *go);
 static void run_sections(bool apart, int count, char **names);
 static void measure_context(void);
 static int cores_of_host(void);
+static int threads_of_host(void);
+static HyStatus
+run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg);
 static void no_end(int number);
 static void print_line(const char *measure, const char *value, const char *unit, GpuAsked asked,
                        const char *reached, const char *beside);
@@ -84,7 +90,6 @@ static void run_task(void *arg);
 int
 main(int argc, char **argv)
 {
-	static HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, setting, NULL};
 	char why[256] = "";
 	pid_t later;
 	int status;
@@ -117,9 +122,15 @@ main(int argc, char **argv)
 	}
 	gpu.number = argc > 2 ? atoi(argv[2]) : 0;
 	gpu.cores = cores_of_host();
+	gpu.threads = threads_of_host();
+	gpu.host = (HyHost){.abi = HY_BACKEND_ABI,
+	                    .clock = &hy_monotonic_clock,
+	                    .allocator = &hy_malloc_allocator,
+	                    .setting = setting,
+	                    .run = run_parts};
 	gpu.cuda = hy_plugin_entry != NULL
-	               ? hy_plugin_entry(&host)
-	               : hy_plugin_load(argv[1], "hybrid_cuda", &host, why, sizeof(why));
+	               ? hy_plugin_entry(&gpu.host)
+	               : hy_plugin_load(argv[1], "hybrid_cuda", &gpu.host, why, sizeof(why));
 	if (gpu.cuda == NULL)
 	{
 		printf("no GPU: %s\n", why);
@@ -205,6 +216,7 @@ describe(void)
 			       hy_simd_name(hy_kernels()->level),
 			       gpu.quick ? "; quick: shapes too small to tell" : "",
 			       fake ? "; no device was there: NO FIGURE BELOW MEANS ANYTHING" : "");
+			printf("# rows are copied in the host's memory by %d threads\n", gpu.threads);
 			printf("measure,value,unit,asked,reached,beside\n");
 			fflush(stdout);
 			_exit(fake ? FAKE : 0);
@@ -377,6 +389,31 @@ cores_of_host(void)
 		cores = quota > period ? (int) (quota / period) : 1;
 	fclose(file);
 	return cores;
+}
+
+/* threads_of_host: as many as a session uses by default, or GPUBENCH_THREADS; never more than there are cores. */
+static int
+threads_of_host(void)
+{
+	const char *text = getenv("GPUBENCH_THREADS");
+	int threads = text != NULL ? atoi(text) : SESSION_THREADS;
+
+	threads = threads < gpu.cores ? threads : gpu.cores;
+	return threads < 1 ? 1 : threads;
+}
+
+/* run_parts: HyHost.run, within the limit that the server would set. */
+static HyStatus
+run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
+{
+	HyStatus status;
+
+	(void) arg;
+	(void) op;
+	hy_threads_allow(gpu.threads);
+	status = hy_threads_run(hy_threads_for(work), parts, part, part_arg, NULL);
+	hy_threads_allow(1);
+	return status;
 }
 
 const char *

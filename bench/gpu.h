@@ -19,12 +19,14 @@
 /* Gpu: the device, how this run was asked for, and what the device reaches in loops of one thing. */
 typedef struct Gpu
 {
+	HyHost host;
 	const HyBackend *cuda;
 	HyDevice *device;
 	cudaStream_t stream;
 	int32_t number;
 	int multiprocessors;
 	int cores;     /* of the host, that this process may use */
+	int threads;   /* of this process, at most, that copy rows in the host's memory */
 	int limit;     /* seconds that a section may take; 0: any */
 	bool quick;    /* small shapes, for which nothing was asked */
 	bool fake;     /* no device at all: no figure means anything */

@@ -6,9 +6,10 @@
 #include "gpu.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define PIECE (4 * GPU_MIB) /* what the plug-in copies at once */
+#include "cuda/copy.h"
+
+#define PIECE (16 * GPU_MIB) /* what the plug-in copies at once */
 #define STREAMS 2
 #define MOST_QUERIES 32768
 #define QUERY_SEED (UINT64_C(1) << 40)
@@ -46,8 +47,9 @@ gpu_overlap(void)
 	int64_t queries = 1;
 
 	gpu_print_beside("overlap_copies_alone", copies, "us", GPU_NOTHING,
-	                 "%.6g GB/s packed and copied; of %.6g GB/s from pinned memory",
-	                 (double) rows.rows * (double) rows.stride / copies / 1000, gpu.up / 1000);
+	                 "%.6g GB/s packed on %d threads and copied; of %.6g GB/s from pinned memory",
+	                 (double) rows.rows * (double) rows.stride / copies / 1000, gpu.threads,
+	                 gpu.up / 1000);
 	while (queries < gpu_size(MOST_QUERIES / 4, 8) && kernels_us(queries, &resident) < 0.8 * copies)
 		queries *= 2;
 	overlap(1, &rows, &resident, copies);
@@ -115,9 +117,11 @@ run_copies(void *arg)
 	for (at = 0; at < copies->bytes; at += PIECE, i = (i + 1) % STREAMS)
 	{
 		size_t bytes = copies->bytes - at < PIECE ? copies->bytes - at : PIECE;
+		HyCudaCopy pack;
 
 		gpu_check(cudaStreamSynchronize(copies->stream[i]), "copying");
-		memcpy(copies->pinned[i], copies->from + at, bytes);
+		pack = hy_cuda_copy_of(HY_CUDA_COPY_UP, copies->pinned[i], copies->from + at, bytes);
+		hy_cuda_copy(&gpu.host, HY_OP_TOPK, &pack, 1);
 		gpu_check(cudaMemcpyAsync(copies->on_device[i], copies->pinned[i], bytes,
 		                          cudaMemcpyHostToDevice, copies->stream[i]),
 		          "copying");

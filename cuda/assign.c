@@ -382,7 +382,8 @@ assign_up(HyDevice *device, HyCudaSlot *slot)
 		return section_up(device, slot);
 	if (task->rows.buffer != NULL)
 		return HY_OK;
-	hy_cuda_stage_rows(&task->rows, slot->chunk.first_row, slot->chunk.row_count, slot->pinned_up);
+	hy_cuda_stage_rows(device, &task->rows, slot->chunk.first_row, slot->chunk.row_count,
+	                   slot->pinned_up);
 	error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes, cudaMemcpyHostToDevice,
 	                        slot->stream);
 	if (error != cudaSuccess)
@@ -412,7 +413,7 @@ section_up(HyDevice *device, HyCudaSlot *slot)
 	if (assignment->section == BEGIN)
 		memcpy(slot->pinned_up, task->groups.begin + assignment->at, (size_t) count * element);
 	else
-		hy_cuda_stage_rows(matrix, assignment->at, count, slot->pinned_up);
+		hy_cuda_stage_rows(device, matrix, assignment->at, count, slot->pinned_up);
 	error = cudaMemcpyAsync(to, slot->pinned_up, (size_t) count * element, cudaMemcpyHostToDevice,
 	                        slot->stream);
 	if (error != cudaSuccess)

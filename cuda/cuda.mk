@@ -180,7 +180,7 @@ build/cuda/gpucheck_filter: build/cuda/test/cuda/gpucheck_filter.o build/cuda/cu
 
 build/cuda/gpubench: $(patsubst %.c,build/cuda/%.o,$(wildcard bench/gpu*.c)) \
 		$(call pure,$(wildcard src/dispatch/*.c src/dispatch/*/*.c)) build/cuda/bench/gpu_loops.cu.o \
-		$(patsubst %,build/cuda/cuda/%.cu.o,assign distance filter topk) $(GPU_PURE_OBJS)
+		build/cuda/cuda/copy.o $(patsubst %,build/cuda/cuda/%.cu.o,assign distance filter topk) $(GPU_PURE_OBJS)
 	$(CC) -s -o $@ $(sort $^) $(CUDA_LIBS)
 
 # The program that run.sh runs with a missing or broken driver.

@@ -2,8 +2,6 @@
  * distance.c
  *		The operation 'distance': a piece computes the distances of its queries to its rows.
  */
-#include <string.h>
-
 #include "cuda/sweep.h"
 
 static HyCaps distance_caps(const HyShape *shape);
@@ -86,10 +84,14 @@ distance_collect(HyDevice *device, const HyCudaSlot *slot)
 {
 	const HyDistanceTask *task = &device->task.task.u.distance;
 	const HyCudaChunk *chunk = &slot->chunk;
-	const double *distances = slot->pinned_down;
-	int32_t q;
+	int64_t stride = hy_distance_stride(task);
+	HyCudaCopy copy = {.kind = HY_CUDA_COPY_DOWN,
+	                   .from = slot->pinned_down,
+	                   .from_stride = (size_t) chunk->row_count * sizeof(double),
+	                   .to = (char *) (task->out + chunk->first_query * stride + chunk->first_row),
+	                   .to_stride = (size_t) stride * sizeof(double),
+	                   .bytes = (size_t) chunk->row_count * sizeof(double),
+	                   .rows = chunk->query_count};
 
-	for (q = 0; q < chunk->query_count; q++)
-		memcpy(task->out + (chunk->first_query + q) * hy_distance_stride(task) + chunk->first_row,
-		       distances + q * chunk->row_count, (size_t) chunk->row_count * sizeof(double));
+	hy_cuda_copy(device->host, HY_OP_DISTANCE, &copy, 1);
 }

@@ -202,7 +202,7 @@ queries_up(HyDevice *device, HyCudaSlot *slot)
 		error = cudaMemsetAsync(part_of(filter, HY_CUDA_PART_OVERFLOW), 0, sizeof(int32_t),
 		                        slot->stream);
 	filter->begun = true;
-	hy_cuda_stage_rows(&topk->queries, first, piece->up_count, slot->pinned_up);
+	hy_cuda_stage_rows(device, &topk->queries, first, piece->up_count, slot->pinned_up);
 	hy_cuda_topk_stage_none(topk, first, piece->up_count, slot->pinned_down);
 	if (error == cudaSuccess)
 		error = cudaMemcpyAsync((char *) part_of(filter, HY_CUDA_PART_QUERIES) +

@@ -10,10 +10,12 @@
 #define SMALLEST ((uint64_t) 64 * 1024)
 
 /*
- * Largest size of a copy, at which the start cost of the copy is negligible.  Each process with a
- * context pins five times this (hy_cuda_pinned_bytes).
+ * Largest sizes.  At 4 MiB the start cost of a copy is negligible.  Rows are packed by several
+ * threads (copy.c), and waking the threads for 4 MiB would take about as long as their work.  Each
+ * process with a context pins twice the first two, and the third (hy_cuda_pinned_bytes).
  */
-#define LARGEST_COPY (4 * MIB)
+#define LARGEST_ROWS (16 * MIB)
+#define LARGEST_RESULTS (4 * MIB)
 #define LARGEST_QUERIES (4 * MIB)
 
 #define SHORTEST_ROW 64
@@ -30,10 +32,12 @@ static int64_t least(int64_t a, int64_t b);
 bool
 hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch)
 {
-	scratch->up = LARGEST_COPY;
-	scratch->down = LARGEST_COPY;
+	scratch->up = LARGEST_ROWS;
+	scratch->down = LARGEST_RESULTS;
 	scratch->best = scratch->down;
 	scratch->queries = LARGEST_QUERIES;
+	while (scratch->up > scratch->down && hy_cuda_scratch_bytes(scratch) > budget / 2)
+		scratch->up /= 2;
 	while (scratch->queries > SMALLEST && hy_cuda_scratch_bytes(scratch) > budget / 2)
 	{
 		scratch->up /= 2;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuda/copy.h"
 #include "cuda/pipeline.h"
 #include "cuda/score_launch.h"
 
@@ -45,7 +46,7 @@ static HyStatus score_up(HyDevice *device, HyCudaSlot *slot);
 static HyStatus start_group(HyDevice *device, const HyCudaChunk *chunk);
 static HyStatus blocks_up(HyDevice *device, HyCudaSlot *slot);
 static void
-stage_blocks(const HyScoreRows *rows, int32_t first, int32_t count, char *to, const Upload *upload);
+stage_blocks(const HyDevice *device, int32_t first, int32_t count, char *to, const Upload *upload);
 static int32_t stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list,
                            char *to, const Upload *upload);
 static Upload lay_out(const HyScoreRows *rows, int64_t blocks, int64_t lists, int64_t queries);
@@ -289,8 +290,8 @@ blocks_up(HyDevice *device, HyCudaSlot *slot)
 	Upload upload = lay_out(&task->rows, blocks, 0, chunk->query_count);
 	cudaError_t error;
 
-	stage_blocks(&task->rows, task->rows.first + (int32_t) chunk->first_row, blocks,
-	             slot->pinned_up, &upload);
+	stage_blocks(device, task->rows.first + (int32_t) chunk->first_row, blocks, slot->pinned_up,
+	             &upload);
 	lists = stage_lists(task, chunk, &scoring->list, slot->pinned_up, &upload);
 	scoring->lists[slot - device->slots] = lists;
 	upload = lay_out(&task->rows, blocks, lists, chunk->query_count);
@@ -304,21 +305,29 @@ blocks_up(HyDevice *device, HyCudaSlot *slot)
 
 /* stage_blocks: stage 'count' packed blocks, beginning with block 'first'. */
 static void
-stage_blocks(const HyScoreRows *rows, int32_t first, int32_t count, char *to, const Upload *upload)
+stage_blocks(const HyDevice *device, int32_t first, int32_t count, char *to, const Upload *upload)
 {
+	const HyScoreRows *rows = &device->task.task.u.score.rows;
 	size_t size = hy_code_block_size(rows->padded);
-	const uint8_t *codes = rows->codes + (size_t) first * rows->code_stride;
-	const char *factors = (const char *) rows->factors + (size_t) first * rows->factor_stride;
-	int32_t b;
+	HyCudaCopy copies[] = {
+		{.kind = HY_CUDA_COPY_UP,
+	     .from = (const char *) rows->codes + (size_t) first * rows->code_stride,
+	     .from_stride = rows->code_stride,
+	     .to = to,
+	     .to_stride = size,
+	     .bytes = size,
+	     .rows = count},
+		{.kind = HY_CUDA_COPY_UP,
+	     .from = (const char *) rows->factors + (size_t) first * rows->factor_stride,
+	     .from_stride = rows->factor_stride,
+	     .to = to + upload->factors,
+	     .to_stride = sizeof(HyCodeFactors),
+	     .bytes = sizeof(HyCodeFactors),
+	     .rows = count},
+		hy_cuda_copy_of(HY_CUDA_COPY_UP, to + upload->live, rows->live + first,
+	                    (size_t) count * sizeof(uint32_t))};
 
-	if (rows->code_stride == size)
-		memcpy(to, codes, (size_t) count * size);
-	for (b = 0; b < count && rows->code_stride != size; b++)
-		memcpy(to + (size_t) b * size, codes + (size_t) b * rows->code_stride, size);
-	for (b = 0; b < count; b++)
-		memcpy(to + upload->factors + (size_t) b * sizeof(HyCodeFactors),
-		       factors + (size_t) b * rows->factor_stride, sizeof(HyCodeFactors));
-	memcpy(to + upload->live, rows->live + first, (size_t) count * sizeof(uint32_t));
+	hy_cuda_copy(device->host, HY_OP_SCORE_CODES, copies, 3);
 }
 
 /*

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cuda/copy.h"
 #include "cuda/spread.h"
 
 #define ALIGNED 256
@@ -35,6 +36,8 @@ static HyStatus spread_down(HyDevice *device, HyCudaSlot *slot);
 static cudaError_t answers_down(const HyDevice *device, const HyCudaSlot *slot,
                                 const HyCudaSpreadPiece *piece, const HyCudaSpreadStep *step);
 static void spread_collect(HyDevice *device, const HyCudaSlot *slot);
+static void unpack(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadPiece *piece,
+                   const HyCudaSpreadStep *step);
 static void spread_end(HyDevice *device);
 
 const HyCudaOperation hy_cuda_spread = {.caps = spread_caps,
@@ -434,12 +437,9 @@ answers_down(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadP
 static void
 spread_collect(HyDevice *device, const HyCudaSlot *slot)
 {
-	const HySpreadTask *task = &device->task.task.u.spread;
 	const HyCudaSpreadPiece *piece = hy_cuda_spread_piece(device, slot);
 	const HyCudaSpreadStep *last = piece->steps > 0 ? &piece->step[piece->steps - 1] : NULL;
 	uint32_t live = 1;
-	int32_t set;
-	int64_t i;
 
 	if (piece->pulls)
 		memcpy(&live, (const char *) slot->pinned_down + word_at(device), sizeof(live));
@@ -449,24 +449,48 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 		/* kernels without work must not change the work limit */
 		device->slots[slot - device->slots].work = 0;
 	}
-	if (last == NULL || last->kind != HY_CUDA_SPREAD_DOWN)
-		return;
-	for (set = 0; set < piece->sets; set++)
-	{
-		const double *activation = (const double *) slot->pinned_down + set * last->count;
-		const double *sent = activation + piece->sets * last->count;
-		const uint32_t *hop =
-			(const uint32_t *) ((const double *) slot->pinned_down +
-		                        piece->sets * last->count * (task->sent != NULL ? 2 : 1)) +
-			set * last->count;
-		int64_t to = (piece->first_set + set) * task->graph->nodes + last->first;
+	if (last != NULL && last->kind == HY_CUDA_SPREAD_DOWN)
+		unpack(device, slot, piece, last);
+}
 
-		memcpy(task->activation + to, activation, (size_t) last->count * sizeof(double));
-		if (task->sent != NULL)
-			memcpy(task->sent + to, sent, (size_t) last->count * sizeof(double));
-		for (i = 0; i < last->count; i++)
-			task->hop[to + i] = (int32_t) hop[i] - 1;
+/*
+ * unpack: copy the answers of a piece from pinned memory, where the arrays follow each other, to the
+ * task's arrays.
+ */
+static void
+unpack(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadPiece *piece,
+       const HyCudaSpreadStep *step)
+{
+	const HySpreadTask *task = &device->task.task.u.spread;
+	int64_t to = piece->first_set * task->graph->nodes + step->first;
+	size_t nodes = (size_t) task->graph->nodes;
+	size_t count = (size_t) step->count;
+	const double *activation = slot->pinned_down;
+	const double *sent = activation + (size_t) piece->sets * count;
+	HyCudaCopy doubles = {.kind = HY_CUDA_COPY_DOWN,
+	                      .from = (const char *) activation,
+	                      .from_stride = count * sizeof(double),
+	                      .to = (char *) (task->activation + to),
+	                      .to_stride = nodes * sizeof(double),
+	                      .bytes = count * sizeof(double),
+	                      .rows = piece->sets};
+	HyCudaCopy copies[3] = {doubles, doubles, doubles};
+	int last = task->sent != NULL ? 2 : 1;
+
+	if (task->sent != NULL)
+	{
+		copies[1].from = (const char *) sent;
+		copies[1].to = (char *) (task->sent + to);
 	}
+	copies[last] = (HyCudaCopy){
+		.kind = HY_CUDA_COPY_HOPS,
+		.from = (const char *) (activation + (size_t) last * (size_t) piece->sets * count),
+		.from_stride = count * sizeof(uint32_t),
+		.to = (char *) (task->hop + to),
+		.to_stride = nodes * sizeof(uint32_t),
+		.bytes = count * sizeof(uint32_t),
+		.rows = piece->sets};
+	hy_cuda_copy(device->host, HY_OP_SPREAD, copies, last + 1);
 }
 
 static void

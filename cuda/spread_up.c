@@ -7,12 +7,12 @@
  */
 #include <string.h>
 
+#include "cuda/copy.h"
 #include "cuda/spread.h"
 
 static bool empties(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before);
 static HyStatus graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used);
-static void stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from,
-                        uint64_t bytes, char *to);
+static void stage_graph(const HyDevice *device, uint64_t from, uint64_t bytes, char *to);
 static HyStatus seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset);
 static void sum_seeds(const HySpreadTask *task, int32_t set);
 
@@ -82,8 +82,7 @@ graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used)
 
 	if (bytes > device->scratch.up)
 		bytes = device->scratch.up;
-	stage_graph(spread->plan.packed, &device->task.task.u.spread, spread->at, bytes,
-	            slot->pinned_up);
+	stage_graph(device, spread->at, bytes, slot->pinned_up);
 	error = cudaMemcpyAsync(spread->block->memory + spread->at, slot->pinned_up, bytes,
 	                        cudaMemcpyHostToDevice, slot->stream);
 	if (error != cudaSuccess)
@@ -99,9 +98,10 @@ graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used)
  * of the data of the parts, with zeros between the parts.
  */
 static void
-stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from, uint64_t bytes,
-            char *to)
+stage_graph(const HyDevice *device, uint64_t from, uint64_t bytes, char *to)
 {
+	const HyPackedGraph *packed = device->task.spread->plan.packed;
+	const HySpreadTask *task = &device->task.task.u.spread;
 	const struct
 	{
 		const void *data;
@@ -113,7 +113,9 @@ stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from
 		{task->params.hub,
 	     packed->hub && task->params.hub != NULL ? (uint64_t) packed->nodes * sizeof(double) : 0},
 		{packed->row, (uint64_t) hy_cuda_spread_rows(packed) * sizeof(HyPackedRow)}};
+	HyCudaCopy copies[HY_PACKED_PARTS];
 	uint64_t done = 0;
+	int copied = 0;
 	int i;
 
 	for (i = 0; i < HY_PACKED_PARTS && done < bytes; i++)
@@ -133,9 +135,11 @@ stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from
 		if (at < begin || at >= end)
 			continue;
 		count = end - at < bytes - done ? end - at : bytes - done;
-		memcpy(to + done, (const char *) part[i].data + (at - begin), count);
+		copies[copied++] = hy_cuda_copy_of(HY_CUDA_COPY_UP, to + done,
+		                                   (const char *) part[i].data + (at - begin), count);
 		done += count;
 	}
+	hy_cuda_copy(device->host, HY_OP_SPREAD, copies, copied);
 }
 
 /*

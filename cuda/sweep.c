@@ -4,8 +4,6 @@
  */
 #include "cuda/sweep.h"
 
-#include <string.h>
-
 /*
  * Largest number of rows of a task.  The product of this number and the bytes of a row is far below
  * 2^63.
@@ -146,6 +144,7 @@ hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot)
 	HyCudaTask *task = &device->task;
 	const HyCudaWork *work = &task->sweep.work;
 	const HyCudaChunk *chunk = &slot->chunk;
+	HyCudaCopy copies[2];
 	uint64_t bytes;
 	cudaError_t error;
 	HyStatus status;
@@ -159,15 +158,17 @@ hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot)
 	if (work->resident)
 		return HY_OK;
 	bytes = (uint64_t) chunk->row_count * (uint64_t) work->dims * (uint64_t) work->element;
-	hy_cuda_stage_rows(&task->sweep.targets, chunk->first_row, chunk->row_count, slot->pinned_up);
+	copies[0] = hy_cuda_rows_copy(&task->sweep.targets, chunk->first_row, chunk->row_count,
+	                              slot->pinned_up);
 	if (work->row_up > 0)
 	{
 		uint64_t offset = norms_offset(work, chunk);
 
 		bytes = offset + (uint64_t) chunk->row_count * sizeof(float);
-		memcpy(slot->pinned_up + offset, task->sweep.targets.norms + chunk->first_row,
-		       bytes - offset);
+		copies[1] = hy_cuda_copy_of(HY_CUDA_COPY_UP, slot->pinned_up + offset,
+		                            task->sweep.targets.norms + chunk->first_row, bytes - offset);
 	}
+	hy_cuda_copy(device->host, task->task.op, copies, work->row_up > 0 ? 2 : 1);
 	error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes, cudaMemcpyHostToDevice,
 	                        slot->stream);
 	if (error != cudaSuccess)
@@ -255,7 +256,7 @@ upload_group(HyDevice *device, HyCudaSlot *slot)
 	uint64_t all = sweep->behind > 0 ? hy_cuda_sweep_behind(device, slot) + sweep->behind : bytes;
 	cudaError_t error;
 
-	hy_cuda_stage_rows(&sweep->queries, chunk->first_query, chunk->query_count,
+	hy_cuda_stage_rows(device, &sweep->queries, chunk->first_query, chunk->query_count,
 	                   (char *) device->pinned_queries);
 	error = cudaMemcpyAsync(device->device_queries, device->pinned_queries, all,
 	                        cudaMemcpyHostToDevice, slot->stream);
@@ -294,17 +295,25 @@ tell_others(HyDevice *device, const HyCudaSlot *slot)
 	return error == cudaSuccess ? HY_OK : hy_cuda_fail(device, error, "ordering streams");
 }
 
-void
-hy_cuda_stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to)
+HyCudaCopy
+hy_cuda_rows_copy(const HyMatrix *matrix, int64_t first, int64_t count, char *to)
 {
 	size_t row_bytes = (size_t) matrix->dims * hy_dtype_size(matrix->dtype);
-	int64_t i;
 
-	if (matrix->stride == row_bytes)
-	{
-		memcpy(to, hy_matrix_row(matrix, first), (size_t) count * row_bytes);
-		return;
-	}
-	for (i = 0; i < count; i++)
-		memcpy(to + (size_t) i * row_bytes, hy_matrix_row(matrix, first + i), row_bytes);
+	return (HyCudaCopy){.kind = HY_CUDA_COPY_UP,
+	                    .from = hy_matrix_row(matrix, first),
+	                    .from_stride = matrix->stride,
+	                    .to = to,
+	                    .to_stride = row_bytes,
+	                    .bytes = row_bytes,
+	                    .rows = count};
+}
+
+void
+hy_cuda_stage_rows(const HyDevice *device, const HyMatrix *matrix, int64_t first, int64_t count,
+                   char *to)
+{
+	HyCudaCopy copy = hy_cuda_rows_copy(matrix, first, count, to);
+
+	hy_cuda_copy(device->host, device->task.task.op, &copy, 1);
 }

@@ -8,6 +8,7 @@
 #ifndef HY_CUDA_SWEEP_H
 #define HY_CUDA_SWEEP_H
 
+#include "cuda/copy.h"
 #include "cuda/launch.h"
 #include "cuda/pipeline.h"
 
@@ -47,8 +48,15 @@ extern HyStatus hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot);
  */
 extern uint64_t hy_cuda_sweep_behind(const HyDevice *device, const HyCudaSlot *slot);
 
-/* hy_cuda_stage_rows: copy rows first .. first + count - 1 from host memory to a packed array. */
-extern void hy_cuda_stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
+/*
+ * hy_cuda_rows_copy: return the copy of rows first .. first + count - 1 from host memory to a packed
+ * array.
+ *
+ * hy_cuda_stage_rows: make this copy for the task in flight.
+ */
+extern HyCudaCopy hy_cuda_rows_copy(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
+extern void hy_cuda_stage_rows(const HyDevice *device, const HyMatrix *matrix, int64_t first,
+                               int64_t count, char *to);
 
 /*
  * hy_cuda_sweep_rows: return the kernel's arguments for a piece that is on the device, with the

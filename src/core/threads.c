@@ -73,6 +73,7 @@ static int allowed = 1;
 static double least_work = LEAST_WORK;
 static const HyBeside *beside; /* NULL: none, or all of it is done */
 static uint64_t beside_ns;
+static bool beside_paused;
 
 static HyStatus run_alone(int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
 static bool open_pool(void);
@@ -130,6 +131,12 @@ hy_threads_beside(const HyBeside *given)
 {
 	beside = given;
 	beside_ns = 0;
+}
+
+void
+hy_threads_pause_beside(bool paused)
+{
+	beside_paused = paused;
 }
 
 uint64_t
@@ -383,7 +390,7 @@ work_beside(Team *team)
 {
 	uint64_t since;
 
-	if (beside == NULL)
+	if (beside == NULL || beside_paused)
 		return;
 	since = now();
 	while (beside != NULL && !caller_must_stop(team) && has_parts(team))

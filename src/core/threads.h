@@ -71,6 +71,12 @@ typedef struct HyBeside
 
 extern void hy_threads_beside(const HyBeside *beside);
 
+/*
+ * hy_threads_pause_beside: while paused, hy_threads_run does not call this work.  For code that must
+ * not be interrupted by it.
+ */
+extern void hy_threads_pause_beside(bool paused);
+
 /* hy_threads_beside_ns: return the time of this work since the last call of hy_threads_beside. */
 extern uint64_t hy_threads_beside_ns(void);
 

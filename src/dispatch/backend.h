@@ -5,7 +5,7 @@
  * A backend runs tasks on some hardware.  The CPU backend is linked in.  Others are plug-ins:
  * shared libraries with one entry symbol, found by name next to hybrid.so.  No PostgreSQL type,
  * exception or longjmp crosses this interface.  A backend calls only the functions of HyHost, and
- * only from one thread.
+ * only from one thread.  Only the parts that it passes to HyHost.run run on other threads.
  *
  * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close. Life of a
  * task: submit returns a ticket, and poll says whether the task is done.  A poll that reports done
@@ -34,8 +34,9 @@
 #include "core/score.h"
 #include "core/spread.h"
 #include "core/status.h"
+#include "core/threads.h"
 
-#define HY_BACKEND_ABI 8
+#define HY_BACKEND_ABI 9
 #define HY_NAME_LENGTH 64
 #define HY_BACKEND_DEVICES 64 /* a backend numbers its devices from 0 to 63 */
 #define HY_TEXT_LENGTH 160
@@ -237,6 +238,16 @@ typedef struct HyHost
 	/* returns the current text of a setting, e.g. setting(arg, "emulated_faults"); NULL: no such setting */
 	const char *(*setting)(void *arg, const char *name);
 	void *setting_arg;
+	/*
+	 * Runs parts 0 .. parts - 1, each once, on the calling thread and on threads that the host lends
+	 * for this call only.  op is the operation of the backend's task, and work is the size of all
+	 * parts together, in the unit of hy_threads_for.  Called in submit and poll.  A part is pure code:
+	 * it calls neither the host nor the device, and allocates no memory.  Returns HY_OK if all parts
+	 * have returned HY_OK.  With another status, some parts may not have run.  In any case, no part
+	 * runs any more when it returns.  NULL: the backend runs the parts itself.
+	 */
+	HyStatus (*run)(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg);
+	void *run_arg;
 } HyHost;
 
 typedef struct HyDevice HyDevice; /* an open context, opaque to the dispatcher */

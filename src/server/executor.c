@@ -322,6 +322,8 @@ load_plugins(char *names)
 	host.allocator = &hy_malloc_allocator;
 	host.setting = hybrid_setting_text;
 	host.setting_arg = NULL;
+	host.run = hybrid_threads_run;
+	host.run_arg = NULL;
 
 	for (name = strtok_r(names, ", ", &state); name != NULL; name = strtok_r(NULL, ", ", &state))
 	{

@@ -12,9 +12,11 @@
  * a counter in shared memory counts them.  Otherwise each thread needs one of max_parallel_workers advisory
  * locks.  Their fourth field differs from that of the locks that SQL functions take, so no user can hold one.
  *
- * The CPU backend takes threads when it is about to run a task, so no task of a device holds any.  Pure code
- * calls the lender then, so the lender must not raise an error.  It keeps the error until the dispatcher has
- * returned.  The same holds for work that the main thread does while other threads compute.
+ * The CPU backend takes threads when it is about to run a task.  A task of a device takes threads only while it
+ * copies data in host memory, and gives them back after each run of copies.  So no task holds threads while it
+ * waits for a device.  Pure code calls these functions, so they must not raise an error.  They keep the error
+ * until the dispatcher has returned.  The same holds for work that the main thread does while other threads
+ * compute.
  *
  * However a process ends, its locks are released.  A session can end while threads are taken: in work of the main
  * thread, or anywhere in a background worker that sets no handler for SIGTERM, because PostgreSQL's handler ends it
@@ -54,6 +56,7 @@ static bool (*work_beside)(void *arg); /* work of the main thread */
 
 static int32_t expect(void *arg, const HyShape *shape);
 static bool lend(void *arg, const HyTask *task);
+static bool lend_for(int limit, double work);
 static void give_lent(void *arg);
 static HyStatus run_beside(void *arg, bool *more);
 static void keep_error(MemoryContext context);
@@ -109,6 +112,25 @@ hybrid_threads_beside(bool (*work)(void *arg), void *arg)
 		before_shmem_exit(stop_at_exit, BESIDE_HOOK);
 	else if (work == NULL && was_set)
 		cancel_before_shmem_exit(stop_at_exit, BESIDE_HOOK);
+}
+
+HyStatus
+hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
+{
+	int limit = limit_for(op);
+	bool lends = limit > 1 && taken == 0;
+	HyStatus status;
+
+	(void) arg;
+	if (lends)
+		(void) lend_for(limit, work);
+	/* work of the main thread could call the device, which is in use */
+	hy_threads_pause_beside(true);
+	status = hy_threads_run(hy_threads_allowed(), parts, part, part_arg, NULL);
+	hy_threads_pause_beside(false);
+	if (lends)
+		hybrid_threads_give();
+	return status;
 }
 
 bool
@@ -175,15 +197,23 @@ lend(void *arg, const HyTask *task)
 {
 	int limit = limit_for(task->op);
 	HyShape shape;
-	MemoryContext before = CurrentMemoryContext;
 
 	(void) arg;
 	if (limit == 1)
 		return true;
 	shape = hy_task_shape(task);
+	return lend_for(limit, work_of(&shape));
+}
+
+/* lend_for: take threads within a limit, without raising. */
+static bool
+lend_for(int limit, double work)
+{
+	MemoryContext before = CurrentMemoryContext;
+
 	PG_TRY();
 	{
-		take(limit, work_of(&shape));
+		take(limit, work);
 	}
 	PG_CATCH();
 	{

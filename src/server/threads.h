@@ -7,6 +7,8 @@
 
 #include "postgres.h"
 
+#include "dispatch/backend.h"
+
 extern int hybrid_threads; /* hybrid.threads; 0: no limit of its own */
 
 /*
@@ -19,6 +21,14 @@ extern int hybrid_threads; /* hybrid.threads; 0: no limit of its own */
  */
 extern void hybrid_threads_lend(void);
 extern void hybrid_threads_check(void);
+
+/*
+ * hybrid_threads_run: run parts of a device's task, on threads that are taken for this call only.  This is
+ * HyHost.run.  Never raises: if threads cannot be taken, the parts run on the main thread, and
+ * hybrid_threads_check raises the error.
+ */
+extern HyStatus
+hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg);
 
 /*
  * hybrid_threads_beside: while tasks run on several threads, let the main thread call work, which may raise an

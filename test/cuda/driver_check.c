@@ -13,7 +13,8 @@
 int
 main(void)
 {
-	HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, NULL, NULL};
+	HyHost host = {
+		.abi = HY_BACKEND_ABI, .clock = &hy_monotonic_clock, .allocator = &hy_malloc_allocator};
 	HyDevice *device = NULL;
 	HyFailure failure;
 	HyStatus status;

@@ -537,10 +537,24 @@ many_queries_are_cancelled(void)
 
 #include "gpucheck_assign.h"
 
+/* run_parts: HyHost.run, on three threads. */
+static HyStatus
+run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
+{
+	(void) arg;
+	(void) op;
+	(void) work;
+	return hy_threads_run(3, parts, part, part_arg, NULL);
+}
+
 int
 main(int argc, char **argv)
 {
-	HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, setting, NULL};
+	HyHost host = {.abi = HY_BACKEND_ABI,
+	               .clock = &hy_monotonic_clock,
+	               .allocator = &hy_malloc_allocator,
+	               .setting = setting,
+	               .run = run_parts};
 	HyDeviceInfo info = {{0}, {0}, 0, 0, 0, 0, false};
 	HyFailure failure;
 	HyStatus status;

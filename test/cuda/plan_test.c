@@ -33,7 +33,13 @@ scratch_fits_its_budget(void)
 	}
 	CHECK(smallest > 0 && smallest <= UINT64_C(1) << 20);
 	CHECK(hy_cuda_scratch_plan(UINT64_C(64) << 30, &scratch));
-	CHECK(hy_cuda_scratch_bytes(&scratch) <= UINT64_C(32) << 20);
+	CHECK(hy_cuda_scratch_bytes(&scratch) <= UINT64_C(49) << 20);
+	CHECK_INT(scratch.up, 16 << 20);
+	CHECK_INT(scratch.down, 4 << 20);
+	/* rows get less first */
+	CHECK(hy_cuda_scratch_plan(UINT64_C(64) << 20, &scratch));
+	CHECK_INT(scratch.up, 4 << 20);
+	CHECK_INT(scratch.down, 4 << 20);
 }
 
 static void

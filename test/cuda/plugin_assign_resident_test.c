@@ -132,14 +132,14 @@ kernels_of(HyDevice *device, AssignJob *job)
 static void
 pieces_go_by_the_pace(void)
 {
-	/* 9 MB are more than twice what a slot sends up; and more rows than a kernel takes queries */
+	/* 9 MB are more than twice the 4 MiB that a slot sends up with this limit; and more rows than a kernel takes queries */
 	static const AssignSizes sizes[] = {{.dims = 1500, .rows = 1500, .centroids = 9},
 	                                    {.dims = 3, .rows = 50000, .centroids = 9}};
 	size_t i;
 
 	for (i = 0; i < 2; i++)
 	{
-		HyDevice *device = open_one(0);
+		HyDevice *device = open_one(UINT64_C(64) << 20);
 		HyBuffer *buffer;
 		AssignJob job;
 		int from_host;
@@ -168,7 +168,7 @@ filtered_pieces(void)
 	int whole;
 
 	filter_least = "1";
-	device = open_one(0);
+	device = open_one(UINT64_C(64) << 20);
 	assign_job(&job, &randomness, sizes, VECTORS_PLAIN);
 	from_host = kernels_of(device, &job);
 	buffer = resident(device, &job, 0);

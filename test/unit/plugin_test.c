@@ -175,15 +175,15 @@ test_refuses_this_host(void)
 {
 	build_backend("refuses", "return 0;");
 	CHECK(load("refuses") == NULL);
-	CHECK_STR(why, "refuses.so cannot serve backend interface 8");
+	CHECK_STR(why, "refuses.so cannot serve backend interface 9");
 }
 
 static void
 test_wrong_abi(void)
 {
-	build_backend("wrong_abi", "b.abi = 9;");
+	build_backend("wrong_abi", "b.abi = 8;");
 	CHECK(load("wrong_abi") == NULL);
-	CHECK_STR(why, "wrong_abi.so was built for backend interface 9, this is 8");
+	CHECK_STR(why, "wrong_abi.so was built for backend interface 8, this is 9");
 }
 
 static void

@@ -13,7 +13,8 @@
 extern const HyBackend hy_backend_cpu;
 
 /*
- * HyLender: lends threads to the tasks that the CPU runs.  Tasks of other devices get none.
+ * HyLender: lends threads to the tasks that the CPU runs.  Tasks of other devices get theirs from
+ * HyHost.run.
  *
  * expect returns the number of threads that a task of this shape would get now.
  *

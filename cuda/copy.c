@@ -1,0 +1,209 @@
+/*
+ * copy.c
+ *		Copies rows between the task's memory and pinned memory.
+ *
+ * One thread copies several times slower than the bus.  So the copies are divided into parts of
+ * about 64 KiB, and the host runs the parts on the threads that it lends (HyHost.run).  A part is
+ * pure code.
+ *
+ * The host does not read pinned memory that it has packed.  Large copies to pinned memory therefore
+ * use stores that bypass the cache.  An ordinary store first reads the cache line that it overwrites.
+ */
+#include "cuda/copy.h"
+
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define PART ((size_t) 64 * 1024)
+
+/*
+ * Work of copying a byte, in the unit of HyHost.run.  Copying a mebibyte takes 0.1 ms, and so does
+ * the least work of a thread.
+ */
+#define BYTE_WORK 2.0
+
+#define LINE 64              /* bytes of a cache line */
+#define SHORTEST_STREAM 1024 /* shorter rows end in too many incomplete lines */
+
+/* Cut: how a copy is divided into parts.  A part is some rows, or a section of one row. */
+typedef struct Cut
+{
+	HyCudaCopy copy;
+	int64_t first;    /* number of its first part */
+	int64_t rows;     /* rows of a part */
+	int64_t sections; /* parts of a row */
+	bool streams;
+} Cut;
+
+typedef struct Cuts
+{
+	Cut cut[HY_CUDA_COPIES];
+	int count;
+	int64_t parts;
+} Cuts;
+
+static double divide(const HyCudaCopy *copies, int count, Cuts *cuts);
+static HyStatus run_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
+static void copy_row(const Cut *cut, char *to, const char *from, size_t bytes);
+static void subtract(char *to, const char *from, size_t bytes);
+static void stream(char *to, const char *from, size_t bytes);
+static void end_streams(void);
+
+void
+hy_cuda_copy(const HyHost *host, HyOp op, const HyCudaCopy *copies, int count)
+{
+	Cuts cuts;
+	double bytes = divide(copies, count, &cuts);
+	int64_t part;
+
+	if (cuts.parts > 1 && host->run != NULL &&
+	    host->run(host->run_arg, op, bytes * BYTE_WORK, cuts.parts, run_part, &cuts) == HY_OK)
+		return;
+	for (part = 0; part < cuts.parts; part++)
+		(void) run_part(&cuts, part, 0, NULL);
+}
+
+/* divide: divide all copies into parts.  Returns the number of bytes. */
+static double
+divide(const HyCudaCopy *copies, int count, Cuts *cuts)
+{
+	double all = 0;
+	int i;
+
+	cuts->count = 0;
+	cuts->parts = 0;
+	for (i = 0; i < count; i++)
+	{
+		Cut *cut = &cuts->cut[cuts->count];
+		HyCudaCopy *copy = &cut->copy;
+		size_t bytes;
+
+		if (copies[i].bytes == 0 || copies[i].rows == 0)
+			continue;
+		cuts->count++;
+		*copy = copies[i];
+		/* rows without gaps are one long row */
+		if (copy->from_stride == copy->bytes && copy->to_stride == copy->bytes)
+		{
+			copy->bytes *= (size_t) copy->rows;
+			copy->rows = 1;
+		}
+		bytes = copy->bytes * (size_t) copy->rows;
+		cut->first = cuts->parts;
+		cut->rows = copy->bytes < PART ? (int64_t) (PART / copy->bytes) : 1;
+		cut->sections = (int64_t) ((copy->bytes + PART - 1) / PART);
+		cut->streams =
+			copy->kind == HY_CUDA_COPY_UP && bytes > PART && copy->bytes >= SHORTEST_STREAM;
+		cuts->parts += (copy->rows + cut->rows - 1) / cut->rows * cut->sections;
+		all += (double) bytes;
+	}
+	return all;
+}
+
+/* run_part: make one part of the copies. */
+static HyStatus
+run_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
+{
+	const Cuts *cuts = arg;
+	const Cut *cut = &cuts->cut[cuts->count - 1];
+	const HyCudaCopy *copy;
+	int64_t row;
+	int64_t end;
+	size_t at;
+	size_t bytes;
+
+	(void) worker;
+	(void) cancel;
+	while (part < cut->first)
+		cut--;
+	copy = &cut->copy;
+	part -= cut->first;
+	at = (size_t) (part % cut->sections) * PART;
+	bytes = copy->bytes - at < PART ? copy->bytes - at : PART;
+	row = part / cut->sections * cut->rows;
+	end = row + cut->rows < copy->rows ? row + cut->rows : copy->rows;
+	for (; row < end; row++)
+		copy_row(cut, copy->to + (size_t) row * copy->to_stride + at,
+		         copy->from + (size_t) row * copy->from_stride + at, bytes);
+	if (cut->streams)
+		end_streams();
+	return HY_OK;
+}
+
+static void
+copy_row(const Cut *cut, char *to, const char *from, size_t bytes)
+{
+	if (cut->streams)
+		stream(to, from, bytes);
+	else if (cut->copy.kind == HY_CUDA_COPY_HOPS)
+		subtract(to, from, bytes);
+	else
+		memcpy(to, from, bytes);
+}
+
+static void
+subtract(char *to, const char *from, size_t bytes)
+{
+	size_t at;
+
+	for (at = 0; at < bytes; at += sizeof(uint32_t))
+	{
+		uint32_t value;
+
+		memcpy(&value, from + at, sizeof(value));
+		value--;
+		memcpy(to + at, &value, sizeof(value));
+	}
+}
+
+#ifdef __SSE2__
+
+/* stream: copy with stores that bypass the cache, except for incomplete lines at both ends. */
+static void
+stream(char *to, const char *from, size_t bytes)
+{
+	size_t head = (size_t) (-(uintptr_t) to % LINE);
+	size_t at;
+
+	head = head < bytes ? head : bytes;
+	memcpy(to, from, head);
+	for (at = head; bytes - at >= LINE; at += LINE)
+	{
+		const __m128i *source = (const __m128i *) (const void *) (from + at);
+		__m128i *line = (__m128i *) (void *) (to + at);
+		__m128i a = _mm_loadu_si128(source);
+		__m128i b = _mm_loadu_si128(source + 1);
+		__m128i c = _mm_loadu_si128(source + 2);
+		__m128i d = _mm_loadu_si128(source + 3);
+
+		_mm_stream_si128(line, a);
+		_mm_stream_si128(line + 1, b);
+		_mm_stream_si128(line + 2, c);
+		_mm_stream_si128(line + 3, d);
+	}
+	memcpy(to + at, from + at, bytes - at);
+}
+
+/* end_streams: make the streamed data visible to other threads before the part ends. */
+static void
+end_streams(void)
+{
+	_mm_sfence();
+}
+
+#else
+
+static void
+stream(char *to, const char *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+}
+
+static void
+end_streams(void)
+{
+}
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * copy.h
+ *		Copies many rows in host memory, on several threads if the host lends them.
+ */
+#ifndef HY_CUDA_COPY_H
+#define HY_CUDA_COPY_H
+
+#include "dispatch/backend.h"
+
+typedef enum HyCudaCopyKind
+{
+	HY_CUDA_COPY_UP = 0, /* to pinned memory, which the device reads next */
+	HY_CUDA_COPY_DOWN,   /* to the task's memory, which the host reads next */
+	HY_CUDA_COPY_HOPS    /* as DOWN; the rows are uint32_t, and 1 is subtracted from each */
+} HyCudaCopyKind;
+
+/* HyCudaCopy: rows that are copied from one array to another.  The arrays do not overlap. */
+typedef struct HyCudaCopy
+{
+	HyCudaCopyKind kind;
+	const char *from;
+	size_t from_stride; /* bytes from the start of a row to the start of the next */
+	char *to;
+	size_t to_stride;
+	size_t bytes; /* of a row */
+	int64_t rows;
+} HyCudaCopy;
+
+/* hy_cuda_copy_of: return the copy of an array without gaps. */
+static inline HyCudaCopy
+hy_cuda_copy_of(HyCudaCopyKind kind, char *to, const void *from, size_t bytes)
+{
+	return (HyCudaCopy){
+		.kind = kind, .from = (const char *) from, .to = to, .bytes = bytes, .rows = 1};
+}
+
+/*
+ * hy_cuda_copy: make these copies, at most HY_CUDA_COPIES of them, for a task of this operation.
+ * Never fails: what the host's threads leave out is copied by this thread.
+ */
+#define HY_CUDA_COPIES 8
+extern void hy_cuda_copy(const HyHost *host, HyOp op, const HyCudaCopy *copies, int count);
+
+#endif
