@@ -114,6 +114,8 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 	}
 	filter->memory = filter->block->memory;
 	filter->plan = plan;
+	if (plan.keeps)
+		device->task.sweep.kept = part_of(filter, HY_CUDA_PART_KEPT);
 	device->task.filter = filter;
 	*filtered = true;
 	return HY_OK;
@@ -180,7 +182,9 @@ filter_up(HyDevice *device, HyCudaSlot *slot)
 
 	if (piece_of(device, slot)->stage == HY_CUDA_QUERIES_UP)
 		return queries_up(device, slot);
-	status = hy_cuda_sweep_up(device, slot);
+	status = HY_OK;
+	if (hy_cuda_filter_uploads(&device->task.filter->plan, &slot->chunk))
+		status = hy_cuda_sweep_up(device, slot);
 	return status == HY_OK ? hy_cuda_topk_order(device, slot) : status;
 }
 

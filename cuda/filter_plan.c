@@ -2,6 +2,9 @@
  * filter_plan.c
  *		Plans groups and pieces for many queries.
  *
+ * The first group uploads the rows.  If there are several groups, the rows stay on the device for
+ * the later groups, unless they would take more than half of the free memory.
+ *
  * Groups of queries are as large as memory allows, because all rows are rounded once per group.  A
  * piece has at most as many rows as all earlier pieces together.  So when a piece is filtered, at
  * least half of all rows up to its end are already known, and the lists of candidates stay short.
@@ -39,6 +42,8 @@
 #define PRODUCT_PRICE 0.06
 #define CANDIDATE_PRICE 3
 
+static int64_t room_of(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch, int64_t most);
+static int64_t uploaded_at_once(const HyCudaWork *work, const HyCudaScratch *scratch);
 static uint64_t part_bytes(const HyCudaFilterPlan *plan, int part);
 static uint64_t lay_out(HyCudaFilterPlan *plan);
 static void take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece);
@@ -68,8 +73,8 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
                     uint64_t free_bytes, HyCudaFilterPlan *plan)
 {
 	int64_t results = (int64_t) (scratch->down - HY_CUDA_FILTER_WORD);
+	int64_t most;
 	int64_t group;
-	int64_t room;
 
 	*plan = (HyCudaFilterPlan){.work = *work, .k = k, .list_room = LIST_ROOM * k};
 	plan->padded = (int32_t) whole(work->dims, HY_CUDA_TILE_DIMS);
@@ -78,12 +83,8 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 	/* the k best of all queries of a group are copied to the host at once */
 	group = least(work->queries, HY_CUDA_MAX_QUERIES);
 	group = least(group, results / (k * (int64_t) sizeof(HyNeighbor)));
-	room = (int64_t) (MOST_OF_ROWS / ((uint64_t) plan->padded * sizeof(uint16_t)));
-	room = least(room, work->rows);
-	if (!work->resident)
-		room = least(room,
-		             (int64_t) (scratch->up / ((uint64_t) work->dims * (uint64_t) work->element)));
-	room = whole(room, HY_CUDA_TILE);
+	most = (int64_t) (MOST_OF_ROWS / ((uint64_t) plan->padded * sizeof(uint16_t)));
+	most = whole(least(most, work->rows), HY_CUDA_TILE);
 
 	plan->group = HY_CUDA_TILE;
 	group = least(group, (int64_t) (MOST_OF_QUERIES / (lay_out(plan) / HY_CUDA_TILE)));
@@ -96,12 +97,17 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 		/* make all groups about the same size */
 		groups = (work->queries + group - 1) / group;
 		plan->group = (int32_t) ((work->queries + groups - 1) / groups);
-		plan->room = room;
-		plan->bytes = lay_out(plan);
-		if (plan->bytes <= free_bytes / 2)
-			return true;
-		if (room > SMALLEST_ROOM)
-			room = whole(room / 2, HY_CUDA_TILE);
+		for (plan->keeps = groups > 1 && !work->resident;; plan->keeps = false)
+		{
+			plan->room = room_of(plan, scratch, most);
+			plan->bytes = lay_out(plan);
+			if (plan->bytes <= free_bytes / 2)
+				return true;
+			if (!plan->keeps)
+				break;
+		}
+		if (plan->room > SMALLEST_ROOM)
+			most = whole(plan->room / 2, HY_CUDA_TILE);
 		else if (plan->group >= 2 * SMALLEST_GROUP)
 			group = plan->group / 2;
 		else
@@ -119,7 +125,7 @@ hy_cuda_filter_up_bytes(const HyCudaFilterPlan *plan)
 
 	return queries *
 	           ((uint64_t) work->dims * sizeof(float) + (uint64_t) plan->k * sizeof(HyNeighbor)) +
-	       (work->resident ? 0 : groups * (uint64_t) work->rows * row_bytes);
+	       (work->resident ? 0 : (plan->keeps ? 1 : groups) * (uint64_t) work->rows * row_bytes);
 }
 
 bool
@@ -155,9 +161,8 @@ hy_cuda_filter_next(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch,
 
 	piece->stage = useless || chunk->first_row < plan->first ? HY_CUDA_CANONICAL : HY_CUDA_FILTERED;
 	rows = work->rows - chunk->first_row;
-	if (!work->resident)
-		rows = least(rows,
-		             (int64_t) (scratch->up / ((uint64_t) work->dims * (uint64_t) work->element)));
+	if (hy_cuda_filter_uploads(plan, chunk))
+		rows = least(rows, uploaded_at_once(work, scratch));
 	if (piece->stage == HY_CUDA_FILTERED)
 	{
 		pace = filtered;
@@ -176,6 +181,28 @@ hy_cuda_filter_next(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch,
 		rows -= rows % HY_CUDA_TILE;
 	chunk->row_count = rows < 1 ? 1 : rows;
 	return true;
+}
+
+bool
+hy_cuda_filter_uploads(const HyCudaFilterPlan *plan, const HyCudaChunk *chunk)
+{
+	return !plan->work.resident && !(plan->keeps && chunk->first_query > 0);
+}
+
+/* room_of: return the largest number of rows of a piece, at most `most`. */
+static int64_t
+room_of(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch, int64_t most)
+{
+	if (plan->work.resident || plan->keeps)
+		return most;
+	return whole(least(most, uploaded_at_once(&plan->work, scratch)), HY_CUDA_TILE);
+}
+
+/* uploaded_at_once: return the number of rows that a piece can upload. */
+static int64_t
+uploaded_at_once(const HyCudaWork *work, const HyCudaScratch *scratch)
+{
+	return (int64_t) (scratch->up / ((uint64_t) work->dims * (uint64_t) work->element));
 }
 
 static uint64_t
@@ -205,6 +232,9 @@ part_bytes(const HyCudaFilterPlan *plan, int part)
 			return room * sizeof(HyCudaReach);
 		case HY_CUDA_PART_MIDDLE:
 			return dims * sizeof(float);
+		case HY_CUDA_PART_KEPT:
+			return plan->keeps ? (uint64_t) plan->work.rows * dims * (uint64_t) plan->work.element
+			                   : 0;
 		default:
 			return sizeof(int32_t);
 	}

@@ -30,6 +30,7 @@ typedef enum HyCudaFilterPart
 	HY_CUDA_PART_REACH,
 	HY_CUDA_PART_MIDDLE,
 	HY_CUDA_PART_OVERFLOW,
+	HY_CUDA_PART_KEPT, /* all rows, if they are kept for later groups */
 	HY_CUDA_PARTS
 } HyCudaFilterPart;
 
@@ -40,6 +41,7 @@ typedef struct HyCudaFilterPlan
 	int32_t padded;    /* dims, rounded up to whole steps */
 	int32_t list_room; /* capacity of a query's list of candidates */
 	int32_t group;     /* largest number of queries in a group */
+	bool keeps;        /* rows are uploaded once and kept for later groups */
 	int64_t room;      /* largest number of rows rounded in a piece; whole tiles */
 	int64_t first;     /* rows that are compared canonically at first, to get k distances */
 	uint64_t offset[HY_CUDA_PARTS];
@@ -81,6 +83,9 @@ extern bool hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaS
 
 /* hy_cuda_filter_up_bytes: return the bytes that the whole task uploads. */
 extern uint64_t hy_cuda_filter_up_bytes(const HyCudaFilterPlan *plan);
+
+/* hy_cuda_filter_uploads: return whether pieces of this group upload their rows. */
+extern bool hy_cuda_filter_uploads(const HyCudaFilterPlan *plan, const HyCudaChunk *chunk);
 
 /*
  * hy_cuda_filter_next: advance *piece to the next piece.  Returns false if no piece is left.

@@ -17,6 +17,7 @@
  */
 #define NORMS_PAY 16384
 
+static char *kept_row(const HyCudaSweep *sweep, int64_t row);
 static uint64_t norms_offset(const HyCudaWork *work, const HyCudaChunk *chunk);
 static HyStatus upload_group(HyDevice *device, HyCudaSlot *slot);
 static bool needs_norms(const HyDevice *device, const HyCudaSlot *slot);
@@ -145,6 +146,7 @@ hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot)
 	const HyCudaWork *work = &task->sweep.work;
 	const HyCudaChunk *chunk = &slot->chunk;
 	HyCudaCopy copies[2];
+	char *to = slot->device_up;
 	uint64_t bytes;
 	cudaError_t error;
 	HyStatus status;
@@ -169,8 +171,9 @@ hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot)
 		                            task->sweep.targets.norms + chunk->first_row, bytes - offset);
 	}
 	hy_cuda_copy(device->host, task->task.op, copies, work->row_up > 0 ? 2 : 1);
-	error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes, cudaMemcpyHostToDevice,
-	                        slot->stream);
+	if (task->sweep.kept != NULL)
+		to = kept_row(&task->sweep, chunk->first_row);
+	error = cudaMemcpyAsync(to, slot->pinned_up, bytes, cudaMemcpyHostToDevice, slot->stream);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "copying rows up");
 	task->bytes_up += bytes;
@@ -194,6 +197,8 @@ hy_cuda_sweep_rows(const HyDevice *device, const HyCudaSlot *slot)
 		rows.target_norms =
 			(const float *) (const void *) (slot->device_up +
 		                                    norms_offset(&sweep->work, &slot->chunk));
+	if (sweep->kept != NULL)
+		rows.targets = kept_row(sweep, slot->chunk.first_row);
 	if (sweep->work.resident)
 	{
 		rows.stride = (int64_t) targets->stride;
@@ -235,6 +240,13 @@ needs_norms(const HyDevice *device, const HyCudaSlot *slot)
 
 	return sweep->metric == HY_METRIC_COSINE &&
 	       (slot->chunk.query_count > 1 || sweep->work.dims > HY_CUDA_OWN_NORM);
+}
+
+/* kept_row: return the device address of a row that is kept for later groups. */
+static char *
+kept_row(const HyCudaSweep *sweep, int64_t row)
+{
+	return sweep->kept + row * sweep->work.dims * sweep->work.element;
 }
 
 /* norms_offset: return the offset in bytes of the norms, which follow a piece's rows. */

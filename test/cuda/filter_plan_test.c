@@ -28,7 +28,9 @@ check_parts(const HyCudaFilterPlan *plan)
 		[HY_CUDA_PART_ROUNDED_ROWS] = (uint64_t) plan->room * plan->padded * 2,
 		[HY_CUDA_PART_REACH] = (uint64_t) plan->room * sizeof(HyCudaReach),
 		[HY_CUDA_PART_MIDDLE] = (uint64_t) plan->work.dims * sizeof(float),
-		[HY_CUDA_PART_OVERFLOW] = sizeof(int32_t)};
+		[HY_CUDA_PART_OVERFLOW] = sizeof(int32_t),
+		[HY_CUDA_PART_KEPT] =
+			plan->keeps ? (uint64_t) plan->work.rows * plan->work.dims * plan->work.element : 0};
 	int part;
 
 	CHECK(plan->padded >= plan->work.dims && plan->padded % HY_CUDA_TILE_DIMS == 0);
@@ -84,7 +86,9 @@ check_cover(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch, const Hy
 		/* no row before all queries */
 		CHECK_INT(up, count);
 		CHECK(chunk->row_count >= 1 && row + chunk->row_count <= work->rows);
-		if (!work->resident)
+		CHECK_INT(hy_cuda_filter_uploads(plan, chunk),
+		          !work->resident && (query == 0 || !plan->keeps));
+		if (hy_cuda_filter_uploads(plan, chunk))
 			CHECK((uint64_t) chunk->row_count * work->dims * work->element <= scratch->up);
 		if (chunk->row_count > 1)
 			CHECK(hy_cuda_work(work->dims, count, chunk->row_count) <= pace->work);
@@ -172,6 +176,37 @@ many_queries_are_one_group(void)
 	CHECK(plan.group <= 2048);
 }
 
+/* rows are uploaded once if the device can keep them, and once per group if it cannot */
+static void
+later_groups_find_their_rows(void)
+{
+	HyCudaWork work = {
+		.queries = 32768, .rows = 200000, .dims = 768, .element = 4, .query_down = 160};
+	uint64_t rows = UINT64_C(200000) * 768 * 4;
+	uint64_t queries = UINT64_C(32768) * (768 * 4 + 160);
+	HyCudaFilterPlan plan;
+	HyCudaScratch scratch;
+
+	CHECK(hy_cuda_scratch_plan(UINT64_C(8) << 30, &scratch));
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
+	CHECK(plan.group <= 32768 / 2 && plan.keeps);
+	CHECK_INT(hy_cuda_filter_up_bytes(&plan), queries + rows);
+	/* pieces of later groups are as large as those of resident rows */
+	CHECK(plan.room > 20000);
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(1) << 30, &plan));
+	CHECK(!plan.keeps);
+	CHECK_INT(hy_cuda_filter_up_bytes(&plan),
+	          queries + (uint64_t) ((32768 + plan.group - 1) / plan.group) * rows);
+	/* one group needs its rows once */
+	work.queries = 1000;
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
+	CHECK(!plan.keeps && plan.bytes < UINT64_C(128) << 20);
+	work.queries = 32768;
+	work.resident = true;
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
+	CHECK(!plan.keeps);
+}
+
 /* suits: return hy_cuda_filter_suits for cosine. */
 static bool
 suits(const HyCudaWork *work, int32_t k, uint64_t least_work)
@@ -212,6 +247,7 @@ main(void)
 {
 	UNIT_RUN(pieces_cover_a_task_once);
 	UNIT_RUN(many_queries_are_one_group);
+	UNIT_RUN(later_groups_find_their_rows);
 	UNIT_RUN(few_go_the_canonical_way);
 	return unit_finish();
 }
