@@ -12,9 +12,8 @@
 #include "cuda/copy.h"
 
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+
+#include "core/stream_copy.h"
 
 #define PART ((size_t) 64 * 1024)
 
@@ -24,7 +23,6 @@
  */
 #define BYTE_WORK 2.0
 
-#define LINE 64              /* bytes of a cache line */
 #define SHORTEST_STREAM 1024 /* shorter rows end in too many incomplete lines */
 
 /* Cut: how a copy is divided into parts.  A part is some rows, or a section of one row. */
@@ -48,8 +46,6 @@ static double divide(const HyCudaCopy *copies, int count, Cuts *cuts);
 static HyStatus run_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
 static void copy_row(const Cut *cut, char *to, const char *from, size_t bytes);
 static void subtract(char *to, const char *from, size_t bytes);
-static void stream(char *to, const char *from, size_t bytes);
-static void end_streams(void);
 
 void
 hy_cuda_copy(const HyHost *host, HyOp op, const HyCudaCopy *copies, int count)
@@ -128,7 +124,7 @@ run_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
 		copy_row(cut, copy->to + (size_t) row * copy->to_stride + at,
 		         copy->from + (size_t) row * copy->from_stride + at, bytes);
 	if (cut->streams)
-		end_streams();
+		hy_stream_end();
 	return HY_OK;
 }
 
@@ -136,7 +132,7 @@ static void
 copy_row(const Cut *cut, char *to, const char *from, size_t bytes)
 {
 	if (cut->streams)
-		stream(to, from, bytes);
+		hy_stream_copy(to, from, bytes);
 	else if (cut->copy.kind == HY_CUDA_COPY_HOPS)
 		subtract(to, from, bytes);
 	else
@@ -157,53 +153,3 @@ subtract(char *to, const char *from, size_t bytes)
 		memcpy(to + at, &value, sizeof(value));
 	}
 }
-
-#ifdef __SSE2__
-
-/* stream: copy with stores that bypass the cache, except for incomplete lines at both ends. */
-static void
-stream(char *to, const char *from, size_t bytes)
-{
-	size_t head = (size_t) (-(uintptr_t) to % LINE);
-	size_t at;
-
-	head = head < bytes ? head : bytes;
-	memcpy(to, from, head);
-	for (at = head; bytes - at >= LINE; at += LINE)
-	{
-		const __m128i *source = (const __m128i *) (const void *) (from + at);
-		__m128i *line = (__m128i *) (void *) (to + at);
-		__m128i a = _mm_loadu_si128(source);
-		__m128i b = _mm_loadu_si128(source + 1);
-		__m128i c = _mm_loadu_si128(source + 2);
-		__m128i d = _mm_loadu_si128(source + 3);
-
-		_mm_stream_si128(line, a);
-		_mm_stream_si128(line + 1, b);
-		_mm_stream_si128(line + 2, c);
-		_mm_stream_si128(line + 3, d);
-	}
-	memcpy(to + at, from + at, bytes - at);
-}
-
-/* end_streams: make the streamed data visible to other threads before the part ends. */
-static void
-end_streams(void)
-{
-	_mm_sfence();
-}
-
-#else
-
-static void
-stream(char *to, const char *from, size_t bytes)
-{
-	memcpy(to, from, bytes);
-}
-
-static void
-end_streams(void)
-{
-}
-
-#endif
