@@ -5,7 +5,7 @@
 #ifndef HY_CUDA_DISTANCE_KERNEL_CUH
 #define HY_CUDA_DISTANCE_KERNEL_CUH
 
-#include "cuda/row_sums.cuh"
+#include "cuda/single_sums.cuh"
 
 /*
  * hy_distance_kernel: compute out[q * out_stride + t] for every row t and every query q.  At a
@@ -16,7 +16,7 @@ __global__ void
 __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 	hy_distance_kernel(const HyCudaDistance args)
 {
-	__shared__ float query[Kind::queries][HY_CUDA_SEGMENT];
+	__shared__ __align__(16) float query[Kind::queries][HY_CUDA_SEGMENT];
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;
 	const int pair = lane * Kind::pairs / HY_CUDA_WARP;

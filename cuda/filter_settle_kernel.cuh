@@ -9,6 +9,7 @@
 #include "cuda/best.cuh"
 #include "cuda/filter_launch.h"
 #include "cuda/matrix.cuh"
+#include "cuda/single_sums.cuh"
 
 /*
  * hy_settle_kernel: settle the list of query number blockIdx.x.  If the list has overflowed, the
@@ -21,7 +22,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 {
 	hy_needs_bfloat16();
 
-	__shared__ float query[Kind::queries][HY_CUDA_SEGMENT];
+	__shared__ __align__(16) float query[Kind::queries][HY_CUDA_SEGMENT];
 	__shared__ HyBest best;
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;
@@ -60,24 +61,16 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 	for (int64_t start = 0; start < candidates; start += turn)
 	{
 		const int64_t at = start + warp * Kind::rows;
-		const typename Kind::Element *target[Kind::rows];
+		const int64_t entry = at + mine < candidates ? at + mine : candidates - 1;
+		const int64_t row = all ? entry : found[entry];
 		HyNeighbor candidate;
 
-#pragma unroll
-		for (int r = 0; r < Kind::rows; r++)
-		{
-			const int64_t entry = at + r < candidates ? at + r : candidates - 1;
-
-			target[r] = hy_row<Kind>(args.rows, all ? entry : found[entry]);
-		}
-		candidate.distance =
-			hy_gathered_distance<Kind>(args.rows, q, at < candidates, target, query);
+		candidate.distance = hy_single_distance<Kind>(args.rows, q, at < candidates,
+		                                              hy_row<Kind>(args.rows, row), query);
+		candidate.row = args.first_row + row;
 		/* several threads have the distance; only the first of them offers it */
 		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && at + mine < candidates)
-		{
-			candidate.row = args.first_row + (all ? at + mine : found[at + mine]);
 			hy_offer(&best, candidate);
-		}
 		hy_make_room(&best, args.k, turn);
 	}
 

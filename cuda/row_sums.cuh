@@ -3,16 +3,17 @@
  *		The canonical sums of some rows and some queries: the core of every kernel over rows.
  *
  * Numbers are added in the order of core/distance.h, so the sums have the same bits as on the CPU.
- * Thread t of a warp keeps the canonical lanes (partial sums) t and t + 32.  A warp reads 32
- * neighboring elements at a time.  The first level of the fold (h = 32) needs no other thread.
- * Each further level (h = 16 .. 1) takes one shuffle.  After each segment of 1,024 elements the
- * lanes are flushed to their fp64 twins.  The block keeps one segment of its queries in shared
- * memory.
+ * There are 64 canonical lanes (partial sums).  After each segment of 1,024 elements the lanes are
+ * flushed to their fp64 twins.  The block keeps one segment of its queries in shared memory.
  *
- * A warp processes several rows at once, so that enough memory reads are in flight.  One read of a
- * row serves several queries (HyKind).  The pairs of a row and a query are folded together: after
- * each level a thread continues with half of the pairs.  In the end each pair has 32 / pairs
- * threads, which finish it.  Only hy_widen differs between float32 and float16 rows.
+ * This file has the sums of several queries, for which one read of a row serves all of them
+ * (HyKind).  Thread t of a warp keeps the lanes t and t + 32.  A warp reads 32 neighboring elements
+ * at a time, of several rows at once.  The first level of the fold (h = 32) needs no other thread.
+ * Each further level (h = 16 .. 1) takes one shuffle.  The pairs of a row and a query are folded
+ * together: after each level a thread continues with half of the pairs.  In the end each pair has
+ * 32 / pairs threads, which finish it.  Only hy_widen differs between float32 and float16 rows.
+ *
+ * For a single query, single_sums.cuh computes the sums with wider reads.
  *
  * The files of the kernels are compiled twice. nvcc compiles them for the device.  The host's C++
  * compiler compiles them with test/cuda/simt.h, which runs the threads of a block as fibers.  So
@@ -31,6 +32,7 @@
 #define HY_CUDA_WARPS 8 /* warps per block */
 #define HY_CUDA_THREADS (HY_CUDA_WARP * HY_CUDA_WARPS)
 #define HY_CUDA_SEGMENT (HY_LANES * HY_FLUSH_STEPS)
+#define HY_CUDA_ROW_LANES 8 /* lanes that a thread keeps of a row, for a single query */
 
 static_assert(HY_CUDA_OWN_NORM <= HY_CUDA_SEGMENT, "such a query has one segment");
 
@@ -52,13 +54,7 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 	 * lower if the sums of several queries, or norms, take registers, because the compiler would
 	 * spill with more blocks.
 	 */
-	static const int resident_blocks = Queries == 1 && Metric != HY_METRIC_COSINE ? 3 : 2;
-
-	/*
-	 * Steps of 64 elements that are read together.  Shorter elements need more steps to read as
-	 * many bytes.
-	 */
-	static const int steps_ahead = Queries == 1 && sizeof(Type) == 2 ? 4 : 2;
+	static const int resident_blocks = Queries > 1 ? 2 : Metric == HY_METRIC_COSINE ? 3 : 4;
 
 	/*
 	 * Whether given norms of rows are used.  A single query does not use them, because memory is
@@ -142,8 +138,11 @@ hy_flush(HyLanes *lanes, HyTwins *twins)
 	lanes->high = 0.0f;
 }
 
-/* hy_fold_level: fold the levels H .. 1 of the tree, for the Left sums that a thread still has. */
-template <int Left, int H>
+/*
+ * hy_fold_level: fold levels of the tree, for the Left sums that a thread still has.  The partners
+ * of the first level are H threads apart, those of the last level Last threads.
+ */
+template <int Left, int H, int Last = 1>
 __device__ __forceinline__ void
 hy_fold_level(double *sum, int lane)
 {
@@ -163,8 +162,8 @@ hy_fold_level(double *sum, int lane)
 
 		sum[i] = __dadd_rn(kept, __shfl_xor_sync(HY_CUDA_ALL_THREADS, given, H));
 	}
-	if constexpr (H > 1)
-		hy_fold_level<(Left + 1) / 2, H / 2>(sum, lane);
+	if constexpr (H > Last)
+		hy_fold_level<(Left + 1) / 2, H / 2, Last>(sum, lane);
 }
 
 /*
@@ -232,6 +231,22 @@ hy_finish(float sum, float aa, float bb)
 }
 
 /*
+ * hy_query_place: return the place of element i in the segment of a query.  For a single query and
+ * float16 rows, a thread has the lanes 8 t .. 8 t + 7.  It reads them in two halves, and each half
+ * of all threads is stored together.  So the threads of a row read 128 neighboring bytes at a time,
+ * from different banks of shared memory.
+ */
+template <class Kind>
+__device__ __forceinline__ int
+hy_query_place(int i)
+{
+	if (Kind::queries == 1 && sizeof(typename Kind::Element) == 2)
+		return i / HY_LANES * HY_LANES + i / 4 % 2 * HY_CUDA_WARP +
+		       i % HY_LANES / HY_CUDA_ROW_LANES * 4 + i % 4;
+	return i;
+}
+
+/*
  * hy_load_queries: load one segment of the block's queries into shared memory.  Elements beyond
  * dims and missing queries become +0.
  */
@@ -249,7 +264,7 @@ hy_load_queries(const HyCudaRows &args, const Which &which, int start,
 		const float *source = args.queries + (int64_t) (at < 0 ? 0 : at) * stride + start;
 
 		for (int i = threadIdx.x; i < HY_CUDA_SEGMENT; i += HY_CUDA_THREADS)
-			query[q][i] = at >= 0 && start + i < args.dims ? source[i] : 0.0f;
+			query[q][hy_query_place<Kind>(i)] = at >= 0 && start + i < args.dims ? source[i] : 0.0f;
 	}
 }
 
@@ -285,8 +300,8 @@ hy_with_norm(const HyCudaRows &args, const float (*query)[HY_CUDA_SEGMENT])
 				/* beyond dims the query is padded with +0 */
 				for (int i = threadIdx.x; i < args.dims; i += HY_LANES)
 				{
-					const float low = query[0][i];
-					const float high = query[0][i + HY_CUDA_WARP];
+					const float low = query[0][hy_query_place<Kind>(i)];
+					const float high = query[0][hy_query_place<Kind>(i + HY_CUDA_WARP)];
 
 					lanes.low = __fmaf_rn(low, low, lanes.low);
 					lanes.high = __fmaf_rn(high, high, lanes.high);
@@ -366,7 +381,7 @@ hy_accumulate_segment(const typename Kind::Element *const *target,
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int whole = length - length % HY_LANES;
 
-#pragma unroll(Kind::steps_ahead)
+#pragma unroll(2)
 	for (int step = 0; step < whole; step += HY_LANES)
 		hy_accumulate<Kind, true, Norms>(target, query, start, step, HY_LANES, lane, lanes, norms);
 	if (whole < length)
@@ -475,32 +490,6 @@ hy_distance_of(const HyCudaRows &args, int first_query, float sum, float norm)
 		sum,
 		Kind::metric == HY_METRIC_COSINE ? args.query_norms[at < args.query_count ? at : 0] : 0.0f,
 		norm);
-}
-
-/* hy_gathered_distance: compute distances with hy_gathered_sums. */
-template <class Kind>
-__device__ __forceinline__ double
-hy_gathered_distance(const HyCudaRows &args, int first_query, bool there,
-                     const typename Kind::Element *const *target, float (*query)[HY_CUDA_SEGMENT])
-{
-	float norm = 0.0f;
-	const float sum = hy_gathered_sums<Kind>(args, HyInOrder{first_query, args.query_count}, there,
-	                                         target, query, &norm);
-
-	return hy_distance_of<Kind>(args, first_query, sum, norm);
-}
-
-/* hy_row_distance: compute distances with hy_row_sums. */
-template <class Kind>
-__device__ __forceinline__ double
-hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
-                float (*query)[HY_CUDA_SEGMENT])
-{
-	float norm = 0.0f;
-	const float sum =
-		hy_row_sums<Kind>(args, HyInOrder{first_query, args.query_count}, first_row, query, &norm);
-
-	return hy_distance_of<Kind>(args, first_query, sum, norm);
 }
 
 #endif

@@ -24,7 +24,7 @@
 #define HY_CUDA_TOPK_KERNEL_CUH
 
 #include "cuda/best.cuh"
-#include "cuda/row_sums.cuh"
+#include "cuda/single_sums.cuh"
 
 #define HY_CUDA_MERGED 128 /* entries of lists that a merge compares at a time */
 
@@ -168,7 +168,7 @@ template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const HyCudaTopK args)
 {
-	__shared__ float query[Kind::queries][HY_CUDA_SEGMENT];
+	__shared__ __align__(16) float query[Kind::queries][HY_CUDA_SEGMENT];
 	__shared__ HyBest best[Kind::queries];
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;

@@ -221,9 +221,12 @@ too_large()
 			# its sums alone are half of the registers, and its shared memory leaves no room for another
 			if (name ~ /product_kernel/)
 				blocks = 1
-			# what they wait for is memory, of which more has to be on its way (of eight sets sums leave no room for that)
-			else if (name ~ /(distance|topk|settle)_kernelI6HyKindILi[013]E[tf]Li[0-9]+ELi1E/)
+			# what they wait for is memory, of which more has to be on its way (of eight sets sums leave no room for
+			# that, and norms take some of it)
+			else if (name ~ /(distance|topk|settle)_kernelI6HyKindILi2E[tf]Li[0-9]+ELi1E/)
 				blocks = 3
+			else if (name ~ /(distance|topk|settle)_kernelI6HyKindILi[013]E[tf]Li[0-9]+ELi1E/)
+				blocks = 4
 			else if (name ~ /hy_score_kernel|spread_(rows|long)_kernelI12HySpreadKindILi[01]ELi[124]E/)
 				blocks = 4
 			if (warps < 1 || int((registers + 7) / 8) * 8 * 32 * warps * blocks > 65536)

@@ -461,6 +461,18 @@ hy_simt::multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2
 	}
 }
 
+uint4
+hy_simt::read_wide(const void *at)
+{
+	uint4 words = {};
+
+	if ((uintptr_t) at % sizeof(words) != 0)
+		report("a read of 16 bytes that is not aligned");
+	else
+		memcpy(&words, at, sizeof(words));
+	return words;
+}
+
 void
 hy_simt::load_matrices(uint32_t (&words)[4], const void *row)
 {
