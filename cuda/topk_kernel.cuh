@@ -11,7 +11,8 @@
  * Each block stores its k best as a list in ascending order.  Then the lists are merged into the k
  * best of the earlier pieces.  The blocks of the next piece take their initial worst from the
  * result.  The merge compares the first entries of all lists, then the second entries, and so on,
- * until no entry of a round precedes the worst.  Few rounds are usually enough.  For one query, the
+ * until it has read an entry of each list and none of them precedes the worst.  The entries lie in
+ * this order, so many rounds are read at once if there are few lists.  For one query, the
  * last block to finish merges.  A second kernel would start only after the first kernel has ended,
  * and the host would have to queue it.  For several queries, a second kernel merges, with one block
  * per query.  The last block of a single kernel would have to merge the lists of four queries one
@@ -90,8 +91,11 @@ __device__ __forceinline__ void
 hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 {
 	const int parts = HY_CUDA_THREADS / HY_CUDA_MERGED;
+	const int count = args.k * list_count;
 	const int64_t first = (int64_t) q * args.k;
+	const HyNeighbor *entry = args.lists + first * list_count;
 	HyNeighbor *answer = (args.answer != NULL ? args.answer : args.best) + first;
+	int skipped = 0; /* entries read since one preceded the worst */
 
 	if (threadIdx.x == 0)
 	{
@@ -108,46 +112,38 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 	}
 	hy_make_room(best, args.k, HY_CUDA_MERGED);
 
-	for (int i = 0; i < args.k; i++)
+	/*
+	 * The first entries of all lists come first, then the second entries, and so on.  Each thread
+	 * reads two at a time.  If an entry of each list was too far, all later entries are too far.
+	 */
+	for (int start = 0; start < count && skipped < list_count; start += 2 * HY_CUDA_THREADS)
 	{
-		const HyNeighbor *entry = args.lists + (first + i) * list_count;
-		int offered = 0;
+		HyNeighbor mine[2];
+		int nearer = 0;
 
-		/*
-		 * each thread reads two entries at once; then HY_CUDA_MERGED entries are offered at a time
-		 */
-		for (int start = 0; start < list_count; start += 2 * HY_CUDA_THREADS)
+#pragma unroll
+		for (int j = 0; j < 2; j++)
 		{
-			HyNeighbor mine[2];
+			const int at = start + j * HY_CUDA_THREADS + (int) threadIdx.x;
 
-#pragma unroll
-			for (int j = 0; j < 2; j++)
-			{
-				const int at = start + j * HY_CUDA_THREADS + (int) threadIdx.x;
-
-				mine[j].distance = hy_nan();
-				mine[j].row = 0;
-				if (at < list_count)
-					mine[j] = entry[at];
-			}
-#pragma unroll
-			for (int part = 0; part < 2 * parts; part++)
-			{
-				const HyNeighbor &candidate = mine[part / parts];
-
-				if ((int) threadIdx.x / HY_CUDA_MERGED == part % parts &&
-				    hy_before(candidate, best->worst))
-				{
-					hy_offer(best, candidate);
-					offered = 1;
-				}
-				hy_make_room(best, args.k, HY_CUDA_MERGED);
-			}
+			mine[j].distance = hy_nan();
+			mine[j].row = 0;
+			if (at < count)
+				mine[j] = entry[at];
+			nearer |= hy_before(mine[j], best->worst);
 		}
-
-		/* If an entry was too far, the later entries of its list are too far as well. */
-		if (!__syncthreads_or(offered))
-			break;
+		skipped += 2 * HY_CUDA_THREADS;
+		if (!__syncthreads_or(nearer))
+			continue;
+		skipped = 0;
+		/* HY_CUDA_MERGED entries are offered at a time */
+#pragma unroll
+		for (int part = 0; part < 2 * parts; part++)
+		{
+			if ((int) threadIdx.x / HY_CUDA_MERGED == part % parts)
+				hy_offer(best, mine[part / parts]);
+			hy_make_room(best, args.k, HY_CUDA_MERGED);
+		}
 		/* sort, so that the next entries are compared with the current worst */
 		hy_make_room(best, args.k, HY_CUDA_ROOM - args.k);
 	}
