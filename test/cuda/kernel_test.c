@@ -15,7 +15,8 @@ typedef struct Case
 	int32_t dims;
 	int32_t queries;
 	int64_t rows;
-	int64_t gap; /* elements between rows that belong to none */
+	int64_t gap;    /* elements between rows that belong to none */
+	int64_t before; /* elements before the first row */
 	Kind kind;
 } Case;
 
@@ -26,10 +27,13 @@ run_case(const Case *c)
 {
 	size_t element = hy_dtype_size(c->dtype);
 	int64_t stride = (c->dims + c->gap) * (int64_t) element;
+	size_t before = (size_t) c->before * element;
 	size_t target_bytes = (size_t) ((c->rows - 1) * stride) + (size_t) c->dims * element;
 	size_t query_bytes = (size_t) c->queries * c->dims * sizeof(float);
 	size_t out_bytes = (size_t) (c->queries * c->rows) * sizeof(double);
-	char *targets = malloc(target_bytes);
+	char *all = malloc(before + target_bytes);
+	char *targets = all + before;
+	char *on_device;
 	float *queries = malloc(query_bytes);
 	double *out = malloc(out_bytes);
 	double *expected = malloc(out_bytes);
@@ -41,7 +45,7 @@ run_case(const Case *c)
 	const char *fault;
 	int64_t i;
 
-	fill(targets, c->dtype, c->kind, target_bytes / element);
+	fill(all, c->dtype, c->kind, (before + target_bytes) / element);
 	fill(queries, HY_F32, c->kind, query_bytes / sizeof(float));
 	/* a query equal to a row: distances of exactly 0 and 1 */
 	if (c->dtype == HY_F32)
@@ -59,7 +63,8 @@ run_case(const Case *c)
 	CHECK_INT(hy_distance_matrix(c->metric, &query_matrix, &target_matrix, expected, NULL), HY_OK);
 
 	CHECK_INT(cudaStreamCreateWithFlags(&stream, 0), cudaSuccess);
-	args.rows.targets = to_device(targets, target_bytes, stream);
+	on_device = to_device(all, before + target_bytes, stream);
+	args.rows.targets = on_device + before;
 	args.rows.queries = to_device(queries, query_bytes, stream);
 	memset(out, 0xee, out_bytes);
 	args.out = to_device(out, out_bytes, stream);
@@ -86,19 +91,20 @@ run_case(const Case *c)
 	for (i = 0; i < c->queries * c->rows; i++)
 	{
 		CHECK_MSG(unit_same_f64(out[i], expected[i]),
-		          "%s %s dims %d queries %d rows %lld kind %d: [%lld] is %a, expected %a",
+		          "%s %s dims %d queries %d rows %lld gap %d before %d kind %d: [%lld] is %a, "
+		          "expected %a",
 		          hy_metric_name(c->metric), hy_dtype_name(c->dtype), (int) c->dims,
-		          (int) c->queries, (long long) c->rows, (int) c->kind, (long long) i, out[i],
-		          expected[i]);
+		          (int) c->queries, (long long) c->rows, (int) c->gap, (int) c->before,
+		          (int) c->kind, (long long) i, out[i], expected[i]);
 		compared++;
 	}
 
-	cudaFree((void *) args.rows.targets);
+	cudaFree(on_device);
 	cudaFree((void *) args.rows.queries);
 	cudaFree(args.out);
 	cudaFree(norms);
 	cudaStreamDestroy(stream);
-	free(targets);
+	free(all);
 	free(queries);
 	free(out);
 	free(expected);
@@ -106,7 +112,7 @@ run_case(const Case *c)
 
 /* every metric and element type at one shape */
 static void
-run_shape(int32_t dims, int32_t queries, int64_t rows, int64_t gap, Kind kind)
+run_placed(int32_t dims, int32_t queries, int64_t rows, int64_t gap, int64_t before, Kind kind)
 {
 	int metric;
 	int dtype;
@@ -115,11 +121,17 @@ run_shape(int32_t dims, int32_t queries, int64_t rows, int64_t gap, Kind kind)
 	{
 		for (dtype = 0; dtype < HY_DTYPE_COUNT; dtype++)
 		{
-			Case c = {(HyMetric) metric, (HyDtype) dtype, dims, queries, rows, gap, kind};
+			Case c = {(HyMetric) metric, (HyDtype) dtype, dims, queries, rows, gap, before, kind};
 
 			run_case(&c);
 		}
 	}
+}
+
+static void
+run_shape(int32_t dims, int32_t queries, int64_t rows, int64_t gap, Kind kind)
+{
+	run_placed(dims, queries, rows, gap, 0, kind);
 }
 
 /* dims around every boundary of the reduction: warp, step, flush, several flushes */
@@ -163,6 +175,29 @@ rows_with_gaps(void)
 	run_shape(1500, 3, 5, 7, KIND_PLAIN);
 }
 
+/*
+ * One query reads 16 bytes of a row at a time where it can: rows of every length, packed or apart,
+ * from every alignment.  Many sums would differ in another order.
+ */
+static void
+every_dims_and_alignment(void)
+{
+	static const int32_t several[] = {1028, 1032, 1088, 1100, 1152, 1279, 1280, 1536, 2056, 2071};
+	const int32_t few = 200;
+	int32_t i;
+
+	for (i = 1; i <= few + (int32_t) (sizeof(several) / sizeof(several[0])); i++)
+	{
+		int32_t dims = i <= few ? i : several[i - few - 1];
+		int64_t aligned = 8 - dims % 8;
+
+		run_placed(dims, 1, 5, 0, 0, KIND_ABSORB);
+		run_placed(dims, 1, 5, 0, 1 + i % 7, KIND_PLAIN);
+		run_placed(dims, 1, 2, aligned, 8, KIND_ABSORB);
+		run_placed(dims, 1, 2, aligned + 1, i % 8, KIND_ABSORB);
+	}
+}
+
 static void
 extremes(void)
 {
@@ -186,11 +221,12 @@ random_shapes(void)
 	int i;
 
 	for (i = 0; i < 60; i++)
-		run_shape(1 + (int32_t) unit_random_below(&randomness, i % 4 == 0 ? 3000 : 200),
-		          1 + (int32_t) unit_random_below(&randomness, 10),
-		          1 + (int64_t) unit_random_below(&randomness, 12),
-		          (int64_t) unit_random_below(&randomness, 3),
-		          (Kind) unit_random_below(&randomness, KIND_COUNT));
+		run_placed(1 + (int32_t) unit_random_below(&randomness, i % 4 == 0 ? 3000 : 200),
+		           1 + (int32_t) unit_random_below(&randomness, 10),
+		           1 + (int64_t) unit_random_below(&randomness, 12),
+		           (int64_t) unit_random_below(&randomness, 3),
+		           (int64_t) unit_random_below(&randomness, 9),
+		           (Kind) unit_random_below(&randomness, KIND_COUNT));
 }
 
 /* every finite half is widened exactly: in one dimension its distance to 0 is its magnitude */
@@ -242,6 +278,7 @@ main(void)
 	UNIT_RUN(every_boundary_of_dims);
 	UNIT_RUN(rows_and_queries_that_fill_no_block);
 	UNIT_RUN(rows_with_gaps);
+	UNIT_RUN(every_dims_and_alignment);
 	UNIT_RUN(extremes);
 	UNIT_RUN(random_shapes);
 	UNIT_RUN(every_half);

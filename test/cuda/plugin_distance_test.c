@@ -202,19 +202,30 @@ one_query(void)
 static void
 resident_rows(void)
 {
+	/* some of these rows are aligned to 16 bytes, others are not */
+	static const struct
+	{
+		int32_t dims;
+		int64_t queries;
+		size_t gap; /* in elements, as the offset */
+		size_t offset;
+	} cases[] = {{33, 5, 2, 12}, {33, 1, 2, 12}, {40, 1, 8, 16}, {40, 1, 8, 13}, {40, 1, 1, 16}};
+	const int count = (int) (sizeof(cases) / sizeof(cases[0]));
 	HyDevice *device = open_one(0);
 	HyBuffer *buffer = NULL;
 	HyMatrix *targets;
 	DistanceJob job;
 	char *back;
-	int dtype;
+	int i;
 
-	for (dtype = 0; dtype < HY_DTYPE_COUNT; dtype++)
+	for (i = 0; i < count * HY_DTYPE_COUNT; i++)
 	{
-		size_t element = hy_dtype_size((HyDtype) dtype);
-		size_t offset = 12 * element;
+		HyDtype dtype = (HyDtype) (i / count);
+		size_t element = hy_dtype_size(dtype);
+		size_t offset = cases[i % count].offset * element;
 
-		job_make(&job, HY_METRIC_COSINE, (HyDtype) dtype, 33, 5, 50, 2 * element);
+		job_make(&job, HY_METRIC_COSINE, dtype, cases[i % count].dims, cases[i % count].queries, 50,
+		         cases[i % count].gap * element);
 		CHECK_INT(cuda->buf_alloc(device, offset + job.target_bytes, &buffer), HY_OK);
 		back = malloc(offset + job.target_bytes);
 		CHECK_INT(cuda->download(device, buffer, 0, back, offset + job.target_bytes), HY_OK);
