@@ -170,9 +170,10 @@ hy_fold_row(const float *lanes, const volatile double *twins, bool flushed, int 
 	const int width = sizeof(HyRead) / sizeof(Element);
 	double sum[HY_CUDA_ROW_LANES];
 
+	/* -0 becomes +0, as if the lanes were added to twins of +0 */
 #pragma unroll
 	for (int i = 0; i < HY_CUDA_ROW_LANES; i++)
-		sum[i] = __dadd_rn(0.0, (double) lanes[i]);
+		sum[i] = (double) __fadd_rn(lanes[i], 0.0f);
 	if (flushed)
 	{
 #pragma unroll
@@ -202,10 +203,9 @@ hy_single_distance(const HyCudaRows &args, int which, bool there, const typename
 	static_assert(Kind::queries == 1 && Kind::rows * HY_CUDA_ROW_THREADS == HY_CUDA_WARP,
 	              "a thread has one row");
 	const int lane = threadIdx.x % HY_CUDA_WARP;
-	const bool wide = ((uintptr_t) args.targets | (uintptr_t) args.stride |
-	                   args.dims * sizeof(typename Kind::Element)) %
-	                      sizeof(HyRead) ==
-	                  0;
+	const uint64_t places = (uintptr_t) args.targets | (uint64_t) args.stride |
+	                        (uint64_t) args.dims * sizeof(typename Kind::Element);
+	const bool wide = places % sizeof(HyRead) == 0;
 	const bool flushed = args.dims > HY_CUDA_SEGMENT;
 	float lanes[HY_CUDA_ROW_LANES] = {};
 	float norms[HY_CUDA_ROW_LANES] = {};
