@@ -1,5 +1,6 @@
 # Threads of a backend: a cancel, a timeout and a termination end them first, the backend's end leaves none behind,
-# and all sessions together use no more than the settings allow, with and without the library preloaded.
+# and all sessions together use no more than the settings allow, with and without the library preloaded.  A batch on a
+# device (the CUDA plug-in on the fake device) copies its rows on threads, within the same limits.
 use strict;
 use warnings;
 
@@ -29,6 +30,7 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 20000) i;
 	CREATE TABLE query AS SELECT array_agg(v ORDER BY id) AS v FROM item WHERE id <= 3000;
 	CREATE TABLE few AS SELECT array_agg(v ORDER BY id) AS v FROM item WHERE id <= 200;
+	CREATE TABLE whole AS SELECT array_agg(v ORDER BY id) AS v FROM item;
 
 	-- only the last row is read with the help of the TOAST table's index
 	CREATE TABLE late (v vector(600));
@@ -50,6 +52,8 @@ my $short = q{SELECT count(*) FROM few, hybrid_knn('item', 'v', few.v, 10)};
 # the last row is read while another thread searches the others
 my $late = q{SET hybrid.batch_max = 4000; SET hybrid.precision = exact; SET hybrid.simd = scalar;
 	SELECT count(*) FROM late_query, hybrid_knn('late', 'v', late_query.v, 10)};
+# one task with 10 MB of rows
+my $copied = q{SELECT md5(hybrid_distances(v[1], v)::text) FROM whole};
 my $own_threads = q{SELECT count(*) FROM pg_ls_dir('/proc/self/task')};
 
 # threads_of PID: return how many threads a backend has, 0 if it has ended
@@ -145,6 +149,25 @@ for my $preloaded (0, 1)
 	my $idle = ask($one, 'SELECT pg_backend_pid()');
 	wait_for("$how: an idle thread ends", sub { threads_of($idle) == 1 });
 
+	# --- a batch on a device
+
+	my $on_cpu = ask($one, $copied);
+	my $device = session();
+	ask($device, q{LOAD 'hybrid'; SET hybrid.plugins = 'hybrid_cuda_fake'; SET hybrid.force_cpu = off;
+		SET hybrid.execution = gpu; SET hybrid.gpu_min_batch = 1; SET hybrid.gpu_idle_timeout = 0});
+	for my $limit ('hybrid.threads = 1', 'max_parallel_workers_per_gather = 0', 'max_parallel_workers = 0')
+	{
+		my ($name) = split / /, $limit;
+
+		is(ask($device, "SET $limit; $copied; RESET $name"), $on_cpu, "$how: the device's answer with $limit");
+		is(ask($device, $own_threads), 1, "$how: no thread copies");
+	}
+	is(ask($device, $copied), $on_cpu, "$how: the device's answer when two threads copy");
+	is(ask($device, $own_threads), 2, "$how: they do");
+	is(ask($device, q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'}), 0, "$how: and keep no lock");
+	is($device->{err}, '', "$how: without an error");
+	finish($device);
+
 	# --- the limit over two sessions
 
 	my $other = session();
@@ -153,6 +176,13 @@ for my $preloaded (0, 1)
 	my $pid = begin_long($one);
 	is(ask($other, $short), 2000, "$how: the answer while another session has the only thread");
 	is(ask($other, $own_threads), 1, "$how: which is not exceeded");
+	$device = session();
+	ask($device, q{LOAD 'hybrid'; SET hybrid.plugins = 'hybrid_cuda_fake'; SET hybrid.force_cpu = off;
+		SET hybrid.execution = gpu; SET hybrid.gpu_min_batch = 1; SET hybrid.gpu_idle_timeout = 0;
+		SET max_parallel_workers = 1});
+	is(ask($device, $copied), $on_cpu, "$how: the device's answer meanwhile");
+	is(ask($device, $own_threads), 1, "$how: nor does its copy exceed it");
+	finish($device);
 	ask($other, "SELECT pg_cancel_backend($pid)");
 	IPC::Run::pump($one->{run}) until $one->{out} =~ /^done\n/m;
 	is(ask($other, $short), 2000, "$how: the answer after a cancel");

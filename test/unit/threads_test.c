@@ -272,6 +272,14 @@ test_beside(void)
 		hy_threads_beside(&beside);
 		CHECK_INT(hy_threads_run(1, PARTS, run_part, &work, NULL), HY_OK);
 		CHECK_INT(state.left, 5);
+		/* while it is paused, the caller works like the others */
+		hy_threads_pause_beside(true);
+		CHECK_INT(hy_threads_run(2, PARTS, run_slowly, &work, NULL), HY_OK);
+		CHECK_INT(state.left, 5);
+		hy_threads_pause_beside(false);
+		state.status = HY_OK;
+		CHECK_INT(hy_threads_run(2, PARTS, run_slowly, &work, NULL), HY_OK);
+		CHECK_INT(state.left, 0);
 		hy_threads_beside(NULL);
 	}
 	hy_threads_stop();
