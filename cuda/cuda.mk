@@ -149,7 +149,7 @@ build/cuda/fake/lib/%: test/cuda/fake/libraries.c
 build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm
 
-# The test of the two threads, with the thread sanitizer.  It instruments the plug-in, the fake device, and the pure
+# The tests of the idle thread and of threads that copy, with the thread sanitizer.  It instruments the plug-in, the fake device, and the pure
 # files that the plug-in calls.  The rest of src/core computes what the test expects.
 THREAD_OBJS = $(patsubst %,build/cuda/thread/%.o,$(basename $(CUDA_C) $(CUDA_PURE_C) $(wildcard test/cuda/*.cpp))) \
 	$(call pure,$(filter-out $(CUDA_PURE_C),$(wildcard src/core/*.c)))
@@ -162,10 +162,10 @@ build/cuda/thread/%.o: %.cpp build/flags
 	@mkdir -p $(@D)
 	$(CXX_FOUND) -std=c++17 $(FAKE_FLAGS) -Wno-unknown-pragmas -U_FORTIFY_SOURCE -fsanitize=thread -MMD -MP -c -o $@ $<
 
-build/cuda/thread/plugin_idle_test: build/cuda/thread/test/cuda/plugin_idle_test.o $(THREAD_OBJS)
+build/cuda/thread/%_test: build/cuda/thread/test/cuda/%_test.o $(THREAD_OBJS)
 	$(CXX_FOUND) -fsanitize=thread -o $@ $^ -lm
 
-cuda-thread-tests: build/cuda/thread/plugin_idle_test
+cuda-thread-tests: build/cuda/thread/plugin_idle_test build/cuda/thread/copy_test
 
 # Programs for a machine with a driver.  They load hybrid_cuda.so at run time, so building gpucheck
 # needs nothing of CUDA.  The bench and gpucheck_filter also call the runtime and some kernels directly,

@@ -88,11 +88,12 @@ if make -s -j"$processors" cuda-tests >"$work/make" 2>&1; then
 	verdict "the tests on the fake device build" 0
 	# the programs for a real device, which would otherwise first run there; first, since they take longer than anything else
 	start test/cuda/hour.sh
-	# two threads, watched by the thread sanitizer
+	# threads, watched by the thread sanitizer
 	if make -s -j"$processors" cuda-thread-tests >"$work/make" 2>&1; then
 		start env TSAN_OPTIONS=die_after_fork=0 build/cuda/thread/plugin_idle_test
+		start env TSAN_OPTIONS=die_after_fork=0 build/cuda/thread/copy_test
 	else
-		verdict "the test with the thread sanitizer builds" 1 "$work/make"
+		verdict "the tests with the thread sanitizer build" 1 "$work/make"
 	fi
 	for program in build/cuda/fake/*_test; do
 		[ -f "test/cuda/${program##*/}.c" ] && start "$program"
