@@ -110,6 +110,37 @@ groups_and_pieces(void)
 	}
 }
 
+/*
+ * two groups of queries, because the k best of 600 do not fit a slot: the rows go up once, also if
+ * the filter gives up
+ */
+static void
+rows_stay_for_later_groups(void)
+{
+	static const struct
+	{
+		HyMetric metric;
+		HyDtype dtype;
+		RowKind kind;
+	} kinds[] = {{HY_METRIC_COSINE, HY_F16, ROWS_PLAIN}, {HY_METRIC_L2, HY_F32, ROWS_EQUAL}};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	{
+		HyDevice *device = open_one(UINT64_C(12) << 20);
+		uint64_t rows = 1500 * 64 * hy_dtype_size(kinds[i].dtype);
+		HyShape shape;
+		NearestJob job;
+
+		job_make(&job, kinds[i].metric, kinds[i].dtype, 64, 600, 1500, 64, kinds[i].kind);
+		shape = hy_task_shape(&job.task);
+		CHECK_INT(cuda->estimate(device, &shape).bytes_up, 600 * (64 * 4 + 64 * 16) + rows);
+		CHECK(filtered(device, &job));
+		nearest_free(&job, device);
+		close_one(device);
+	}
+}
+
 /* the kernels of topk.c answer if there is no memory, no unit, or too little work */
 static void
 others_go_the_canonical_way(void)
@@ -352,6 +383,7 @@ main(void)
 	RUN(every_kind_is_filtered);
 	RUN(no_kind_is_filtered_without_bfloat16);
 	RUN(groups_and_pieces);
+	RUN(rows_stay_for_later_groups);
 	RUN(others_go_the_canonical_way);
 	RUN(useless_filters_are_given_up);
 	RUN(few_overflows_are_none_too_many);
