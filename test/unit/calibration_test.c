@@ -154,7 +154,7 @@ test_small_tasks_do_not_unlearn_where_caches_end(void)
 }
 
 /* SharedCpu: three threads run a large task, but only 1.5 times as fast as one. */
-#define SHARED_WORK 4e6
+#define SHARED_WORK 1e5
 
 static bool
 shared(const HyShape *shape)
@@ -201,15 +201,15 @@ shared_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 static void
 test_threads_are_measured(void)
 {
-	static const int64_t sizes[] = {4000, 8000, 15000};
+	static const int64_t sizes[] = {500, 1000, 2000};
 	HyExecutor *executor;
 	int many = 0;
 	int alone = 0;
 	int i;
 
 	begin();
-	bytes = 64 << 20;
-	executor = new_executor(true);
+	bytes = 8 << 20;
+	executor = new_executor(false);
 	virtual_cpu.submit = shared_submit;
 	virtual_cpu.estimate = shared_estimate;
 	(void) hy_backend_cpu_lend(&shared_lender);
@@ -220,13 +220,12 @@ test_threads_are_measured(void)
 		CHECK(hy_executor_import_prior(executor, &priors[i]));
 		many += priors[i].device == 0 && priors[i].shape.threads == 2;
 		alone += priors[i].device == 0 && priors[i].shape.threads == 1;
-		CHECK(priors[i].shape.threads == 1 || priors[i].device == 0);
 	}
 	/* spreading does not get any here */
 	CHECK_INT(many, alone - 1);
 	for (i = 0; i < 3; i++)
 	{
-		HyShape shape = {.op = HY_OP_DISTANCE, .dims = 4096, .queries = 1, .targets = sizes[i]};
+		HyShape shape = {.op = HY_OP_DISTANCE, .dims = 768, .queries = 1, .targets = sizes[i]};
 		double truth = virtual_cpu_ns(&shape);
 		double said = hy_tracker_predict(executor->tracker, &shape, 0);
 
@@ -369,7 +368,7 @@ test_a_device_with_little_memory(void)
 
 	begin();
 	memory_mb = "12"; /* of which 80% are for tasks */
-	bytes = 64 << 20;
+	bytes = 24 << 20;
 	executor = new_executor(true);
 	CHECK_INT(calibrate(executor, UINT64_C(60000000000), NULL), HY_OK);
 	CHECK_INT(unfinished, 0);

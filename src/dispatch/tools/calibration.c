@@ -241,8 +241,8 @@ shape_of(int kind, int size, uint64_t memory)
 		shape.op = HY_OP_SPREAD;
 	else if (kind >= METRIC_KINDS)
 	{
-		shape.op = kind % 2 == 0 ? HY_OP_ASSIGN : HY_OP_SCORE_CODES;
-		shape.dims = grid_dims[(kind - METRIC_KINDS) / 2];
+		shape.op = kind < METRIC_KINDS + DIMS ? HY_OP_ASSIGN : HY_OP_SCORE_CODES;
+		shape.dims = grid_dims[(kind - METRIC_KINDS) % DIMS];
 	}
 	else
 	{
