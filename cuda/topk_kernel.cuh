@@ -27,7 +27,8 @@
 #include "cuda/best.cuh"
 #include "cuda/single_sums.cuh"
 
-#define HY_CUDA_MERGED 128 /* entries of lists that a merge compares at a time */
+#define HY_CUDA_MERGE_READS 4 /* entries of lists that a thread reads at a time in a merge */
+#define HY_CUDA_MERGED 128    /* entries that a merge offers at a time */
 
 /*
  * hy_tile_rows: return the number of rows in a tile.  The buffer holds k rows and a tile, with some
@@ -90,7 +91,6 @@ hy_arrives_last(unsigned *arrived)
 __device__ __forceinline__ void
 hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 {
-	const int parts = HY_CUDA_THREADS / HY_CUDA_MERGED;
 	const int count = args.k * list_count;
 	const int64_t first = (int64_t) q * args.k;
 	const HyNeighbor *entry = args.lists + first * list_count;
@@ -114,15 +114,16 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 
 	/*
 	 * The first entries of all lists come first, then the second entries, and so on.  Each thread
-	 * reads two at a time.  If an entry of each list was too far, all later entries are too far.
+	 * reads several at a time.  If an entry of each list was too far, all later entries are too
+	 * far.
 	 */
-	for (int start = 0; start < count && skipped < list_count; start += 2 * HY_CUDA_THREADS)
+	for (int start = 0; start < count && skipped < list_count;
+	     start += HY_CUDA_MERGE_READS * HY_CUDA_THREADS)
 	{
-		HyNeighbor mine[2];
-		int nearer = 0;
+		HyNeighbor mine[HY_CUDA_MERGE_READS];
 
 #pragma unroll
-		for (int j = 0; j < 2; j++)
+		for (int j = 0; j < HY_CUDA_MERGE_READS; j++)
 		{
 			const int at = start + j * HY_CUDA_THREADS + (int) threadIdx.x;
 
@@ -130,22 +131,24 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 			mine[j].row = 0;
 			if (at < count)
 				mine[j] = entry[at];
-			nearer |= hy_before(mine[j], best->worst);
 		}
-		skipped += 2 * HY_CUDA_THREADS;
-		if (!__syncthreads_or(nearer))
-			continue;
-		skipped = 0;
-		/* HY_CUDA_MERGED entries are offered at a time */
 #pragma unroll
-		for (int part = 0; part < 2 * parts; part++)
+		for (int j = 0; j < HY_CUDA_MERGE_READS; j++)
 		{
-			if ((int) threadIdx.x / HY_CUDA_MERGED == part % parts)
-				hy_offer(best, mine[part / parts]);
-			hy_make_room(best, args.k, HY_CUDA_MERGED);
+			skipped += HY_CUDA_THREADS;
+			if (!__syncthreads_or(hy_before(mine[j], best->worst)))
+				continue;
+			skipped = 0;
+			/* HY_CUDA_MERGED entries are offered at a time */
+			for (int part = 0; part < HY_CUDA_THREADS / HY_CUDA_MERGED; part++)
+			{
+				if ((int) threadIdx.x / HY_CUDA_MERGED == part)
+					hy_offer(best, mine[j]);
+				hy_make_room(best, args.k, HY_CUDA_MERGED);
+			}
+			/* sort, so that the next entries are compared with the current worst */
+			hy_make_room(best, args.k, HY_CUDA_ROOM - args.k);
 		}
-		/* sort, so that the next entries are compared with the current worst */
-		hy_make_room(best, args.k, HY_CUDA_ROOM - args.k);
 	}
 
 	hy_keep_best(best, args.k);
@@ -172,6 +175,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 	const int first_query = blockIdx.y * Kind::queries;
 	const int turn_rows = HY_CUDA_WARPS * Kind::rows;
 	const int tile_rows = hy_tile_rows(args.k, args.rows.rows, turn_rows);
+	const int64_t first_tile = (int64_t) blockIdx.x * tile_rows;
 
 	if (threadIdx.x < Kind::queries)
 	{
@@ -197,8 +201,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 	 * all warps of the block must run the same number of iterations, because all of them must reach
 	 * the barriers
 	 */
-	for (int64_t tile = (int64_t) blockIdx.x * tile_rows; tile < rows.rows;
-	     tile += (int64_t) gridDim.x * tile_rows)
+	for (int64_t tile = first_tile; tile < rows.rows; tile += (int64_t) gridDim.x * tile_rows)
 	{
 		for (int turn = 0; turn < tile_rows && tile + turn < rows.rows; turn += turn_rows)
 		{
@@ -211,10 +214,17 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 			/* several threads have the distance, the first of them offers it */
 			if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows)
 				hy_offer(&best[pair % Kind::queries], candidate);
-		}
+			/*
+			 * The buffers are looked at behind each tile, and behind the first turn.  Nearly all of
+			 * a block's first rows are added, and fewer of the next rows once these are sorted.
+			 */
+			if (tile + turn > first_tile && turn + turn_rows < tile_rows &&
+			    tile + turn + turn_rows < rows.rows)
+				continue;
 #pragma unroll
-		for (int q = 0; q < Kind::queries; q++)
-			hy_make_room(&best[q], args.k, tile_rows);
+			for (int q = 0; q < Kind::queries; q++)
+				hy_make_room(&best[q], args.k, tile_rows);
+		}
 	}
 
 	for (int q = 0; q < Kind::queries && first_query + q < args.rows.query_count; q++)
