@@ -27,8 +27,13 @@
 #include "cuda/best.cuh"
 #include "cuda/single_sums.cuh"
 
-#define HY_CUDA_MERGE_READS 4 /* entries of lists that a thread reads at a time in a merge */
-#define HY_CUDA_MERGED 128    /* entries that a merge offers at a time */
+/*
+ * Entries that a merge offers at a time.  All of the first are added to the buffer, so they should
+ * be few.
+ */
+#define HY_CUDA_MERGED 64
+
+static_assert(HY_CUDA_MERGED <= HY_CUDA_ROOM - HY_CUDA_MAX_K, "they fit beside the k best");
 
 /*
  * hy_tile_rows: return the number of rows in a tile.  The buffer holds k rows and a tile, with some
@@ -85,6 +90,22 @@ hy_arrives_last(unsigned *arrived)
 }
 
 /*
+ * hy_list_entry: return entry number 'at' of a query's lists, or beyond their end one that precedes
+ * no other.
+ */
+__device__ __forceinline__ HyNeighbor
+hy_list_entry(const HyNeighbor *lists, int at, int count)
+{
+	HyNeighbor entry;
+
+	entry.distance = hy_nan();
+	entry.row = 0;
+	if (at < count)
+		entry = lists[at];
+	return entry;
+}
+
+/*
  * hy_merge: merge the lists of query q into the query's k best.  All threads of the block must call
  * this.  Overwrites *best.
  */
@@ -93,8 +114,9 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 {
 	const int count = args.k * list_count;
 	const int64_t first = (int64_t) q * args.k;
-	const HyNeighbor *entry = args.lists + first * list_count;
+	const HyNeighbor *lists = args.lists + first * list_count;
 	HyNeighbor *answer = (args.answer != NULL ? args.answer : args.best) + first;
+	HyNeighbor next = hy_list_entry(lists, (int) threadIdx.x, count);
 	int skipped = 0; /* entries read since one preceded the worst */
 
 	if (threadIdx.x == 0)
@@ -110,44 +132,30 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 		if (found.row != HY_CUDA_NO_ROW)
 			best->found[atomicAdd(&best->count, 1)] = found;
 	}
-	hy_make_room(best, args.k, HY_CUDA_MERGED);
 
 	/*
-	 * The first entries of all lists come first, then the second entries, and so on.  Each thread
-	 * reads several at a time.  If an entry of each list was too far, all later entries are too
-	 * far.
+	 * The first entries of all lists come first, then the second entries, and so on.  If an entry
+	 * of each list was too far, all later entries are too far.  One block runs this code once, so
+	 * short code matters: most of its instructions are not in a cache yet.
 	 */
-	for (int start = 0; start < count && skipped < list_count;
-	     start += HY_CUDA_MERGE_READS * HY_CUDA_THREADS)
+#pragma unroll 1
+	for (int start = 0; start < count && skipped < list_count; start += HY_CUDA_THREADS)
 	{
-		HyNeighbor mine[HY_CUDA_MERGE_READS];
+		const HyNeighbor mine = next;
 
-#pragma unroll
-		for (int j = 0; j < HY_CUDA_MERGE_READS; j++)
+		next = hy_list_entry(lists, start + HY_CUDA_THREADS + (int) threadIdx.x, count);
+		skipped += HY_CUDA_THREADS;
+		if (!__syncthreads_or(hy_before(mine, best->worst)))
+			continue;
+		skipped = 0;
+#pragma unroll 1
+		for (int end = HY_CUDA_MERGED; end <= HY_CUDA_THREADS; end += HY_CUDA_MERGED)
 		{
-			const int at = start + j * HY_CUDA_THREADS + (int) threadIdx.x;
-
-			mine[j].distance = hy_nan();
-			mine[j].row = 0;
-			if (at < count)
-				mine[j] = entry[at];
-		}
-#pragma unroll
-		for (int j = 0; j < HY_CUDA_MERGE_READS; j++)
-		{
-			skipped += HY_CUDA_THREADS;
-			if (!__syncthreads_or(hy_before(mine[j], best->worst)))
-				continue;
-			skipped = 0;
-			/* HY_CUDA_MERGED entries are offered at a time */
-			for (int part = 0; part < HY_CUDA_THREADS / HY_CUDA_MERGED; part++)
-			{
-				if ((int) threadIdx.x / HY_CUDA_MERGED == part)
-					hy_offer(best, mine[j]);
-				hy_make_room(best, args.k, HY_CUDA_MERGED);
-			}
-			/* sort, so that the next entries are compared with the current worst */
-			hy_make_room(best, args.k, HY_CUDA_ROOM - args.k);
+			if ((int) threadIdx.x < end && (int) threadIdx.x >= end - HY_CUDA_MERGED)
+				hy_offer(best, mine);
+			/* in the end it sorts, so that the next entries are compared with the current worst */
+			hy_make_room(best, args.k,
+			             end < HY_CUDA_THREADS ? HY_CUDA_MERGED : HY_CUDA_ROOM - args.k);
 		}
 	}
 
