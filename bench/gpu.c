@@ -411,7 +411,7 @@ run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *par
 	(void) arg;
 	(void) op;
 	hy_threads_allow(gpu.threads);
-	status = hy_threads_run(hy_threads_for(work), parts, part, part_arg, NULL);
+	status = hy_threads_run_soon(hy_threads_for(work), parts, part, part_arg, NULL);
 	hy_threads_allow(1);
 	return status;
 }

@@ -9,6 +9,10 @@
  * threads that have joined are done.  It wakes up from time to time to poll the cancel, which only
  * the caller may do.
  *
+ * If another run will follow soon, a thread that finds no part spins before it sleeps.  It watches
+ * the number of teams that have been published.  The caller spins before it sleeps, too.  Then
+ * nobody sleeps to get the mutex, since everybody holds it briefly.
+ *
  * The mutex protects the pool and the members `open`, `joined` and `running` of the team.  No part
  * runs under it.  It records its owner, because a signal handler that ends the process may call
  * hy_threads_stop while the interrupted code holds the mutex.
@@ -28,6 +32,8 @@
 #define STACK_BYTES (512 * 1024)
 #define IDLE_NS INT64_C(5000000000) /* a thread that waits this long ends */
 #define POLL_NS INT64_C(1000000)    /* time between two polls of a waiting caller */
+#define SPIN_NS UINT64_C(200000)    /* time to spin before sleeping */
+#define SPINS 64                    /* pauses between two readings of the clock */
 #define LEAST_WORK 2e6              /* work of a thread: 100 to 200 microseconds */
 
 typedef struct Team
@@ -41,8 +47,16 @@ typedef struct Team
 	const HyCancel *cancel; /* the caller's */
 	int open;               /* workers that may still join; 0: the team is closed */
 	int joined;             /* threads that have joined */
-	int running;            /* threads that have joined and are not done */
+	int running;            /* atomic; threads that have joined and are not done */
+	bool soon;              /* spin before sleeping */
 } Team;
+
+/* Spin: a wait without sleeping. */
+typedef struct Spin
+{
+	uint64_t end; /* by now() */
+	int pauses;
+} Spin;
 
 typedef enum SeatState
 {
@@ -64,6 +78,7 @@ typedef struct Pool
 	pthread_cond_t work; /* a team has been published, or the threads have to end */
 	pthread_cond_t done; /* no thread runs for the team any more */
 	bool closing;
+	unsigned published; /* atomic; teams published so far, and requests to end */
 	Team *team;
 	Seat seats[HY_THREADS_MOST - 1];
 } Pool;
@@ -75,6 +90,13 @@ static const HyBeside *beside; /* NULL: none, or all of it is done */
 static uint64_t beside_ns;
 static bool beside_paused;
 
+static HyStatus run_team(Team *team, int threads);
+static void lock_for(const Team *team);
+static void lock_soon(void);
+static void spin_for_end(Team *team);
+static bool spin_for_team(void);
+static bool spins(Spin *spin);
+static int running_of(const Team *team);
 static HyStatus run_alone(int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
 static bool open_pool(void);
 static bool new_mutex(pthread_mutex_t *mutex);
@@ -149,45 +171,17 @@ HyStatus
 hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel)
 {
 	Team team = {.run = run, .arg = arg, .parts = parts, .status = HY_OK, .cancel = cancel};
-	HyCancel polled = {caller_must_stop, &team};
-	HyStatus status;
 
-	if (threads > parts)
-		threads = (int) parts;
-	if (threads > HY_THREADS_MOST)
-		threads = HY_THREADS_MOST;
-	if (threads <= 1 || !open_pool() || pool.team != NULL)
-		return run_alone(parts, run, arg, cancel);
-	/* the other threads may take all parts before the caller polls in one */
-	if (hy_cancelled(cancel))
-		return HY_CANCELLED;
+	return run_team(&team, threads);
+}
 
-	team.open = threads - 1;
-	pthread_mutex_lock(&pool.mutex);
-	start_threads(threads - 1);
-	pool.team = &team;
-	pthread_cond_broadcast(&pool.work);
-	pthread_mutex_unlock(&pool.mutex);
+HyStatus
+hy_threads_run_soon(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel)
+{
+	Team team = {
+		.run = run, .arg = arg, .parts = parts, .status = HY_OK, .cancel = cancel, .soon = true};
 
-	work_beside(&team);
-	take_parts(&team, 0, &polled);
-
-	pthread_mutex_lock(&pool.mutex);
-	team.open = 0;
-	while (team.running > 0)
-	{
-		struct timespec until = from_now(POLL_NS);
-
-		(void) pthread_cond_timedwait(&pool.done, &pool.mutex, &until);
-		(void) caller_must_stop(&team);
-	}
-	pool.team = NULL;
-	pthread_mutex_unlock(&pool.mutex);
-
-	status = (HyStatus) __atomic_load_n(&team.status, __ATOMIC_RELAXED);
-	if (status == HY_OK && __atomic_load_n(&team.stop, __ATOMIC_RELAXED) != 0)
-		return HY_CANCELLED;
-	return status;
+	return run_team(&team, threads);
 }
 
 void
@@ -202,6 +196,7 @@ hy_threads_stop(void)
 	pool.closing = true;
 	if (pool.team != NULL)
 		__atomic_store_n(&pool.team->stop, 1, __ATOMIC_RELAXED);
+	(void) __atomic_fetch_add(&pool.published, 1, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&pool.work);
 	pthread_mutex_unlock(&pool.mutex);
 	for (i = 0; i < HY_THREADS_MOST - 1; i++)
@@ -217,6 +212,126 @@ hy_threads_stop(void)
 		seat->state = SEAT_FREE;
 	}
 	pool.closing = false;
+}
+
+static HyStatus
+run_team(Team *team, int threads)
+{
+	HyCancel polled = {caller_must_stop, team};
+	HyStatus status;
+
+	if (threads > team->parts)
+		threads = (int) team->parts;
+	if (threads > HY_THREADS_MOST)
+		threads = HY_THREADS_MOST;
+	if (threads <= 1 || !open_pool() || pool.team != NULL)
+		return run_alone(team->parts, team->run, team->arg, team->cancel);
+	/* the other threads may take all parts before the caller polls in one */
+	if (hy_cancelled(team->cancel))
+		return HY_CANCELLED;
+
+	team->open = threads - 1;
+	lock_for(team);
+	start_threads(threads - 1);
+	pool.team = team;
+	(void) __atomic_fetch_add(&pool.published, 1, __ATOMIC_RELAXED);
+	pthread_cond_broadcast(&pool.work);
+	pthread_mutex_unlock(&pool.mutex);
+
+	work_beside(team);
+	take_parts(team, 0, &polled);
+
+	lock_for(team);
+	team->open = 0;
+	if (team->soon)
+		spin_for_end(team);
+	while (running_of(team) > 0)
+	{
+		struct timespec until = from_now(POLL_NS);
+
+		(void) pthread_cond_timedwait(&pool.done, &pool.mutex, &until);
+		(void) caller_must_stop(team);
+	}
+	pool.team = NULL;
+	pthread_mutex_unlock(&pool.mutex);
+
+	status = (HyStatus) __atomic_load_n(&team->status, __ATOMIC_RELAXED);
+	if (status == HY_OK && __atomic_load_n(&team->stop, __ATOMIC_RELAXED) != 0)
+		return HY_CANCELLED;
+	return status;
+}
+
+/* lock_for: lock the mutex to publish or close a team. */
+static void
+lock_for(const Team *team)
+{
+	if (team->soon)
+		lock_soon();
+	else
+		pthread_mutex_lock(&pool.mutex);
+}
+
+/* lock_soon: lock the mutex, and sleep only if another thread holds it for long. */
+static void
+lock_soon(void)
+{
+	Spin spin = {now() + SPIN_NS, 0};
+
+	do
+	{
+		if (pthread_mutex_trylock(&pool.mutex) == 0)
+			return;
+	} while (spins(&spin));
+	pthread_mutex_lock(&pool.mutex);
+}
+
+/*
+ * spin_for_end: wait a little for the threads of a closed team.  The caller holds the mutex, and
+ * holds it again when this function returns.
+ */
+static void
+spin_for_end(Team *team)
+{
+	Spin spin = {now() + SPIN_NS, 0};
+
+	pthread_mutex_unlock(&pool.mutex);
+	while (running_of(team) > 0 && spins(&spin))
+		;
+	lock_soon();
+}
+
+/*
+ * spin_for_team: wait a little for the next team, or for the request to end.  Returns whether one has
+ * come.  Treats the mutex as spin_for_end does.
+ */
+static bool
+spin_for_team(void)
+{
+	unsigned seen = __atomic_load_n(&pool.published, __ATOMIC_RELAXED);
+	Spin spin = {now() + SPIN_NS, 0};
+	bool came;
+
+	pthread_mutex_unlock(&pool.mutex);
+	while (!(came = __atomic_load_n(&pool.published, __ATOMIC_RELAXED) != seen) && spins(&spin))
+		;
+	lock_soon();
+	return came;
+}
+
+/* spins: pause for some cycles.  Returns false when the time is over. */
+static bool
+spins(Spin *spin)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
+	return ++spin->pauses % SPINS != 0 || now() < spin->end;
+}
+
+static int
+running_of(const Team *team)
+{
+	return __atomic_load_n(&team->running, __ATOMIC_RELAXED);
 }
 
 static HyStatus
@@ -338,6 +453,7 @@ thread_main(void *arg)
 {
 	Seat *seat = arg;
 	int waited = 0;
+	bool soon = false;
 
 	pthread_mutex_lock(&pool.mutex);
 	while (!pool.closing)
@@ -351,14 +467,20 @@ thread_main(void *arg)
 			int worker = ++team->joined;
 
 			team->open--;
-			team->running++;
+			(void) __atomic_fetch_add(&team->running, 1, __ATOMIC_RELAXED);
+			soon = team->soon;
 			pthread_mutex_unlock(&pool.mutex);
 			take_parts(team, worker, &polled);
-			pthread_mutex_lock(&pool.mutex);
+			lock_for(team);
 			/* The team is gone as soon as the mutex is released. */
-			if (--team->running == 0)
+			if (__atomic_sub_fetch(&team->running, 1, __ATOMIC_RELAXED) == 0)
 				pthread_cond_signal(&pool.done);
 			waited = 0;
+			continue;
+		}
+		if (soon)
+		{
+			soon = spin_for_team();
 			continue;
 		}
 		if (waited == ETIMEDOUT)

@@ -90,6 +90,14 @@ extern HyStatus
 hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
 
 /*
+ * hy_threads_run_soon: like hy_threads_run, for a short run that another one will follow soon.
+ * Waking a thread that sleeps may take as long as the run.  So the threads spin for at most 0.2 ms,
+ * waiting for the next run, before they sleep.  The caller spins for their end likewise.
+ */
+extern HyStatus
+hy_threads_run_soon(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
+
+/*
  * hy_threads_stop: end all threads, and wait for their end.  The next call of hy_threads_run starts
  * new ones.  A signal handler that ends the process may call it while hy_threads_run runs.  Then no
  * new part starts, and the parts that run are canceled.

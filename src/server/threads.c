@@ -14,9 +14,9 @@
  *
  * The CPU backend takes threads when it is about to run a task.  A task of a device takes threads only while it
  * copies data in host memory, and gives them back after each run of copies.  So no task holds threads while it
- * waits for a device.  Pure code calls these functions, so they must not raise an error.  They keep the error
- * until the dispatcher has returned.  The same holds for work that the main thread does while other threads
- * compute.
+ * waits for a device, except that a thread may spin for up to 0.2 ms before it sleeps (core/threads.h).  Pure code
+ * calls these functions, so they must not raise an error.  They keep the error until the dispatcher has returned.
+ * The same holds for work that the main thread does while other threads compute.
  *
  * However a process ends, its locks are released.  A session can end while threads are taken: in work of the main
  * thread, or anywhere in a background worker that sets no handler for SIGTERM, because PostgreSQL's handler ends it
@@ -126,7 +126,7 @@ hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, 
 		(void) lend_for(limit, work);
 	/* work of the main thread could call the device, which is in use */
 	hy_threads_pause_beside(true);
-	status = hy_threads_run(hy_threads_allowed(), parts, part, part_arg, NULL);
+	status = hy_threads_run_soon(hy_threads_allowed(), parts, part, part_arg, NULL);
 	hy_threads_pause_beside(false);
 	if (lends)
 		hybrid_threads_give();

@@ -51,7 +51,7 @@ run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *par
 	work_told = work;
 	parts_run = parts;
 	memset(ran, 0, sizeof(ran));
-	return hy_threads_run(threads, parts, counted, &asked, NULL);
+	return hy_threads_run_soon(threads, parts, counted, &asked, NULL);
 }
 
 static void

@@ -414,7 +414,7 @@ run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *par
 	(void) arg;
 	(void) op;
 	(void) work;
-	return hy_threads_run(3, parts, part, part_arg, NULL);
+	return hy_threads_run_soon(3, parts, part, part_arg, NULL);
 }
 
 int

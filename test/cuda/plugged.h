@@ -86,7 +86,7 @@ run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *par
 	CHECK((int) op >= 0 && op < HY_OP_COUNT);
 	CHECK(work > 0 && parts > 1);
 	host_parts += parts;
-	return hy_threads_run(host_threads, parts, part, part_arg, NULL);
+	return hy_threads_run_soon(host_threads, parts, part, part_arg, NULL);
 }
 
 /* plug_in: whether the plug-in takes this host. */

@@ -285,6 +285,57 @@ test_beside(void)
 	hy_threads_stop();
 }
 
+/* processor_ns: processor time of all threads. */
+static int64_t
+processor_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (int64_t) time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* short runs, one after another, and what ends them; afterwards the threads sleep */
+static void
+test_soon(void)
+{
+	struct timespec pause = {0, 300000000};
+	UnitCancel cancel;
+	int64_t before;
+	int round;
+
+	for (round = 0; round < 300; round++)
+	{
+		Work work = new_work();
+
+		/* now and then one that does not tell that another run follows */
+		work.together = round % 50 == 0 ? 3 : 0;
+		if (round % 7 == 3)
+			CHECK_INT(hy_threads_run(1 + round % 4, PARTS, run_part, &work, NULL), HY_OK);
+		else
+			CHECK_INT(hy_threads_run_soon(3 + round % 2, PARTS, run_part, &work, NULL), HY_OK);
+		check_all_done(&work);
+		if (round % 20 == 0)
+			pause_a_little();
+		/* in the midst of spinning */
+		if (round % 30 == 0)
+			hy_threads_stop();
+	}
+	for (round = 0; round < 20; round++)
+	{
+		Work work = new_work();
+
+		work.fails = 5;
+		CHECK_INT(hy_threads_run_soon(3, PARTS, run_part, &work, NULL), HY_NOMEM);
+		unit_cancel_init(&cancel, 1);
+		CHECK_INT(hy_threads_run_soon(3, PARTS, run_part, &work, &cancel.cancel), HY_CANCELLED);
+	}
+	before = processor_ns();
+	nanosleep(&pause, NULL);
+	CHECK(processor_ns() - before < 100000000);
+	hy_threads_stop();
+}
+
 static void
 test_after_a_fork(void)
 {
@@ -840,6 +891,7 @@ main(void)
 	UNIT_RUN(test_failing_part);
 	UNIT_RUN(test_cancel);
 	UNIT_RUN(test_beside);
+	UNIT_RUN(test_soon);
 	UNIT_RUN(test_after_a_fork);
 	UNIT_RUN(test_process_ends);
 	UNIT_RUN(test_how_many);
