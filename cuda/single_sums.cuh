@@ -12,8 +12,8 @@
  * elements.  So with float32, thread t of a row keeps the lanes 4 t .. 4 t + 3 and the lanes 32
  * above them.  With float16, it keeps the lanes 8 t .. 8 t + 7.
  *
- * Rows that are not aligned to 16 bytes are read one element at a time, and so are the elements at
- * the end of a row that do not fill a read.  Only these reads differ: the sums are the same.
+ * If the address or the size of the rows is not a multiple of 16 bytes, a thread reads the elements
+ * of its lanes one at a time.  The sums are the same.
  */
 #ifndef HY_CUDA_SINGLE_SUMS_CUH
 #define HY_CUDA_SINGLE_SUMS_CUH
@@ -71,10 +71,10 @@ __device__ __forceinline__ void
 hy_add_reads(const HyRead (&read)[HY_CUDA_READS], const float *query, float *lanes, float *norms)
 {
 	typedef typename Kind::Element Element;
-	const int quarters = sizeof(float) / sizeof(Element); /* groups of four elements in a read */
+	const int groups = sizeof(float) / sizeof(Element); /* groups of four elements in a read */
 
 #pragma unroll
-	for (int group = 0; group < HY_CUDA_READS * quarters; group++)
+	for (int group = 0; group < HY_CUDA_READS * groups; group++)
 	{
 		const HyRead values = hy_read_wide(query + group * 4 * HY_CUDA_ROW_THREADS);
 
@@ -85,7 +85,7 @@ hy_add_reads(const HyRead (&read)[HY_CUDA_READS], const float *query, float *lan
 
 			hy_add<Kind::metric>(
 				&lanes[at], &norms[at], __uint_as_float(values.word[i]),
-				hy_element<Element>(read[group / quarters], group % quarters * 4 + i));
+				hy_element<Element>(read[group / groups], group % groups * 4 + i));
 		}
 	}
 }
