@@ -83,9 +83,8 @@ hy_add_reads(const HyRead (&read)[HY_CUDA_READS], const float *query, float *lan
 		{
 			const int at = (group * 4 + i) % HY_CUDA_ROW_LANES;
 
-			hy_add<Kind::metric>(
-				&lanes[at], &norms[at], __uint_as_float(values.word[i]),
-				hy_element<Element>(read[group / groups], group % groups * 4 + i));
+			hy_add<Kind::metric>(&lanes[at], &norms[at], __uint_as_float(values.word[i]),
+			                     hy_element<Element>(read[group / groups], group % groups * 4 + i));
 		}
 	}
 }
