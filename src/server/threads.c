@@ -202,7 +202,11 @@ lend(void *arg, const HyTask *task)
 	if (limit == 1)
 		return true;
 	shape = hy_task_shape(task);
-	return lend_for(limit, work_of(&shape));
+	if (lend_for(limit, work_of(&shape)))
+		return true;
+	/* threads may have been taken although an earlier error is still kept */
+	hybrid_threads_give();
+	return false;
 }
 
 /* lend_for: take threads within a limit, without raising. */
