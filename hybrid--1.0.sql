@@ -1954,7 +1954,7 @@ COMMENT ON COLUMN hybrid_calibration.operation IS 'distance, topk, assign, score
 COMMENT ON COLUMN hybrid_calibration.dtype IS 'element type of the vectors; float32 for spread';
 COMMENT ON COLUMN hybrid_calibration.metric IS 'distance metric; l2 for spread';
 COMMENT ON COLUMN hybrid_calibration.dims IS 'dimensions of the measured vectors, which represent vectors of similar dimensions; 0 for spread';
-COMMENT ON COLUMN hybrid_calibration.threads IS 'on the CPU, least number of threads of the batches that the row is for; 1 on other devices';
+COMMENT ON COLUMN hybrid_calibration.threads IS 'for the CPU, number of threads: 1, or the lowest of a class of numbers: 2 to 3, 4 to 7, and so on; 1 for other devices';
 COMMENT ON COLUMN hybrid_calibration.samples IS 'number of batches measured';
 COMMENT ON COLUMN hybrid_calibration.launch_us IS 'fixed time for each batch, in microseconds';
 COMMENT ON COLUMN hybrid_calibration.work_ns IS 'nanoseconds per multiplication (queries x targets x dimensions; edges x seed sets for spread)';
@@ -2046,7 +2046,7 @@ COMMENT ON COLUMN hybrid_stats.architecture IS 'instruction set (hybrid.simd) or
 COMMENT ON COLUMN hybrid_stats.operation IS 'distance, topk, assign, score_codes or spread';
 COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished; a batch split across several devices counts for the device it was sent to';
 COMMENT ON COLUMN hybrid_stats.pieces IS 'finished pieces of batches that were split across several devices or were too large for this device';
-COMMENT ON COLUMN hybrid_stats.items IS 'number of results requested in these batches';
+COMMENT ON COLUMN hybrid_stats.items IS 'number of items in these batches: queries x targets of each';
 COMMENT ON COLUMN hybrid_stats.failures IS 'failed attempts on the device; excludes cancellations, and calls that raised an error before anything ran, which are in hybrid_events';
 COMMENT ON COLUMN hybrid_stats.fallbacks IS 'batches that failed on the device and were then run by the CPU';
 COMMENT ON COLUMN hybrid_stats.success_rate IS 'finished batches as a share of all attempts, from 0 to 1';
@@ -2076,7 +2076,7 @@ COMMENT ON COLUMN hybrid_events.dims IS 'dimensions of the vectors; 0 for spread
 COMMENT ON COLUMN hybrid_events.queries IS 'number of queries or seed sets';
 COMMENT ON COLUMN hybrid_events.targets IS 'number of rows to compare with, or of edges';
 COMMENT ON COLUMN hybrid_events.k IS 'number of neighbors requested; 0 if the operation has no k';
-COMMENT ON COLUMN hybrid_events.items IS 'number of results requested: queries x targets';
+COMMENT ON COLUMN hybrid_events.items IS 'number of items: queries x targets; rows x centroids for assign; edges x seed sets for spread';
 COMMENT ON COLUMN hybrid_events.execution IS 'value of hybrid.execution at that time; cpu if hybrid.force_cpu was on';
 COMMENT ON COLUMN hybrid_events.device IS 'number of the device in this session to which the batch was sent first; NULL if this session does not have the device, or nothing ran';
 COMMENT ON COLUMN hybrid_events.backend IS 'backend of that device; NULL if nothing ran because the device required by hybrid.execution could not run the batch, and the call raised an error';
