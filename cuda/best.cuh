@@ -70,7 +70,7 @@ hy_keep_best(HyBest *best, int k)
 	if (at < count)
 	{
 		mine = best->found[at];
-#pragma unroll 4 /* most buffers are short, and longer code takes time to load */
+#pragma unroll 4 /* most buffers hold few candidates, and longer code takes longer to load */
 		for (int i = part; i < count; i += 1 << shift)
 			rank += hy_before(best->found[i], mine);
 	}

@@ -2,12 +2,12 @@
  * copy.c
  *		Copies rows between the task's memory and pinned memory.
  *
- * One thread copies several times slower than the bus.  So the copies are divided into parts of
- * about 64 KiB, and the host runs the parts on the threads that it lends (HyHost.run).  A part is
- * pure code.
+ * One thread copies several times slower than the bus transfers.  So the copies are divided into
+ * parts of about 64 KiB, and the host runs the parts on threads that it lends (HyHost.run).  A part
+ * is pure code.
  *
- * The host does not read pinned memory that it has packed.  Large copies to pinned memory therefore
- * use stores that bypass the cache.  An ordinary store first reads the cache line that it overwrites.
+ * The host does not read the rows again after packing them into pinned memory.  So large copies to
+ * pinned memory use stores that bypass the cache (core/stream_copy.h).
  */
 #include "cuda/copy.h"
 
@@ -18,20 +18,20 @@
 #define PART ((size_t) 64 * 1024)
 
 /*
- * Work of copying a byte, in the unit of HyHost.run.  Copying a mebibyte takes 0.1 ms, and so does
- * the least work of a thread.
+ * Work of copying a byte, in the unit of HyHost.run.  Copying 1 MiB takes about 0.1 ms, and a thread
+ * needs at least that much work.  So a copy gets one thread per MiB.
  */
 #define BYTE_WORK 2.0
 
-#define SHORTEST_STREAM 1024 /* shorter rows end in too many incomplete lines */
+#define SHORTEST_STREAM 1024 /* bytes of a row; shorter rows have too many incomplete cache lines */
 
-/* Cut: how a copy is divided into parts.  A part is some rows, or a section of one row. */
+/* Cut: a copy, and its division into parts.  A part consists of some rows, or of a section of a row. */
 typedef struct Cut
 {
 	HyCudaCopy copy;
 	int64_t first;    /* number of its first part */
 	int64_t rows;     /* rows of a part */
-	int64_t sections; /* parts of a row */
+	int64_t sections; /* parts of a row; 1 if a part has whole rows */
 	bool streams;
 } Cut;
 

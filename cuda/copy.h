@@ -35,8 +35,8 @@ hy_cuda_copy_of(HyCudaCopyKind kind, char *to, const void *from, size_t bytes)
 }
 
 /*
- * hy_cuda_copy: make these copies, at most HY_CUDA_COPIES of them, for a task of this operation.
- * Never fails: what the host's threads leave out is copied by this thread.
+ * hy_cuda_copy: make at most HY_CUDA_COPIES copies for a task of this operation.  Never fails: if
+ * HyHost.run fails, the calling thread makes all copies itself.
  */
 #define HY_CUDA_COPIES 8
 extern void hy_cuda_copy(const HyHost *host, HyOp op, const HyCudaCopy *copies, int count);

@@ -149,8 +149,8 @@ build/cuda/fake/lib/%: test/cuda/fake/libraries.c
 build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm
 
-# The tests of the idle thread and of threads that copy, with the thread sanitizer.  It instruments the plug-in, the fake device, and the pure
-# files that the plug-in calls.  The rest of src/core computes what the test expects.
+# The tests of the idle thread and of the threads that copy, with the thread sanitizer.  It instruments the plug-in, the
+# fake device, and the pure files that the plug-in calls.  The rest of src/core computes what the tests expect.
 THREAD_OBJS = $(patsubst %,build/cuda/thread/%.o,$(basename $(CUDA_C) $(CUDA_PURE_C) $(wildcard test/cuda/*.cpp))) \
 	$(call pure,$(filter-out $(CUDA_PURE_C),$(wildcard src/core/*.c)))
 

@@ -3,7 +3,8 @@
  *		Plans groups and pieces for many queries.
  *
  * The first group uploads the rows.  If there are several groups, the rows stay on the device for
- * the later groups, unless they would take more than half of the free memory.
+ * the later groups.  If the plan would then take more than half of the free memory, each group
+ * uploads the rows again.
  *
  * Groups of queries are as large as memory allows, because all rows are rounded once per group.  A
  * piece has at most as many rows as all earlier pieces together.  So when a piece is filtered, at
@@ -189,7 +190,7 @@ hy_cuda_filter_uploads(const HyCudaFilterPlan *plan, const HyCudaChunk *chunk)
 	return !plan->work.resident && !(plan->keeps && chunk->first_query > 0);
 }
 
-/* room_of: return the largest number of rows of a piece, at most `most`. */
+/* room_of: return the largest number of rows rounded in a piece, at most `most`. */
 static int64_t
 room_of(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch, int64_t most)
 {
@@ -198,7 +199,7 @@ room_of(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch, int64_t most
 	return whole(least(most, uploaded_at_once(&plan->work, scratch)), HY_CUDA_TILE);
 }
 
-/* uploaded_at_once: return the number of rows that a piece can upload. */
+/* uploaded_at_once: return the largest number of rows that one piece can upload. */
 static int64_t
 uploaded_at_once(const HyCudaWork *work, const HyCudaScratch *scratch)
 {

@@ -84,7 +84,7 @@ extern bool hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaS
 /* hy_cuda_filter_up_bytes: return the bytes that the whole task uploads. */
 extern uint64_t hy_cuda_filter_up_bytes(const HyCudaFilterPlan *plan);
 
-/* hy_cuda_filter_uploads: return whether pieces of this group upload their rows. */
+/* hy_cuda_filter_uploads: return whether the pieces of the chunk's group upload their rows. */
 extern bool hy_cuda_filter_uploads(const HyCudaFilterPlan *plan, const HyCudaChunk *chunk);
 
 /*

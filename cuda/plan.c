@@ -10,9 +10,10 @@
 #define SMALLEST ((uint64_t) 64 * 1024)
 
 /*
- * Largest sizes.  At 4 MiB the start cost of a copy is negligible.  Rows are packed by several
- * threads (copy.c), and waking the threads for 4 MiB would take about as long as their work.  Each
- * process with a context pins twice the first two, and the third (hy_cuda_pinned_bytes).
+ * Largest sizes of the parts.  At 4 MiB the start cost of a transfer is negligible.  The part for
+ * rows is larger: several threads pack the rows (copy.c), and waking the threads takes about as long
+ * as packing 4 MiB.  Each process with a context pins LARGEST_ROWS and LARGEST_RESULTS for each of
+ * two slots, and LARGEST_QUERIES once (hy_cuda_pinned_bytes).
  */
 #define LARGEST_ROWS (16 * MIB)
 #define LARGEST_RESULTS (4 * MIB)

@@ -6,14 +6,14 @@
  * There are 64 canonical lanes (partial sums).  After each segment of 1,024 elements the lanes are
  * flushed to their fp64 twins.  The block keeps one segment of its queries in shared memory.
  *
- * This file has the sums of several queries, for which one read of a row serves all of them
- * (HyKind).  Thread t of a warp keeps the lanes t and t + 32.  A warp reads 32 neighboring elements
- * at a time, of several rows at once.  The first level of the fold (h = 32) needs no other thread.
+ * This file computes the sums of several queries: one read of a row serves all of them (HyKind).
+ * Thread t of a warp keeps the lanes t and t + 32.  A warp reads 32 neighboring elements of several
+ * rows at a time.  The first level of the fold (h = 32) needs no other thread.
  * Each further level (h = 16 .. 1) takes one shuffle.  The pairs of a row and a query are folded
  * together: after each level a thread continues with half of the pairs.  In the end each pair has
  * 32 / pairs threads, which finish it.  Only hy_widen differs between float32 and float16 rows.
  *
- * For a single query, single_sums.cuh computes the sums with wider reads.
+ * For a single query, single_sums.cuh computes the sums, with reads of 16 bytes.
  *
  * The files of the kernels are compiled twice. nvcc compiles them for the device.  The host's C++
  * compiler compiles them with test/cuda/simt.h, which runs the threads of a block as fibers.  So
@@ -32,7 +32,7 @@
 #define HY_CUDA_WARPS 8 /* warps per block */
 #define HY_CUDA_THREADS (HY_CUDA_WARP * HY_CUDA_WARPS)
 #define HY_CUDA_SEGMENT (HY_LANES * HY_FLUSH_STEPS)
-#define HY_CUDA_ROW_LANES 8 /* lanes that a thread keeps of a row, for a single query */
+#define HY_CUDA_ROW_LANES 8 /* lanes of a row that a thread keeps, for a single query */
 
 static_assert(HY_CUDA_OWN_NORM <= HY_CUDA_SEGMENT, "such a query has one segment");
 
@@ -139,8 +139,9 @@ hy_flush(HyLanes *lanes, HyTwins *twins)
 }
 
 /*
- * hy_fold_level: fold levels of the tree, for the Left sums that a thread still has.  The partners
- * of the first level are H threads apart, those of the last level Last threads.
+ * hy_fold_level: fold several levels of the tree, for the Left sums that a thread still has.  At the
+ * first of these levels, partners are H threads apart.  The distance is halved at each level, and is
+ * Last at the last one.
  */
 template <int Left, int H, int Last = 1>
 __device__ __forceinline__ void
@@ -231,10 +232,11 @@ hy_finish(float sum, float aa, float bb)
 }
 
 /*
- * hy_query_place: return the place of element i in the segment of a query.  For a single query and
- * float16 rows, a thread has the lanes 8 t .. 8 t + 7.  It reads them in two halves, and each half
- * of all threads is stored together.  So the threads of a row read 128 neighboring bytes at a time,
- * from different banks of shared memory.
+ * hy_query_place: return the position in shared memory of element i of a query's segment.  For a
+ * single query and float16 rows, thread t of a row needs the elements 8 t .. 8 t + 7 of each 64.  It
+ * reads them in two halves.  The first halves of all threads are stored next to each other, and then
+ * the second halves.  So the threads of a row read 128 neighboring bytes at a time, from different
+ * banks.
  */
 template <class Kind>
 __device__ __forceinline__ int
