@@ -1,19 +1,18 @@
 /*
  * single_sums.cuh
- *		The canonical sums of some rows and a single query, and the distance for every kernel over
- *		rows.
+ *		The canonical sums of some rows and a single query, and the function by which every kernel
+ *		over rows computes distances.
  *
- * A single query is limited by the rate at which rows are read.  So a thread reads 16 bytes at a
- * time, and several such reads are in flight before the first of them is used.  Eight threads
- * share a row.  Each of their reads takes 128 neighboring bytes of it, and a warp processes four
- * rows at a time.
+ * The speed of a single query is limited by the rate at which rows are read.  So a thread reads 16
+ * bytes at a time, and issues several reads before it uses the first.  Eight threads share a row,
+ * and together read 128 neighboring bytes of it at a time.  A warp processes four rows at a time.
  *
  * A thread keeps eight of a row's 64 canonical lanes.  A read has four float32 or eight float16
- * elements.  So with float32, thread t of a row keeps the lanes 4 t .. 4 t + 3 and the lanes 32
- * above them.  With float16, it keeps the lanes 8 t .. 8 t + 7.
+ * elements.  So with float32, thread t of a row keeps the lanes 4 t .. 4 t + 3 and 4 t + 32 ..
+ * 4 t + 35.  With float16, it keeps the lanes 8 t .. 8 t + 7.
  *
- * If the address or the size of the rows is not a multiple of 16 bytes, a thread reads the elements
- * of its lanes one at a time.  The sums are the same.
+ * If the address, the stride or the length of the rows is not a multiple of 16 bytes, a thread reads
+ * the elements of its lanes one at a time.  The sums are the same.
  */
 #ifndef HY_CUDA_SINGLE_SUMS_CUH
 #define HY_CUDA_SINGLE_SUMS_CUH
@@ -23,7 +22,7 @@
 #define HY_CUDA_ROW_THREADS (HY_LANES / HY_CUDA_ROW_LANES) /* threads that share a row */
 #define HY_CUDA_READS 4                                    /* reads of a thread in flight */
 
-/* HyRead: what a thread reads at a time. */
+/* HyRead: the 16 bytes that a thread reads at a time. */
 struct HyRead
 {
 	unsigned word[4];
@@ -52,7 +51,7 @@ hy_element(const HyRead &read, int i)
 		return hy_widen((uint16_t) (read.word[i / 2] >> i % 2 * 16));
 }
 
-/* hy_add: add an element to its lane, and its square to the lane of the norm for cosine. */
+/* hy_add: add an element to its lane.  For cosine, also add its square to the lane of the norm. */
 template <int Metric>
 __device__ __forceinline__ void
 hy_add(float *lane, float *norm, float a, float b)
@@ -63,8 +62,8 @@ hy_add(float *lane, float *norm, float a, float b)
 }
 
 /*
- * hy_add_reads: add the elements of HY_CUDA_READS reads.  The query's values are where
- * hy_query_place says.
+ * hy_add_reads: add the elements of HY_CUDA_READS reads.  query points to the thread's first value of
+ * the query, in the order of hy_query_place.
  */
 template <class Kind>
 __device__ __forceinline__ void
@@ -90,8 +89,8 @@ hy_add_reads(const HyRead (&read)[HY_CUDA_READS], const float *query, float *lan
 }
 
 /*
- * hy_add_segment: add the segment of a row that begins at 'row' and has 'length' elements.  'wide'
- * tells whether it consists of whole reads, aligned to 16 bytes.  Missing elements are +0, which
+ * hy_add_segment: add the segment of a row that begins at 'row' and has 'length' elements.  If 'wide'
+ * is true, the segment consists of whole reads, aligned to 16 bytes.  Missing elements are +0, which
  * changes no bit (core/distance.h).
  */
 template <class Kind>
@@ -139,8 +138,8 @@ hy_add_segment(const typename Kind::Element *row, const float *query, int length
 }
 
 /*
- * hy_flush_row: add the lanes to their twins and reset them to +0.  The barrier keeps the compiler
- * from loading other twins at the same time, for which there are no registers.
+ * hy_flush_row: add the lanes to their twins and reset the lanes to +0.  The barrier keeps the
+ * compiler from loading further twins at the same time, because there are no registers for them.
  */
 __device__ __forceinline__ void
 hy_flush_row(float *lanes, volatile double *twins)
@@ -155,12 +154,13 @@ hy_flush_row(float *lanes, volatile double *twins)
 }
 
 /*
- * hy_fold_row: fold a row over the tree h = 32 .. 1, with one rounding at the end.  'flushed' tells
- * whether the twins hold the sums, or the lanes.  All threads of the row get the sum.
+ * hy_fold_row: fold a row over the tree h = 32 .. 1, with one rounding at the end.  The sums are in
+ * the twins if 'flushed' is true, and otherwise in the lanes.  All threads of the row get the sum.
  *
- * The lanes of float32 that are 32 apart belong to one thread.  The partners of the next three
- * levels are other threads.  At each of these levels, a thread keeps half of its lanes, until it
- * has one.  So the partners of the last levels are other threads as well.
+ * With float32, a thread has both partners of the level h = 32, so this level needs no shuffle.  At
+ * each of the next three levels (with float16, the first three), the partner is another thread.  A
+ * thread then keeps half of its sums and gives the other half to the partner, until it has one sum.
+ * So at the remaining levels the partner is another thread as well.
  */
 template <class Element>
 __device__ __forceinline__ float
@@ -169,7 +169,7 @@ hy_fold_row(const float *lanes, const volatile double *twins, bool flushed, int 
 	const int width = sizeof(HyRead) / sizeof(Element);
 	double sum[HY_CUDA_ROW_LANES];
 
-	/* -0 becomes +0, as if the lanes were added to twins of +0 */
+	/* adding +0 turns -0 into +0, as adding the lanes to twins of +0 would */
 #pragma unroll
 	for (int i = 0; i < HY_CUDA_ROW_LANES; i++)
 		sum[i] = (double) __fadd_rn(lanes[i], 0.0f);
@@ -188,10 +188,10 @@ hy_fold_row(const float *lanes, const volatile double *twins, bool flushed, int 
 }
 
 /*
- * hy_single_distance: compute the distance of the thread's row and query number 'which'.  The
- * threads of a row pass its address.  The distance is undefined if the warp has no rows ('there' is
- * false).  If dims fit into one segment, query must already hold it.  Otherwise all threads of the
- * block must call this.
+ * hy_single_distance: compute the distance of the thread's row and query number 'which'.  The eight
+ * threads of a row pass the same address.  The distance is undefined if the warp has no rows ('there'
+ * is false).  If dims fit into one segment, query must already hold that segment.  Otherwise all
+ * threads of the block must call this.
  */
 template <class Kind>
 __device__ __forceinline__ double
@@ -208,7 +208,7 @@ hy_single_distance(const HyCudaRows &args, int which, bool there, const typename
 	const bool flushed = args.dims > HY_CUDA_SEGMENT;
 	float lanes[HY_CUDA_ROW_LANES] = {};
 	float norms[HY_CUDA_ROW_LANES] = {};
-	/* in memory, because the registers are needed for reads */
+	/* volatile keeps them in memory, because the registers are needed for reads */
 	volatile double twins[HY_CUDA_ROW_LANES];
 	volatile double norm_twins[HY_CUDA_ROW_LANES];
 	float norm = 0.0f;
@@ -252,9 +252,9 @@ hy_single_distance(const HyCudaRows &args, int which, bool there, const typename
 }
 
 /*
- * hy_row_distance: compute the distances of first_row and the following rows, some of which may be
- * missing, and the block's queries.  A thread gets the distance of pair number lane * pairs / 32.
- * This pair is row number pair / queries and query number pair % queries.
+ * hy_row_distance: compute the distances between the block's queries and the warp's rows, which begin
+ * with first_row.  Some of these rows may not exist.  A thread gets the distance of pair number
+ * lane * pairs / 32.  This pair is row number pair / queries and query number pair % queries.
  */
 template <class Kind>
 __device__ __forceinline__ double

@@ -11,12 +11,13 @@
  * Each block stores its k best as a list in ascending order.  Then the lists are merged into the k
  * best of the earlier pieces.  The blocks of the next piece take their initial worst from the
  * result.  The merge compares the first entries of all lists, then the second entries, and so on,
- * until it has read an entry of each list and none of them precedes the worst.  The entries lie in
- * this order, so many rounds are read at once if there are few lists.  For one query, the
- * last block to finish merges.  A second kernel would start only after the first kernel has ended,
- * and the host would have to queue it.  For several queries, a second kernel merges, with one block
- * per query.  The last block of a single kernel would have to merge the lists of four queries one
- * after another.  Also, with many queries there are few lists per query.
+ * until it has read an entry of each list and none of them precedes the worst.  The entries are
+ * stored in this order.  So if there are few lists, one read of the block gets several entries of
+ * each list.  For one query, the last block to finish merges.  A second kernel would start only
+ * after the first kernel has ended, and the host would have to queue it.  For several queries, a
+ * second kernel merges, with one block per query.  The last block of a single kernel would have to
+ * merge the lists of four queries one after another.  Also, with many queries there are few lists
+ * per query.
  *
  * Candidates are compared as in hy_neighbor_compare (best.cuh).  So the result does not depend on
  * their order, or on the division of rows into pieces, blocks and tiles.
@@ -28,8 +29,8 @@
 #include "cuda/single_sums.cuh"
 
 /*
- * Entries that a merge offers at a time.  All of the first are added to the buffer, so they should
- * be few.
+ * Number of entries that a merge offers at a time.  If there are no earlier pieces, all of the first
+ * HY_CUDA_MERGED entries are added to the buffer, so the number should be small.
  */
 #define HY_CUDA_MERGED 64
 
@@ -90,8 +91,8 @@ hy_arrives_last(unsigned *arrived)
 }
 
 /*
- * hy_list_entry: return entry number 'at' of a query's lists, or beyond their end one that precedes
- * no other.
+ * hy_list_entry: return entry number 'at' of a query's lists.  Beyond the end of the lists, returns
+ * an entry that precedes no other.
  */
 __device__ __forceinline__ HyNeighbor
 hy_list_entry(const HyNeighbor *lists, int at, int count)
@@ -117,7 +118,7 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 	const HyNeighbor *lists = args.lists + first * list_count;
 	HyNeighbor *answer = (args.answer != NULL ? args.answer : args.best) + first;
 	HyNeighbor next = hy_list_entry(lists, (int) threadIdx.x, count);
-	int skipped = 0; /* entries read since one preceded the worst */
+	int skipped = 0; /* entries read since the last one that preceded the worst */
 
 	if (threadIdx.x == 0)
 	{
@@ -135,8 +136,8 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 
 	/*
 	 * The first entries of all lists come first, then the second entries, and so on.  If an entry
-	 * of each list was too far, all later entries are too far.  One block runs this code once, so
-	 * short code matters: most of its instructions are not in a cache yet.
+	 * of each list was too far, all later entries are too far as well.  One block runs this code
+	 * once, and most of its instructions are not in a cache yet, so the code should be short.
 	 */
 #pragma unroll 1
 	for (int start = 0; start < count && skipped < list_count; start += HY_CUDA_THREADS)
@@ -153,7 +154,7 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 		{
 			if ((int) threadIdx.x < end && (int) threadIdx.x >= end - HY_CUDA_MERGED)
 				hy_offer(best, mine);
-			/* in the end it sorts, so that the next entries are compared with the current worst */
+			/* the last call sorts, so that the next entries are compared with the current worst */
 			hy_make_room(best, args.k,
 			             end < HY_CUDA_THREADS ? HY_CUDA_MERGED : HY_CUDA_ROOM - args.k);
 		}
@@ -223,8 +224,8 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 			if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows)
 				hy_offer(&best[pair % Kind::queries], candidate);
 			/*
-			 * The buffers are looked at behind each tile, and behind the first turn.  Nearly all of
-			 * a block's first rows are added, and fewer of the next rows once these are sorted.
+			 * The buffers are checked after each tile, and after the block's first turn.  Nearly all
+			 * rows of that turn are added.  Once they are sorted, fewer of the next rows are added.
 			 */
 			if (tile + turn > first_tile && turn + turn_rows < tile_rows &&
 			    tile + turn + turn_rows < rows.rows)
