@@ -1,10 +1,10 @@
 /*
  * stream_copy.h
- *		Copies data past the cache, for memory that this processor does not read soon.
+ *		Copies data with stores that bypass the cache, to memory that the CPU does not read soon.
  *
  * An ordinary store first reads the cache line that it overwrites, and the line then displaces other
- * data.  A streaming store writes whole lines directly to memory.  On processors without SSE2, both
- * functions are ordinary ones.
+ * data.  Streaming stores write whole lines directly to memory.  Without SSE2, hy_stream_copy uses
+ * ordinary stores, and hy_stream_end does nothing.
  */
 #ifndef HY_STREAM_COPY_H
 #define HY_STREAM_COPY_H
@@ -50,8 +50,8 @@ hy_stream_copy(char *to, const char *from, size_t bytes)
 }
 
 /*
- * hy_stream_end: complete the streaming stores of this thread.  Must be called before another thread
- * or a device may read the data.
+ * hy_stream_end: complete the streaming stores of this thread.  The thread must call it before
+ * another thread or a device may read the data.
  */
 static inline void
 hy_stream_end(void)

@@ -9,9 +9,9 @@
  * threads that have joined are done.  It wakes up from time to time to poll the cancel, which only
  * the caller may do.
  *
- * If another run will follow soon, a thread that finds no part spins before it sleeps.  It watches
- * the number of teams that have been published.  The caller spins before it sleeps, too.  Then
- * nobody sleeps to get the mutex, since everybody holds it briefly.
+ * After hy_threads_run_soon, a thread that finds no part spins before it sleeps.  It watches the
+ * number of teams that have been published.  The caller also spins before it sleeps.  In such runs
+ * all threads spin to lock the mutex, too, because each holds it only briefly.
  *
  * The mutex protects the pool and the members `open`, `joined` and `running` of the team.  No part
  * runs under it.  It records its owner, because a signal handler that ends the process may call
@@ -54,7 +54,7 @@ typedef struct Team
 /* Spin: a wait without sleeping. */
 typedef struct Spin
 {
-	uint64_t end; /* by now() */
+	uint64_t end; /* when to stop, in the time of now() */
 	int pauses;
 } Spin;
 
@@ -78,7 +78,7 @@ typedef struct Pool
 	pthread_cond_t work; /* a team has been published, or the threads have to end */
 	pthread_cond_t done; /* no thread runs for the team any more */
 	bool closing;
-	unsigned published; /* atomic; teams published so far, and requests to end */
+	unsigned published; /* atomic; number of teams published and of requests to end, so far */
 	Team *team;
 	Seat seats[HY_THREADS_MOST - 1];
 } Pool;
@@ -261,7 +261,7 @@ run_team(Team *team, int threads)
 	return status;
 }
 
-/* lock_for: lock the mutex to publish or close a team. */
+/* lock_for: lock the mutex for a team, in the way that suits the team. */
 static void
 lock_for(const Team *team)
 {
@@ -271,7 +271,7 @@ lock_for(const Team *team)
 		pthread_mutex_lock(&pool.mutex);
 }
 
-/* lock_soon: lock the mutex, and sleep only if another thread holds it for long. */
+/* lock_soon: lock the mutex by spinning.  Sleeps only if another thread holds the mutex for long. */
 static void
 lock_soon(void)
 {
@@ -286,8 +286,8 @@ lock_soon(void)
 }
 
 /*
- * spin_for_end: wait a little for the threads of a closed team.  The caller holds the mutex, and
- * holds it again when this function returns.
+ * spin_for_end: spin until the threads of a closed team are done, for at most SPIN_NS.  The caller
+ * holds the mutex, which is released meanwhile.
  */
 static void
 spin_for_end(Team *team)
@@ -301,8 +301,8 @@ spin_for_end(Team *team)
 }
 
 /*
- * spin_for_team: wait a little for the next team, or for the request to end.  Returns whether one has
- * come.  Treats the mutex as spin_for_end does.
+ * spin_for_team: spin until the next team or the request to end, for at most SPIN_NS.  Returns
+ * whether there was one.  The caller holds the mutex, which is released meanwhile.
  */
 static bool
 spin_for_team(void)
@@ -318,7 +318,7 @@ spin_for_team(void)
 	return came;
 }
 
-/* spins: pause for some cycles.  Returns false when the time is over. */
+/* spins: pause for some cycles.  Returns false once the end of the wait is reached. */
 static bool
 spins(Spin *spin)
 {

@@ -72,8 +72,8 @@ typedef struct HyBeside
 extern void hy_threads_beside(const HyBeside *beside);
 
 /*
- * hy_threads_pause_beside: while paused, hy_threads_run does not call this work.  For code that must
- * not be interrupted by it.
+ * hy_threads_pause_beside: pause or resume this work.  While it is paused, hy_threads_run does not
+ * call it.
  */
 extern void hy_threads_pause_beside(bool paused);
 
@@ -90,9 +90,10 @@ extern HyStatus
 hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
 
 /*
- * hy_threads_run_soon: like hy_threads_run, for a short run that another one will follow soon.
- * Waking a thread that sleeps may take as long as the run.  So the threads spin for at most 0.2 ms,
- * waiting for the next run, before they sleep.  The caller spins for their end likewise.
+ * hy_threads_run_soon: like hy_threads_run, for a short run that will soon be followed by another.
+ * Waking a sleeping thread may take as long as the run.  So after the run each thread waits for the
+ * next one by spinning, for at most 0.2 ms, before it sleeps.  The caller also spins while it waits
+ * for the last parts.
  */
 extern HyStatus
 hy_threads_run_soon(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
