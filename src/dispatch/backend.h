@@ -239,12 +239,13 @@ typedef struct HyHost
 	const char *(*setting)(void *arg, const char *name);
 	void *setting_arg;
 	/*
-	 * Runs parts 0 .. parts - 1, each once, on the calling thread and on threads that the host lends
-	 * for this call only.  op is the operation of the backend's task, and work is the size of all
-	 * parts together, in the unit of hy_threads_for.  Called in submit and poll.  A part is pure code:
-	 * it calls neither the host nor the device, and allocates no memory.  Returns HY_OK if all parts
-	 * have returned HY_OK.  With another status, some parts may not have run.  In any case, no part
-	 * runs any more when it returns.  NULL: the backend runs the parts itself.
+	 * Runs each of the parts 0 .. parts - 1 once, on the calling thread and on threads that the host
+	 * lends for this call only.  op is the operation of the backend's task, and work is the size of
+	 * all parts together, in the unit of hy_threads_for.  A backend calls it in submit and poll.  A
+	 * part is pure code: it calls neither the host nor the device, and allocates no memory.  Returns
+	 * HY_OK if all parts have returned HY_OK.  After another status, some parts may not have run.  In
+	 * any case, all parts that began have ended when it returns.  NULL: the backend runs the parts
+	 * itself.
 	 */
 	HyStatus (*run)(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg);
 	void *run_arg;

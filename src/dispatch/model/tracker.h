@@ -8,8 +8,8 @@
  * prediction corrects predictions for the class and, to a smaller degree, at sizes around it.
  *
  * The history of the CPU is kept separately for each class of numbers of threads: 1, 2 to 3, 4 to
- * 7, and so on up to 32 and more.  Until several threads have a history, their predicted time is
- * that of one thread divided by their number.
+ * 7, and so on up to 32 and more.  Until several threads have a history or a prior, their predicted
+ * time is that of one thread divided by their number.
  *
  * Means and regression follow the last tracker_window observations.  Failures are never recorded.
  * The first observation of a kind on a device is set aside (cold start).  Once a size class has
@@ -61,8 +61,8 @@ extern void hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int
 extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /*
- * hy_tracker_knows: return whether tasks of the shape's kind have a regression of their own on device;
- * on the CPU, for the class of shape->threads.
+ * hy_tracker_knows: return whether the shape's kind has its own regression on device.  On the CPU,
+ * this is asked for the class of shape->threads, and other classes do not count.
  */
 extern bool hy_tracker_knows(const HyTracker *tracker, const HyShape *shape, int32_t device);
 

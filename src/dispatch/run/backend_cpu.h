@@ -13,7 +13,7 @@
 extern const HyBackend hy_backend_cpu;
 
 /*
- * HyLender: lends threads to the tasks that the CPU runs.  Tasks of other devices get theirs from
+ * HyLender: lends threads to the tasks that the CPU runs.  Tasks of other devices use the threads of
  * HyHost.run.
  *
  * expect returns the number of threads that a task of this shape would get now.

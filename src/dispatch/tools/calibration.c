@@ -7,10 +7,10 @@
  * kinds have run about the same number of sizes when the time of a side runs out.  A kind that ran
  * only small tasks yields no prior, since its cost law would be a guess.
  *
- * The CPU is measured as two sides: on one thread, and on as many threads as a task gets.  How much
- * threads speed up a task depends on the task: a single query mostly waits for memory, and more
- * threads help little.  On the second side, small tasks run on one thread, too, so its law covers all
- * sizes.
+ * The CPU is measured twice, as two sides: on one thread, and on as many threads as a task gets.  The
+ * speedup by threads cannot be predicted, because it depends on the task.  A single query, for
+ * example, mostly waits for memory, so more threads help little.  On the second side, small tasks
+ * still run on one thread.  So its law covers all sizes.
  */
 #include "dispatch/tools/calibration.h"
 
@@ -58,10 +58,10 @@ static const GridSize grid_sizes[] = {{1, 16, 0},      {1, 0, 48 * MB}, {64, 204
 #define SPREAD_KIND (METRIC_KINDS + 2 * DIMS)     /* after assign and score_codes */
 #define KINDS (SPREAD_KIND + 1)
 
-/* The sides: the devices, and the CPU on as many threads as a task gets. */
+/* The sides are the devices (device 0: the CPU on one thread), and the CPU on a task's threads. */
 #define SHARED_CPU HY_MAX_DEVICES
 #define SIDES (HY_MAX_DEVICES + 1)
-#define LARGEST_CLASS 5 /* of numbers of threads: 32 and more */
+#define LARGEST_CLASS 5 /* the last class of numbers of threads: 32 and more */
 
 _Static_assert(KINDS *(HY_MAX_DEVICES + LARGEST_CLASS) <= HY_CALIBRATION_PRIORS,
                "a calibration has room");
@@ -259,14 +259,14 @@ shape_of(int kind, int size, uint64_t memory)
 	return shape;
 }
 
-/* code_bytes: return the memory of a generated code, with its factors. */
+/* code_bytes: return the bytes that the code of one row takes, with its factors. */
 static int64_t
 code_bytes(int32_t dims)
 {
 	return (int64_t) ((hy_code_block_size(dims) + sizeof(HyCodeFactors)) / HY_CODE_ROWS) + 1;
 }
 
-/* threads_for: return the number of threads of the CPU that a task of this shape would get. */
+/* threads_for: return the number of threads that a task of this shape would get on the CPU. */
 static int32_t
 threads_for(const HyExecutor *executor, const HyShape *shape)
 {
@@ -296,8 +296,8 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 }
 
 /*
- * measure: run a size of a kind on a side and add the times of its runs to the kind's law.  Also
- * store their mean as the time of the size, without the run that the law sets aside.
+ * measure: run a size of a kind on a side several times, and add the times to the law of the kind on
+ * that side.  Also store their mean as the time of the size, without the run that the law sets aside.
  */
 static HyStatus
 measure(HyExecutor *executor, int32_t side, const HyTask *task, HyPrior *prior, uint64_t *spent)
@@ -349,7 +349,7 @@ tells_a_law(const HyPrior *prior)
 	return prior->model.weight > 0 && largest >= LEAST_SPAN * smallest;
 }
 
-/* keep_threads: add the prior of the CPU for each class of threads that its tasks get. */
+/* keep_threads: add a copy of a prior for each class of several threads that tasks of the kind get. */
 static void
 keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *count)
 {

@@ -3,12 +3,13 @@
  *		Measures each side with generated tasks, so that the first real tasks are not routed
  *		blindly.
  *
- * The result is one prior per kind of task and device; for the CPU, one for a single thread and one
- * for each class of numbers of threads that tasks get (tracker.h).  A prior consists of plain numbers.  It can
- * be stored and imported into another executor with the same devices.  The times of real tasks soon
- * outweigh it (HY_TRACKER_PRIOR).  Besides the law (the model of the time), a prior has the time of
- * each measured size.  The largest size exceeds most caches.  Near the size of a cache, no law with
- * few terms is accurate, and the times of small tasks do not show how long such sizes take.
+ * The result is one prior per kind of task and device.  The CPU has one prior for a single thread
+ * and one for each class of numbers of threads that tasks get (tracker.h).  A prior consists of plain
+ * numbers.  It can be stored and imported into another executor with the same devices.  The times of
+ * real tasks soon outweigh it (HY_TRACKER_PRIOR).  Besides the law (the model of the time), a prior
+ * has the time of each measured size.  The largest size exceeds most caches.  Near the size of a
+ * cache, no law with few terms is accurate, and the times of small tasks do not show how long such
+ * sizes take.
  */
 #ifndef HY_CALIBRATION_H
 #define HY_CALIBRATION_H
@@ -39,7 +40,7 @@ typedef struct HyPriorSize
 typedef struct HyPrior
 {
 	int32_t device; /* the executor's device number */
-	HyShape shape;  /* one shape of the kind; for the CPU, with the least threads of the class */
+	HyShape shape;  /* a shape of the kind; shape.threads is the lowest number of the class */
 	HyModelState model; /* model of the kind on that device; all zero: none */
 	int32_t sizes;
 	HyPriorSize size[HY_PRIOR_SIZES];
