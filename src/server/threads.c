@@ -12,11 +12,11 @@
  * a counter in shared memory counts them.  Otherwise each thread needs one of max_parallel_workers advisory
  * locks.  Their fourth field differs from that of the locks that SQL functions take, so no user can hold one.
  *
- * The CPU backend takes threads when it is about to run a task.  A task of a device takes threads only while it
- * copies data in host memory, and gives them back after each run of copies.  So no task holds threads while it
- * waits for a device, except that a thread may spin for up to 0.2 ms before it sleeps (core/threads.h).  Pure code
- * calls these functions, so they must not raise an error.  They keep the error until the dispatcher has returned.
- * The same holds for work that the main thread does while other threads compute.
+ * The CPU backend takes threads when it is about to run a task.  A task of a device takes threads only to copy data
+ * in host memory, and gives them back after each run of copies.  So no task holds threads while it waits for a
+ * device.  (A thread that was given back may still spin for up to 0.2 ms before it sleeps; see core/threads.h.)
+ * Pure code calls the functions that take threads, so they must not raise an error.  They keep the error until the
+ * dispatcher has returned.  The same holds for work that the main thread does while other threads compute.
  *
  * However a process ends, its locks are released.  A session can end while threads are taken: in work of the main
  * thread, or anywhere in a background worker that sets no handler for SIGTERM, because PostgreSQL's handler ends it
@@ -124,7 +124,7 @@ hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, 
 	(void) arg;
 	if (lends)
 		(void) lend_for(limit, work);
-	/* work of the main thread could call the device, which is in use */
+	/* the other work of the main thread could call the device, which is busy with this task */
 	hy_threads_pause_beside(true);
 	status = hy_threads_run_soon(hy_threads_allowed(), parts, part, part_arg, NULL);
 	hy_threads_pause_beside(false);
@@ -204,12 +204,12 @@ lend(void *arg, const HyTask *task)
 	shape = hy_task_shape(task);
 	if (lend_for(limit, work_of(&shape)))
 		return true;
-	/* threads may have been taken although an earlier error is still kept */
+	/* lend_for also returns false if an earlier error is still kept; it may then have taken threads */
 	hybrid_threads_give();
 	return false;
 }
 
-/* lend_for: take threads within a limit, without raising. */
+/* lend_for: take threads within a limit.  Does not raise; returns false if an error is kept. */
 static bool
 lend_for(int limit, double work)
 {

@@ -23,9 +23,9 @@ extern void hybrid_threads_lend(void);
 extern void hybrid_threads_check(void);
 
 /*
- * hybrid_threads_run: run parts of a device's task, on threads that are taken for this call only.  This is
- * HyHost.run.  Never raises: if threads cannot be taken, the parts run on the main thread, and
- * hybrid_threads_check raises the error.
+ * hybrid_threads_run: run parts of a device's task, on threads that are taken for this call only.  Implements
+ * HyHost.run.  Never raises: if taking threads fails, the parts run on the main thread, and hybrid_threads_check
+ * raises the error.
  */
 extern HyStatus
 hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg);
