@@ -9,8 +9,8 @@
  * the dispatcher does it.  Copies and bandwidth are measured with the runtime.  --quick: shapes that are
  * too small for meaningful figures, to test the bench itself.  --limit: a section that takes longer ends
  * the program, with status 3 and a line '# SECTION: no end after SECONDS s'.  Exit status 2: no GPU.
- * GPUBENCH_THREADS in the environment: number of threads that copy rows in the host's memory; by default
- * as many as a session uses with PostgreSQL's default settings.
+ * The environment variable GPUBENCH_THREADS sets the number of threads that copy rows in the host's memory.
+ * The default is the number that a session uses with PostgreSQL's default settings.
  */
 #include "gpu.h"
 
@@ -391,7 +391,7 @@ cores_of_host(void)
 	return cores;
 }
 
-/* threads_of_host: as many as a session uses by default, or GPUBENCH_THREADS; never more than there are cores. */
+/* threads_of_host: return GPUBENCH_THREADS, or the number that a session uses by default; at most one per core. */
 static int
 threads_of_host(void)
 {
@@ -402,7 +402,7 @@ threads_of_host(void)
 	return threads < 1 ? 1 : threads;
 }
 
-/* run_parts: HyHost.run, within the limit that the server would set. */
+/* run_parts: implement HyHost.run, on at most gpu.threads threads. */
 static HyStatus
 run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
 {

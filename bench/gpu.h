@@ -26,7 +26,7 @@ typedef struct Gpu
 	int32_t number;
 	int multiprocessors;
 	int cores;     /* of the host, that this process may use */
-	int threads;   /* of this process, at most, that copy rows in the host's memory */
+	int threads;   /* maximum number of threads that copy rows in the host's memory */
 	int limit;     /* seconds that a section may take; 0: any */
 	bool quick;    /* small shapes, for which nothing was asked */
 	bool fake;     /* no device at all: no figure means anything */

@@ -9,7 +9,7 @@
 
 #include "cuda/copy.h"
 
-#define PIECE (16 * GPU_MIB) /* what the plug-in copies at once */
+#define PIECE (16 * GPU_MIB) /* bytes that the plug-in uploads at once */
 #define STREAMS 2
 #define MOST_QUERIES 32768
 #define QUERY_SEED (UINT64_C(1) << 40)
