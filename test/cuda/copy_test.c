@@ -1,6 +1,7 @@
 /*
  * copy_test.c
- *		Copies have the same bytes on any number of threads, and whatever the host makes of its parts.
+ *		Checks that copies have the same bytes on any number of threads, and if the host runs only
+ *		some of the parts, or none.
  */
 #include "unit.h"
 
@@ -15,13 +16,13 @@
 
 static UnitRandom randomness = {5};
 static HyHost host;
-static int threads;   /* on which the host runs parts */
-static int64_t fails; /* part with which the host fails, or -1 */
+static int threads;   /* number of threads on which the host runs parts */
+static int64_t fails; /* part at which the host's run fails, or -1 */
 static int64_t parts_run;
 static int ran[MOST_PARTS]; /* how often each part was run */
 static double work_told;
 
-/* Asked: the part function of a caller, counted. */
+/* Asked: the caller's part function, which counted() calls. */
 typedef struct Asked
 {
 	HyPart part;
@@ -69,7 +70,7 @@ below(size_t limit)
 	return (size_t) unit_random_below(&randomness, (uint64_t) limit);
 }
 
-/* draw: a copy of some rows within arrays of MOST_BYTES bytes; its kind, strides and ends are random. */
+/* draw: return a random copy within arrays of MOST_BYTES bytes: kind, rows, strides and addresses. */
 static HyCudaCopy
 draw(const char *from, char *to)
 {
@@ -100,7 +101,7 @@ draw(const char *from, char *to)
 	return copy;
 }
 
-/* expect: make a copy row by row. */
+/* expect: make a copy row by row, to compare with. */
 static void
 expect(const HyCudaCopy *copy, char *to)
 {
@@ -124,7 +125,7 @@ expect(const HyCudaCopy *copy, char *to)
 	}
 }
 
-/* check_copies: several copies in one call, on all numbers of threads. */
+/* check_copies: make several copies in one call, on several numbers of threads. */
 static void
 check_copies(void)
 {
@@ -176,7 +177,7 @@ check_copies(void)
 	free(expected);
 }
 
-/* a host whose parts fail, or that is canceled, leaves some out: they are copied all the same */
+/* if the host's run fails or is canceled, it leaves some parts out, but all bytes are copied */
 static void
 check_failing_host(void)
 {
@@ -204,7 +205,7 @@ check_failing_host(void)
 	free(to);
 }
 
-/* little is copied at once, without the host */
+/* a copy of one part, or of nothing, does not call the host */
 static void
 check_small(void)
 {

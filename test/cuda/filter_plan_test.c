@@ -197,7 +197,7 @@ later_groups_find_their_rows(void)
 	CHECK(!plan.keeps);
 	CHECK_INT(hy_cuda_filter_up_bytes(&plan),
 	          queries + (uint64_t) ((32768 + plan.group - 1) / plan.group) * rows);
-	/* one group needs its rows once */
+	/* a single group needs its rows only once, so they are not kept */
 	work.queries = 1000;
 	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
 	CHECK(!plan.keeps && plan.bytes < UINT64_C(128) << 20);

@@ -407,7 +407,7 @@ setting(void *arg, const char *name)
 	return small && strcmp(name, "cuda_loading") == 0 ? "lazy" : NULL;
 }
 
-/* run_parts: HyHost.run, on three threads. */
+/* run_parts: implement HyHost.run on three threads. */
 static HyStatus
 run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
 {

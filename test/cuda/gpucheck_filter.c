@@ -537,7 +537,7 @@ many_queries_are_cancelled(void)
 
 #include "gpucheck_assign.h"
 
-/* run_parts: HyHost.run, on three threads. */
+/* run_parts: implement HyHost.run on three threads. */
 static HyStatus
 run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
 {

@@ -15,7 +15,7 @@ typedef struct Case
 	int32_t dims;
 	int32_t queries;
 	int64_t rows;
-	int64_t gap;    /* elements between rows that belong to none */
+	int64_t gap;    /* unused elements between two rows */
 	int64_t before; /* elements before the first row */
 	Kind kind;
 } Case;
@@ -176,8 +176,9 @@ rows_with_gaps(void)
 }
 
 /*
- * One query reads 16 bytes of a row at a time where it can: rows of every length, packed or apart,
- * from every alignment.  Many sums would differ in another order.
+ * For one query, rows are read 16 bytes at a time if their length and alignment allow it.  Covers
+ * rows of many lengths and of every alignment, with and without gaps.  With KIND_ABSORB, most sums
+ * would have other bits if they were added in another order.
  */
 static void
 every_dims_and_alignment(void)

@@ -36,7 +36,7 @@ scratch_fits_its_budget(void)
 	CHECK(hy_cuda_scratch_bytes(&scratch) <= UINT64_C(49) << 20);
 	CHECK_INT(scratch.up, 16 << 20);
 	CHECK_INT(scratch.down, 4 << 20);
-	/* rows get less first */
+	/* with less memory, the part for rows shrinks first */
 	CHECK(hy_cuda_scratch_plan(UINT64_C(64) << 20, &scratch));
 	CHECK_INT(scratch.up, 4 << 20);
 	CHECK_INT(scratch.down, 4 << 20);

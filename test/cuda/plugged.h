@@ -16,7 +16,7 @@ extern const HyBackend *hy_plugin_entry(const HyHost *host);
 
 static UnitMemory memory;
 static HyHost host;
-static int host_threads = 3; /* on which the host runs parts */
+static int host_threads = 3; /* number of threads on which the host runs parts */
 static int64_t host_parts;   /* parts that the host has run so far */
 static const HyBackend *cuda;
 
@@ -78,7 +78,7 @@ close_one(HyDevice *device)
 	CHECK_MSG(hy_fake_fault() == NULL, "a kernel went wrong");
 }
 
-/* run_parts: HyHost.run, on several threads however little there is to do. */
+/* run_parts: implement HyHost.run on host_threads threads, even for little work. */
 static HyStatus
 run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
 {

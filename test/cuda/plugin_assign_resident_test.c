@@ -132,7 +132,10 @@ kernels_of(HyDevice *device, AssignJob *job)
 static void
 pieces_go_by_the_pace(void)
 {
-	/* 9 MB are more than twice the 4 MiB that a slot sends up with this limit; and more rows than a kernel takes queries */
+	/*
+	 * With the memory limit below, a slot uploads at most 4 MiB.  The first case has 9 MB of rows, more
+	 * than two slots upload.  The second has more rows than a kernel may have queries.
+	 */
 	static const AssignSizes sizes[] = {{.dims = 1500, .rows = 1500, .centroids = 9},
 	                                    {.dims = 3, .rows = 50000, .centroids = 9}};
 	size_t i;

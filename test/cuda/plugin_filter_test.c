@@ -111,8 +111,8 @@ groups_and_pieces(void)
 }
 
 /*
- * two groups of queries, because the k best of 600 do not fit a slot: the rows go up once, also if
- * the filter gives up
+ * There are two groups of queries, because the k best rows of 600 queries do not fit into a slot.
+ * The rows are uploaded once, also if the filter is given up.
  */
 static void
 rows_stay_for_later_groups(void)

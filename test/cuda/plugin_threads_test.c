@@ -1,7 +1,8 @@
 /*
  * plugin_threads_test.c
- *		Rows and answers of each operation that threads of the host copy: the same bits on any number
- *		of threads, with a host that lends none, and after runs that fail or are canceled.
+ *		Checks the answers of each operation when the host's threads copy its rows and answers.  They
+ *		have the same bits on any number of threads, with a host that lends none, and after runs that
+ *		fail or are canceled.
  */
 #include "assigned.h"
 #include "distances.h"
@@ -11,7 +12,7 @@
 
 static UnitRandom randomness = {23};
 
-/* refusing: a HyHost.run that leaves all parts but the first out. */
+/* refusing: implement HyHost.run, but run only the first part and return HY_CANCELLED. */
 static HyStatus
 refusing(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
 {
@@ -23,7 +24,7 @@ refusing(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part
 	return HY_CANCELLED;
 }
 
-/* be_host: from now on, the plug-in has a host that runs parts like this, on so many threads. */
+/* be_host: give the plug-in a host with this HyHost.run and this number of threads. */
 static void
 be_host(HyStatus (*run_them)(void *arg, HyOp op, double work, int64_t parts, HyPart part,
                              void *part_arg),
@@ -35,8 +36,8 @@ be_host(HyStatus (*run_them)(void *arg, HyOp op, double work, int64_t parts, HyP
 }
 
 /*
- * on_threads: run a task on different hosts.  It must need at least `least` parts, as many on every
- * host that runs parts.
+ * on_threads: run a task on different hosts.  Its copies must have at least `least` parts, and the
+ * same number of parts on every host that has a HyHost.run.
  */
 static void
 on_threads(const Trial *trial, int64_t least)
@@ -82,7 +83,7 @@ nearest_rows(void)
 	}
 }
 
-/* norms that come with the rows are a second copy */
+/* the norms of the rows are a second copy in the same call */
 static void
 nearest_rows_with_norms(void)
 {
@@ -96,7 +97,7 @@ nearest_rows_with_norms(void)
 	nearest_free(&job, NULL);
 }
 
-/* the answers take 0.8 MB, and lie apart in the task's memory when it is cut into pieces */
+/* the answers take 0.8 MB; if the task is cut into pieces, those of a piece are not contiguous */
 static void
 distances_down(void)
 {
@@ -149,7 +150,7 @@ check_graph(const void *of)
 	graph_job_check(of, "threads");
 }
 
-/* graphs up, and activation, hops and what was sent down, for one set and for several */
+/* the graph is copied up, and activation, charges sent and hops are copied down, for 1 and 5 sets */
 static void
 spread_answers(void)
 {
@@ -171,7 +172,7 @@ spread_answers(void)
 	}
 }
 
-/* after a cancel, nobody copies anything: the memory is the caller's */
+/* after a cancel, no thread copies anything, because the caller may reuse the memory */
 static void
 a_cancel_ends_copies(void)
 {
@@ -184,7 +185,7 @@ a_cancel_ends_copies(void)
 	int polls;
 
 	nearest_job(&job, &randomness, HY_METRIC_L2, HY_F32, 301, 1, 3000, 10, 0, ROWS_PLAIN);
-	/* many pieces, of which each is copied in several parts */
+	/* so the task has many pieces, and each is copied in several parts */
 	device->pace[HY_OP_TOPK].work = 301 * 200;
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
 	before = host_parts;

@@ -222,8 +222,8 @@ too_large()
 			# its sums alone are half of the registers, and its shared memory leaves no room for another
 			if (name ~ /product_kernel/)
 				blocks = 1
-			# what they wait for is memory, of which more has to be on its way (of eight sets sums leave no room for
-			# that, and norms take some of it)
+			# these kernels wait for memory, so more reads should be in flight; the norms of cosine, and the sums of
+			# eight sets, take registers and allow fewer blocks
 			else if (name ~ /(distance|topk|settle)_kernelI6HyKindILi2E[tf]Li[0-9]+ELi1E/)
 				blocks = 3
 			else if (name ~ /(distance|topk|settle)_kernelI6HyKindILi[013]E[tf]Li[0-9]+ELi1E/)

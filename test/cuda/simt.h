@@ -69,7 +69,7 @@ extern uint64_t shuffle_xor(unsigned mask, uint64_t bits, int lanes);
 /* multiply: sum += a b, 16 x 8 by steps of 16, in the layout of mma.m16n8k16 for bfloat16. */
 extern void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
-/* read_wide: 16 bytes of any memory at once; aligned to them. */
+/* read_wide: return 16 bytes, read at once from an address that must be a multiple of 16. */
 extern uint4 read_wide(const void *at);
 
 /* load_matrices: four of 8 rows by 16 bytes, as ldmatrix has them. */
