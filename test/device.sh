@@ -185,8 +185,8 @@ contexts()
 	sql -c "SELECT max(contexts) FROM hybrid_devices WHERE backend = '$device'"
 }
 
-# contexts_left: those that sessions which have ended leave.  psql ends before its server process, which takes some time
-# to close a context.
+# contexts_left: prints the number of contexts, but waits up to 10 s until it is 0.  psql ends before its server process,
+# which takes some time to close its context.
 contexts_left()
 {
 	local left

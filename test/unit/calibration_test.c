@@ -153,7 +153,7 @@ test_small_tasks_do_not_unlearn_where_caches_end(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* SharedCpu: three threads run a large task, but only 1.5 times as fast as one. */
+/* work from which a task runs on three threads, which are only 1.5 times as fast as one */
 #define SHARED_WORK 1e5
 
 static bool
@@ -195,8 +195,8 @@ shared_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 }
 
 /*
- * The time of three threads is measured, and not taken for a third of the time of one.  Small tasks
- * have no threads, and what is known of one thread does not change.
+ * The time of three threads is measured, not assumed to be a third of the time of one thread.  Small
+ * tasks run on one thread.  Predictions for one thread do not change.
  */
 static void
 test_threads_are_measured(void)
@@ -221,7 +221,7 @@ test_threads_are_measured(void)
 		many += priors[i].device == 0 && priors[i].shape.threads == 2;
 		alone += priors[i].device == 0 && priors[i].shape.threads == 1;
 	}
-	/* spreading does not get any here */
+	/* here, every kind except spreading has tasks on three threads */
 	CHECK_INT(many, alone - 1);
 	for (i = 0; i < 3; i++)
 	{
@@ -240,7 +240,7 @@ test_threads_are_measured(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* Rows are assigned and codes are scored where a calibration says that they are fast. */
+/* A calibration has priors of every operation, for the CPU and for the device. */
 static void
 test_every_operation_is_measured(void)
 {

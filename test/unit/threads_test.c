@@ -272,7 +272,7 @@ test_beside(void)
 		hy_threads_beside(&beside);
 		CHECK_INT(hy_threads_run(1, PARTS, run_part, &work, NULL), HY_OK);
 		CHECK_INT(state.left, 5);
-		/* while it is paused, the caller works like the others */
+		/* while the work is paused, the caller runs parts like the other threads */
 		hy_threads_pause_beside(true);
 		CHECK_INT(hy_threads_run(2, PARTS, run_slowly, &work, NULL), HY_OK);
 		CHECK_INT(state.left, 5);
@@ -285,7 +285,7 @@ test_beside(void)
 	hy_threads_stop();
 }
 
-/* processor_ns: processor time of all threads. */
+/* processor_ns: return the processor time of all threads of this process. */
 static int64_t
 processor_ns(void)
 {
@@ -295,7 +295,7 @@ processor_ns(void)
 	return (int64_t) time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* short runs, one after another, and what ends them; afterwards the threads sleep */
+/* short runs follow each other, also after failures, cancels and a stop; then the threads sleep */
 static void
 test_soon(void)
 {
@@ -308,7 +308,7 @@ test_soon(void)
 	{
 		Work work = new_work();
 
-		/* now and then one that does not tell that another run follows */
+		/* every seventh run does not announce that another run follows */
 		work.together = round % 50 == 0 ? 3 : 0;
 		if (round % 7 == 3)
 			CHECK_INT(hy_threads_run(1 + round % 4, PARTS, run_part, &work, NULL), HY_OK);
@@ -317,7 +317,7 @@ test_soon(void)
 		check_all_done(&work);
 		if (round % 20 == 0)
 			pause_a_little();
-		/* in the midst of spinning */
+		/* the threads may be spinning now */
 		if (round % 30 == 0)
 			hy_threads_stop();
 	}
