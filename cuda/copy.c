@@ -18,14 +18,14 @@
 #define PART ((size_t) 64 * 1024)
 
 /*
- * Work of copying a byte, in the unit of HyHost.run.  Copying 1 MiB takes about 0.1 ms, and a thread
- * needs at least that much work.  So a copy gets one thread per MiB.
+ * Work of copying a byte, in the unit of HyHost.run.  Copying 1 MiB takes about 0.1 ms, and a
+ * thread needs at least that much work.  So a copy gets one thread per MiB.
  */
 #define BYTE_WORK 2.0
 
 #define SHORTEST_STREAM 1024 /* bytes of a row; shorter rows have too many incomplete cache lines */
 
-/* Cut: a copy, and its division into parts.  A part consists of some rows, or of a section of a row. */
+/* Cut: a copy and its division into parts.  A part has some rows, or a section of a row. */
 typedef struct Cut
 {
 	HyCudaCopy copy;

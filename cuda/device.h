@@ -69,7 +69,7 @@ typedef struct HyCudaSweep
 	HyCudaChunk last; /* the piece taken last */
 	int64_t group;    /* first query of the group on the device, or -1 */
 	uint64_t behind;  /* bytes that follow a group's queries and are uploaded with them */
-	char *kept;       /* device memory that keeps all rows for later groups; NULL: slots hold them */
+	char *kept;       /* device memory with all rows, for later groups; NULL: slots hold them */
 } HyCudaSweep;
 
 /* HyCudaScoring: the state of comparing queries with blocks of codes (score.c). */

@@ -11,9 +11,9 @@
 
 /*
  * Largest sizes of the parts.  At 4 MiB the start cost of a transfer is negligible.  The part for
- * rows is larger: several threads pack the rows (copy.c), and waking the threads takes about as long
- * as packing 4 MiB.  Each process with a context pins LARGEST_ROWS and LARGEST_RESULTS for each of
- * two slots, and LARGEST_QUERIES once (hy_cuda_pinned_bytes).
+ * rows is larger: several threads pack the rows (copy.c), and waking the threads takes about as
+ * long as packing 4 MiB.  Each process with a context pins LARGEST_ROWS and LARGEST_RESULTS for
+ * each of two slots, and LARGEST_QUERIES once (hy_cuda_pinned_bytes).
  */
 #define LARGEST_ROWS (16 * MIB)
 #define LARGEST_RESULTS (4 * MIB)

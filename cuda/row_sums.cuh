@@ -139,9 +139,9 @@ hy_flush(HyLanes *lanes, HyTwins *twins)
 }
 
 /*
- * hy_fold_level: fold several levels of the tree, for the Left sums that a thread still has.  At the
- * first of these levels, partners are H threads apart.  The distance is halved at each level, and is
- * Last at the last one.
+ * hy_fold_level: fold several levels of the tree, for the Left sums that a thread still has.  At
+ * the first of these levels, partners are H threads apart.  The distance is halved at each level,
+ * and is Last at the last one.
  */
 template <int Left, int H, int Last = 1>
 __device__ __forceinline__ void
@@ -233,10 +233,10 @@ hy_finish(float sum, float aa, float bb)
 
 /*
  * hy_query_place: return the position in shared memory of element i of a query's segment.  For a
- * single query and float16 rows, thread t of a row needs the elements 8 t .. 8 t + 7 of each 64.  It
- * reads them in two halves.  The first halves of all threads are stored next to each other, and then
- * the second halves.  So the threads of a row read 128 neighboring bytes at a time, from different
- * banks.
+ * single query and float16 rows, thread t of a row needs the elements 8 t .. 8 t + 7 of each 64.
+ * It reads them in two halves.  The first halves of all threads are stored next to each other, and
+ * then the second halves.  So the threads of a row read 128 neighboring bytes at a time, from
+ * different banks.
  */
 template <class Kind>
 __device__ __forceinline__ int

@@ -11,8 +11,8 @@
  * elements.  So with float32, thread t of a row keeps the lanes 4 t .. 4 t + 3 and 4 t + 32 ..
  * 4 t + 35.  With float16, it keeps the lanes 8 t .. 8 t + 7.
  *
- * If the address, the stride or the length of the rows is not a multiple of 16 bytes, a thread reads
- * the elements of its lanes one at a time.  The sums are the same.
+ * If the address, the stride or the length of the rows is not a multiple of 16 bytes, a thread
+ * reads the elements of its lanes one at a time.  The sums are the same.
  */
 #ifndef HY_CUDA_SINGLE_SUMS_CUH
 #define HY_CUDA_SINGLE_SUMS_CUH
@@ -62,8 +62,8 @@ hy_add(float *lane, float *norm, float a, float b)
 }
 
 /*
- * hy_add_reads: add the elements of HY_CUDA_READS reads.  query points to the thread's first value of
- * the query, in the order of hy_query_place.
+ * hy_add_reads: add the elements of HY_CUDA_READS reads.  query points to the thread's first value
+ * of the query, in the order of hy_query_place.
  */
 template <class Kind>
 __device__ __forceinline__ void
@@ -89,9 +89,9 @@ hy_add_reads(const HyRead (&read)[HY_CUDA_READS], const float *query, float *lan
 }
 
 /*
- * hy_add_segment: add the segment of a row that begins at 'row' and has 'length' elements.  If 'wide'
- * is true, the segment consists of whole reads, aligned to 16 bytes.  Missing elements are +0, which
- * changes no bit (core/distance.h).
+ * hy_add_segment: add the segment of a row that begins at 'row' and has 'length' elements.  If
+ * 'wide' is true, the segment consists of whole reads, aligned to 16 bytes.  Missing elements are
+ * +0, which changes no bit (core/distance.h).
  */
 template <class Kind>
 __device__ __forceinline__ void
@@ -189,9 +189,9 @@ hy_fold_row(const float *lanes, const volatile double *twins, bool flushed, int 
 
 /*
  * hy_single_distance: compute the distance of the thread's row and query number 'which'.  The eight
- * threads of a row pass the same address.  The distance is undefined if the warp has no rows ('there'
- * is false).  If dims fit into one segment, query must already hold that segment.  Otherwise all
- * threads of the block must call this.
+ * threads of a row pass the same address.  The distance is undefined if the warp has no rows
+ * ('there' is false).  If dims fit into one segment, query must already hold that segment.
+ * Otherwise all threads of the block must call this.
  */
 template <class Kind>
 __device__ __forceinline__ double
@@ -252,9 +252,10 @@ hy_single_distance(const HyCudaRows &args, int which, bool there, const typename
 }
 
 /*
- * hy_row_distance: compute the distances between the block's queries and the warp's rows, which begin
- * with first_row.  Some of these rows may not exist.  A thread gets the distance of pair number
- * lane * pairs / 32.  This pair is row number pair / queries and query number pair % queries.
+ * hy_row_distance: compute the distances between the block's queries and the warp's rows, which
+ * begin with first_row.  Some of these rows may not exist.  A thread gets the distance of pair
+ * number lane * pairs / 32.  This pair is row number pair / queries and query number pair %
+ * queries.
  */
 template <class Kind>
 __device__ __forceinline__ double

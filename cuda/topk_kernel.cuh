@@ -29,8 +29,8 @@
 #include "cuda/single_sums.cuh"
 
 /*
- * Number of entries that a merge offers at a time.  If there are no earlier pieces, all of the first
- * HY_CUDA_MERGED entries are added to the buffer, so the number should be small.
+ * Number of entries that a merge offers at a time.  If there are no earlier pieces, all of the
+ * first HY_CUDA_MERGED entries are added to the buffer, so the number should be small.
  */
 #define HY_CUDA_MERGED 64
 
@@ -224,8 +224,9 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 			if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows)
 				hy_offer(&best[pair % Kind::queries], candidate);
 			/*
-			 * The buffers are checked after each tile, and after the block's first turn.  Nearly all
-			 * rows of that turn are added.  Once they are sorted, fewer of the next rows are added.
+			 * The buffers are checked after each tile, and after the block's first turn.  Nearly
+			 * all rows of that turn are added.  Once they are sorted, fewer of the next rows are
+			 * added.
 			 */
 			if (tile + turn > first_tile && turn + turn_rows < tile_rows &&
 			    tile + turn + turn_rows < rows.rows)

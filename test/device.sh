@@ -185,7 +185,7 @@ contexts()
 	sql -c "SELECT max(contexts) FROM hybrid_devices WHERE backend = '$device'"
 }
 
-# contexts_left: prints the number of contexts, but waits up to 10 s until it is 0.  psql ends before its server process,
+# contexts_left: prints the number of contexts; waits up to 10 s until it is 0.  psql ends before its server process,
 # which takes some time to close its context.
 contexts_left()
 {

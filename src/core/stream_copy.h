@@ -2,9 +2,9 @@
  * stream_copy.h
  *		Copies data with stores that bypass the cache, to memory that the CPU does not read soon.
  *
- * An ordinary store first reads the cache line that it overwrites, and the line then displaces other
- * data.  Streaming stores write whole lines directly to memory.  Without SSE2, hy_stream_copy uses
- * ordinary stores, and hy_stream_end does nothing.
+ * An ordinary store first reads the cache line that it overwrites, and the line then displaces
+ * other data.  Streaming stores write whole lines directly to memory.  Without SSE2, hy_stream_copy
+ * uses ordinary stores, and hy_stream_end does nothing.
  */
 #ifndef HY_STREAM_COPY_H
 #define HY_STREAM_COPY_H

@@ -271,7 +271,7 @@ lock_for(const Team *team)
 		pthread_mutex_lock(&pool.mutex);
 }
 
-/* lock_soon: lock the mutex by spinning.  Sleeps only if another thread holds the mutex for long. */
+/* lock_soon: lock the mutex by spinning.  Sleeps only if another thread holds it for long. */
 static void
 lock_soon(void)
 {

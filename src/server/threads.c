@@ -15,6 +15,7 @@
  * The CPU backend takes threads when it is about to run a task.  A task of a device takes threads only to copy data
  * in host memory, and gives them back after each run of copies.  So no task holds threads while it waits for a
  * device.  (A thread that was given back may still spin for up to 0.2 ms before it sleeps; see core/threads.h.)
+ *
  * Pure code calls the functions that take threads, so they must not raise an error.  They keep the error until the
  * dispatcher has returned.  The same holds for work that the main thread does while other threads compute.
  *

@@ -70,7 +70,7 @@ below(size_t limit)
 	return (size_t) unit_random_below(&randomness, (uint64_t) limit);
 }
 
-/* draw: return a random copy within arrays of MOST_BYTES bytes: kind, rows, strides and addresses. */
+/* draw: return a copy of random kind, size, strides and addresses in arrays of MOST_BYTES bytes. */
 static HyCudaCopy
 draw(const char *from, char *to)
 {

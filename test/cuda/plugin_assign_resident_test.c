@@ -133,8 +133,8 @@ static void
 pieces_go_by_the_pace(void)
 {
 	/*
-	 * With the memory limit below, a slot uploads at most 4 MiB.  The first case has 9 MB of rows, more
-	 * than two slots upload.  The second has more rows than a kernel may have queries.
+	 * With the memory limit below, a slot uploads at most 4 MiB.  The first case has 9 MB of rows,
+	 * more than two slots upload.  The second has more rows than a kernel may have queries.
 	 */
 	static const AssignSizes sizes[] = {{.dims = 1500, .rows = 1500, .centroids = 9},
 	                                    {.dims = 3, .rows = 50000, .centroids = 9}};

@@ -1,8 +1,8 @@
 /*
  * plugin_threads_test.c
- *		Checks the answers of each operation when the host's threads copy its rows and answers.  They
- *		have the same bits on any number of threads, with a host that lends none, and after runs that
- *		fail or are canceled.
+ *		Checks the answers of each operation when the host's threads copy its rows and answers.
+ *		They have the same bits on any number of threads, with a host that lends none, and after
+ *		runs that fail or are canceled.
  */
 #include "assigned.h"
 #include "distances.h"
@@ -150,7 +150,7 @@ check_graph(const void *of)
 	graph_job_check(of, "threads");
 }
 
-/* the graph is copied up, and activation, charges sent and hops are copied down, for 1 and 5 sets */
+/* graphs are copied up, and activation, hops and charges sent are copied down, for 1 and 5 sets */
 static void
 spread_answers(void)
 {

@@ -195,8 +195,8 @@ shared_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 }
 
 /*
- * The time of three threads is measured, not assumed to be a third of the time of one thread.  Small
- * tasks run on one thread.  Predictions for one thread do not change.
+ * The time of three threads is measured, not assumed to be a third of the time of one thread.
+ * Small tasks run on one thread.  Predictions for one thread do not change.
  */
 static void
 test_threads_are_measured(void)

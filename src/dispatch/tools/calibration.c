@@ -7,8 +7,8 @@
  * kinds have run about the same number of sizes when the time of a side runs out.  A kind that ran
  * only small tasks yields no prior, since its cost law would be a guess.
  *
- * The CPU is measured twice, as two sides: on one thread, and on as many threads as a task gets.  The
- * speedup by threads cannot be predicted, because it depends on the task.  A single query, for
+ * The CPU is measured twice, as two sides: on one thread, and on as many threads as a task gets.
+ * The speedup by threads cannot be predicted, because it depends on the task.  A single query, for
  * example, mostly waits for memory, so more threads help little.  On the second side, small tasks
  * still run on one thread.  So its law covers all sizes.
  */
@@ -296,8 +296,9 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 }
 
 /*
- * measure: run a size of a kind on a side several times, and add the times to the law of the kind on
- * that side.  Also store their mean as the time of the size, without the run that the law sets aside.
+ * measure: run a size of a kind on a side several times, and add the times to the law of the kind
+ * on that side.  Also store their mean as the time of the size, without the run that the law sets
+ * aside.
  */
 static HyStatus
 measure(HyExecutor *executor, int32_t side, const HyTask *task, HyPrior *prior, uint64_t *spent)
@@ -349,7 +350,7 @@ tells_a_law(const HyPrior *prior)
 	return prior->model.weight > 0 && largest >= LEAST_SPAN * smallest;
 }
 
-/* keep_threads: add a copy of a prior for each class of several threads that tasks of the kind get. */
+/* keep_threads: add a copy of the prior for each class of several threads that tasks get. */
 static void
 keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *count)
 {

@@ -4,12 +4,12 @@
  *		blindly.
  *
  * The result is one prior per kind of task and device.  The CPU has one prior for a single thread
- * and one for each class of numbers of threads that tasks get (tracker.h).  A prior consists of plain
- * numbers.  It can be stored and imported into another executor with the same devices.  The times of
- * real tasks soon outweigh it (HY_TRACKER_PRIOR).  Besides the law (the model of the time), a prior
- * has the time of each measured size.  The largest size exceeds most caches.  Near the size of a
- * cache, no law with few terms is accurate, and the times of small tasks do not show how long such
- * sizes take.
+ * and one for each class of numbers of threads that tasks get (tracker.h).  A prior consists of
+ * plain numbers.  It can be stored and imported into another executor with the same devices.  The
+ * times of real tasks soon outweigh it (HY_TRACKER_PRIOR).  Besides the law (the model of the
+ * time), a prior has the time of each measured size.  The largest size exceeds most caches.  Near
+ * the size of a cache, no law with few terms is accurate, and the times of small tasks do not show
+ * how long such sizes take.
  */
 #ifndef HY_CALIBRATION_H
 #define HY_CALIBRATION_H
