@@ -261,7 +261,7 @@ run_team(Team *team, int threads)
 	return status;
 }
 
-/* lock_for: lock the mutex for a team, in the way that suits the team. */
+/* lock_for: lock the mutex for a team; by spinning if another run will soon follow. */
 static void
 lock_for(const Team *team)
 {
