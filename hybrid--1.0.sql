@@ -1940,7 +1940,7 @@ REVOKE EXECUTE ON FUNCTION hybrid_reset_stats() FROM PUBLIC;
 
 CREATE TABLE hybrid_calibration (
 	backend text NOT NULL, number int NOT NULL, name text NOT NULL, architecture text NOT NULL,
-	operation text NOT NULL, dtype text NOT NULL, metric text NOT NULL, dims int NOT NULL, threads int NOT NULL,
+	operation text NOT NULL, dtype text NOT NULL, metric text NOT NULL, dims int NOT NULL, threads int NOT NULL DEFAULT 1,
 	samples float8 NOT NULL, launch_us float8 NOT NULL, work_ns float8 NOT NULL,
 	byte_ns float8 NOT NULL, serial_ns float8 NOT NULL, state float8[] NOT NULL, measured_at timestamptz NOT NULL,
 	PRIMARY KEY (backend, number, name, architecture, operation, dtype, metric, dims, threads));

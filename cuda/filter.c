@@ -44,7 +44,8 @@ struct HyCudaFilter
 	uint32_t overflows; /* last overflow count copied from the device */
 };
 
-static bool make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan);
+static bool
+make_plan(const HyDevice *device, const HyShape *shape, bool may_keep, HyCudaFilterPlan *plan);
 static HyCudaNext filter_next(HyDevice *device, HyCudaSlot *slot);
 static HyStatus filter_up(HyDevice *device, HyCudaSlot *slot);
 static HyStatus queries_up(HyDevice *device, HyCudaSlot *slot);
@@ -100,12 +101,16 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 	HyStatus status;
 
 	*filtered = false;
-	if (!make_plan(device, &shape, &plan))
+	if (!make_plan(device, &shape, true, &plan))
 		return HY_OK;
 	filter = hy_alloc_zero(device->host->allocator, sizeof(*filter));
 	if (filter == NULL)
 		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
 	status = hy_cuda_take(device, plan.bytes, &filter->block);
+	/* the budget may be larger than what other processes leave: less may still be there */
+	if ((status == HY_NOMEM || status == HY_QUOTA) && plan.keeps &&
+	    make_plan(device, &shape, false, &plan))
+		status = hy_cuda_take(device, plan.bytes, &filter->block);
 	if (status != HY_OK)
 	{
 		hy_free(device->host->allocator, filter);
@@ -126,7 +131,7 @@ hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate
 {
 	HyCudaFilterPlan plan;
 
-	if (device != NULL && make_plan(device, shape, &plan))
+	if (device != NULL && make_plan(device, shape, true, &plan))
 		estimate->bytes_up = hy_cuda_filter_up_bytes(&plan);
 }
 
@@ -135,14 +140,14 @@ hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate
  * in *plan.
  */
 static bool
-make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan)
+make_plan(const HyDevice *device, const HyShape *shape, bool may_keep, HyCudaFilterPlan *plan)
 {
 	HyCudaWork work = hy_cuda_sweep_work(shape, shape->k * (int32_t) sizeof(HyNeighbor), 0);
 
 	return hy_cuda_filter_can(device) &&
 	       hy_cuda_filter_suits(shape->metric, &work, shape->k, device->filter_least) &&
 	       hy_cuda_filter_plan(&work, shape->k, &device->scratch, device->budget - device->used,
-	                           plan);
+	                           may_keep, plan);
 }
 
 static HyCudaNext
@@ -388,6 +393,9 @@ filter_end(HyDevice *device)
 	if (filter == NULL)
 		return;
 	hy_cuda_give(device, filter->block);
+	/* half of the budget is too much to keep for a task that may never come: others may need it */
+	if (filter->plan.keeps)
+		hy_cuda_trim(device);
 	hy_free(device->host->allocator, filter);
 	device->task.filter = NULL;
 }

@@ -71,7 +71,7 @@ hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_
 
 bool
 hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scratch,
-                    uint64_t free_bytes, HyCudaFilterPlan *plan)
+                    uint64_t free_bytes, bool may_keep, HyCudaFilterPlan *plan)
 {
 	int64_t results = (int64_t) (scratch->down - HY_CUDA_FILTER_WORD);
 	int64_t most;
@@ -98,7 +98,7 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 		/* make all groups about the same size */
 		groups = (work->queries + group - 1) / group;
 		plan->group = (int32_t) ((work->queries + groups - 1) / groups);
-		for (plan->keeps = groups > 1 && !work->resident;; plan->keeps = false)
+		for (plan->keeps = may_keep && groups > 1 && !work->resident;; plan->keeps = false)
 		{
 			plan->room = room_of(plan, scratch, most);
 			plan->bytes = lay_out(plan);

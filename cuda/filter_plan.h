@@ -75,11 +75,11 @@ extern bool
 hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_t least);
 
 /*
- * hy_cuda_filter_plan: choose sizes that take at most half of free_bytes.  Returns false if no
- * sizes fit.
+ * hy_cuda_filter_plan: choose sizes that take at most half of free_bytes.  may_keep: rows may stay on
+ * the device for later groups.  Returns false if no sizes fit.
  */
 extern bool hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scratch,
-                                uint64_t free_bytes, HyCudaFilterPlan *plan);
+                                uint64_t free_bytes, bool may_keep, HyCudaFilterPlan *plan);
 
 /* hy_cuda_filter_up_bytes: return the bytes that the whole task uploads. */
 extern uint64_t hy_cuda_filter_up_bytes(const HyCudaFilterPlan *plan);

@@ -94,7 +94,7 @@ static HyStatus run_team(Team *team, int threads);
 static void lock_for(const Team *team);
 static void lock_soon(void);
 static void spin_for_end(Team *team);
-static bool spin_for_team(void);
+static bool spin_for_team(uint64_t end);
 static bool spins(Spin *spin);
 static int running_of(const Team *team);
 static HyStatus run_alone(int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
@@ -301,14 +301,14 @@ spin_for_end(Team *team)
 }
 
 /*
- * spin_for_team: spin until the next team or the request to end, for at most SPIN_NS.  Returns
+ * spin_for_team: spin until the next team or the request to end, but not beyond the time `end`.  Returns
  * whether there was one.  The caller holds the mutex, which is released meanwhile.
  */
 static bool
-spin_for_team(void)
+spin_for_team(uint64_t end)
 {
 	unsigned seen = __atomic_load_n(&pool.published, __ATOMIC_RELAXED);
-	Spin spin = {now() + SPIN_NS, 0};
+	Spin spin = {end, 0};
 	bool came;
 
 	pthread_mutex_unlock(&pool.mutex);
@@ -453,7 +453,7 @@ thread_main(void *arg)
 {
 	Seat *seat = arg;
 	int waited = 0;
-	bool soon = false;
+	uint64_t spin_end = 0; /* 0: do not spin */
 
 	pthread_mutex_lock(&pool.mutex);
 	while (!pool.closing)
@@ -468,9 +468,10 @@ thread_main(void *arg)
 
 			team->open--;
 			(void) __atomic_fetch_add(&team->running, 1, __ATOMIC_RELAXED);
-			soon = team->soon;
 			pthread_mutex_unlock(&pool.mutex);
 			take_parts(team, worker, &polled);
+			/* teams that this thread cannot join do not prolong the time */
+			spin_end = team->soon ? now() + SPIN_NS : 0;
 			lock_for(team);
 			/* The team is gone as soon as the mutex is released. */
 			if (__atomic_sub_fetch(&team->running, 1, __ATOMIC_RELAXED) == 0)
@@ -478,9 +479,10 @@ thread_main(void *arg)
 			waited = 0;
 			continue;
 		}
-		if (soon)
+		if (spin_end != 0)
 		{
-			soon = spin_for_team();
+			if (!spin_for_team(spin_end))
+				spin_end = 0;
 			continue;
 		}
 		if (waited == ETIMEDOUT)

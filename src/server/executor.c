@@ -198,6 +198,7 @@ hybrid_run_resident(HyTask *task, HyResident *resident, const char *what)
 	status = hy_resident_run(executor, task, resident, NULL);
 	task->allocator = NULL;
 	flush_log();
+	hybrid_threads_check();
 	if (status == HY_CANCELLED)
 		hybrid_check(status, what);
 	return status == HY_OK;

@@ -34,6 +34,7 @@ hybrid_run_calibration(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	hybrid_threads_lend();
 	status = hy_calibrate(executor, &limits, priors, &count, &unfinished);
+	hybrid_threads_check();
 	hybrid_check(status, "calibrate the dispatcher");
 	for (i = 0; i < hy_executor_devices(executor); i++)
 	{

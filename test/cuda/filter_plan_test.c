@@ -134,7 +134,7 @@ pieces_cover_a_task_once(void)
 		work.query_down = k * (int32_t) sizeof(HyNeighbor);
 		if (work.queries * work.rows > 1 << 22)
 			work.rows = 1 + (1 << 22) / work.queries;
-		if (!hy_cuda_filter_plan(&work, k, &scratch, budget, &plan))
+		if (!hy_cuda_filter_plan(&work, k, &scratch, budget, true, &plan))
 			continue;
 		planned++;
 		CHECK(plan.bytes <= budget / 2);
@@ -160,19 +160,19 @@ many_queries_are_one_group(void)
 
 	CHECK(hy_cuda_scratch_plan(UINT64_C(8) << 30, &scratch));
 	CHECK(hy_cuda_filter_suits(HY_METRIC_L2, &work, 10, HY_CUDA_FILTER_LEAST));
-	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, true, &plan));
 	CHECK_INT(plan.group, 10000);
 	CHECK(plan.room > 20000);
 	CHECK(plan.bytes < UINT64_C(128) << 20);
 	CHECK_INT(hy_cuda_filter_up_bytes(&plan), UINT64_C(10000) * (768 * 4 + 160));
 	/* with little memory there are more groups, of about the same size */
-	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(16) << 20, &plan));
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(16) << 20, true, &plan));
 	CHECK(plan.group < 2000 && 10000 % plan.group < 2000);
 	CHECK(plan.bytes <= UINT64_C(8) << 20);
-	CHECK(!hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(1) << 20, &plan));
+	CHECK(!hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(1) << 20, true, &plan));
 	/* the k best of a group come down at once */
 	work.query_down = 128 * 16;
-	CHECK(hy_cuda_filter_plan(&work, 128, &scratch, UINT64_C(8) << 30, &plan));
+	CHECK(hy_cuda_filter_plan(&work, 128, &scratch, UINT64_C(8) << 30, true, &plan));
 	CHECK(plan.group <= 2048);
 }
 
@@ -188,22 +188,22 @@ later_groups_find_their_rows(void)
 	HyCudaScratch scratch;
 
 	CHECK(hy_cuda_scratch_plan(UINT64_C(8) << 30, &scratch));
-	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, true, &plan));
 	CHECK(plan.group <= 32768 / 2 && plan.keeps);
 	CHECK_INT(hy_cuda_filter_up_bytes(&plan), queries + rows);
 	/* pieces of later groups are as large as those of resident rows */
 	CHECK(plan.room > 20000);
-	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(1) << 30, &plan));
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(1) << 30, true, &plan));
 	CHECK(!plan.keeps);
 	CHECK_INT(hy_cuda_filter_up_bytes(&plan),
 	          queries + (uint64_t) ((32768 + plan.group - 1) / plan.group) * rows);
 	/* a single group needs its rows only once, so they are not kept */
 	work.queries = 1000;
-	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, true, &plan));
 	CHECK(!plan.keeps && plan.bytes < UINT64_C(128) << 20);
 	work.queries = 32768;
 	work.resident = true;
-	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
+	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, true, &plan));
 	CHECK(!plan.keeps);
 }
 

@@ -141,6 +141,29 @@ rows_stay_for_later_groups(void)
 	}
 }
 
+/*
+ * The budget is larger than what others leave: without memory for all rows, each group uploads its own,
+ * and the task is filtered all the same.  Afterwards the memory of kept rows goes back to the driver.
+ */
+static void
+rows_stay_only_if_there_is_memory(void)
+{
+	HyDevice *device = open_one(UINT64_C(12) << 20);
+	uint64_t used = hy_fake_used();
+	NearestJob job;
+	Trial trial;
+
+	job_make(&job, HY_METRIC_COSINE, HY_F16, 64, 600, 1500, 64, ROWS_PLAIN);
+	CHECK(filtered(device, &job));
+	CHECK_INT(hy_fake_used(), used);
+	trial = nearest_trial(&job);
+	trial.up_unknown = true;
+	hy_fake_fail("cudaMalloc", 1, cudaErrorMemoryAllocation);
+	CHECK(trial_counted(device, &trial) > 0);
+	nearest_free(&job, device);
+	close_one(device);
+}
+
 /* the kernels of topk.c answer if there is no memory, no unit, or too little work */
 static void
 others_go_the_canonical_way(void)
@@ -384,6 +407,7 @@ main(void)
 	RUN(no_kind_is_filtered_without_bfloat16);
 	RUN(groups_and_pieces);
 	RUN(rows_stay_for_later_groups);
+	RUN(rows_stay_only_if_there_is_memory);
 	RUN(others_go_the_canonical_way);
 	RUN(useless_filters_are_given_up);
 	RUN(few_overflows_are_none_too_many);
