@@ -39,8 +39,8 @@ typedef struct HyPriorSize
 
 typedef struct HyPrior
 {
-	int32_t device; /* the executor's device number */
-	HyShape shape;  /* a shape of the kind; shape.threads is the lowest number of the class */
+	int32_t device;     /* the executor's device number */
+	HyShape shape;      /* a shape of the kind; shape.threads is the lowest number of the class */
 	HyModelState model; /* model of the kind on that device; all zero: none */
 	int32_t sizes;
 	HyPriorSize size[HY_PRIOR_SIZES];
