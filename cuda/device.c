@@ -95,6 +95,7 @@ hy_cuda_probe(int32_t number, HyDeviceInfo *info)
 	         properties.minor);
 	info->cores = properties.multiProcessorCount;
 	info->memory_total = properties.totalGlobalMem;
+	info->tasks = 1;
 	info->open_cost_ns = process.open_ns != 0 ? process.open_ns : EXPECTED_OPEN_NS;
 	return HY_OK;
 }

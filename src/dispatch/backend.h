@@ -164,6 +164,7 @@ typedef struct HyDeviceInfo
 	uint64_t memory_total;             /* bytes; 0: not known before the device is open */
 	uint64_t memory_free;
 	uint64_t open_cost_ns; /* expected time to open a context */
+	int32_t tasks;         /* tasks that an open device accepts at a time; 0: no limit */
 	bool virtual_time;     /* its timings come from a model instead of hardware */
 } HyDeviceInfo;
 

@@ -489,6 +489,27 @@ test_pieces_that_are_in_each_others_way(void)
 	}
 }
 
+/* A device that says how many tasks it accepts is not asked for more. */
+static void
+test_no_more_tasks_than_a_device_accepts(void)
+{
+	HyBackend backend = stage_backend;
+
+	backend.submit = submit_with_room_for_one;
+	stage_begin(1);
+	stage.executor->member[1].backend = &backend;
+	stage.executor->member[1].info.tasks = 1;
+	stage.device_item_ns = 100;
+	stage_teach(stage.executor, 1);
+	no_room = HY_BUSY;
+	bulk(200000, (HyBulkPlan){2, false, true, -1});
+	CHECK_INT(report.first, HY_OK);
+	CHECK_INT(report.rows[1], 200000);
+	CHECK(report.pieces > 8);
+	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_BUSY], 0);
+	stage_end();
+}
+
 /* A breaker that is not closed admits one piece at a time; three that succeed close it. */
 static void
 test_one_probe_at_a_time(void)
@@ -531,6 +552,7 @@ main(void)
 	UNIT_RUN(test_a_loss_that_opens_the_breaker_is_the_end);
 	UNIT_RUN(test_who_has_lost_too_much_has_no_further_try);
 	UNIT_RUN(test_pieces_that_are_in_each_others_way);
+	UNIT_RUN(test_no_more_tasks_than_a_device_accepts);
 	UNIT_RUN(test_one_probe_at_a_time);
 	return unit_finish();
 }

@@ -210,6 +210,8 @@ add_lane(HyBulk *bulk, int32_t device)
 	lane->open = true;
 	lane->most_rows = -1;
 	lane->depth = depth < 1 ? 1 : depth > HY_MAX_FLIGHTS ? HY_MAX_FLIGHTS : depth;
+	if (lane->member->info.tasks > 0 && lane->depth > lane->member->info.tasks)
+		lane->depth = lane->member->info.tasks;
 	/* A breaker that is not closed allows one probe at a time. */
 	if (lane->member->breakers[bulk->shape.op].state != HY_BREAKER_CLOSED)
 		lane->depth = 1;
