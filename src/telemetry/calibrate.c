@@ -32,7 +32,6 @@ hybrid_run_calibration(PG_FUNCTION_ARGS)
 	int32_t i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	hybrid_threads_lend();
 	status = hy_calibrate(executor, &limits, priors, &count, &unfinished);
 	hybrid_threads_check();
 	hybrid_check(status, "calibrate the dispatcher");

@@ -18,6 +18,7 @@
 #include "core/distance.h"
 #include "core/topk.h"
 #include "dispatch/tools/plugin.h"
+#include "gpucheck_host.h"
 #include "gpucheck_ops.h"
 #include "gpucheck_spread.h"
 
@@ -405,16 +406,6 @@ setting(void *arg, const char *name)
 {
 	(void) arg;
 	return small && strcmp(name, "cuda_loading") == 0 ? "lazy" : NULL;
-}
-
-/* run_parts: implement HyHost.run on three threads. */
-static HyStatus
-run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
-{
-	(void) arg;
-	(void) op;
-	(void) work;
-	return hy_threads_run_soon(3, parts, part, part_arg, NULL);
 }
 
 int

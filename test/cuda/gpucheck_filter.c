@@ -23,6 +23,7 @@
 #include "core/topk.h"
 #include "cuda/filter_launch.h"
 #include "dispatch/tools/plugin.h"
+#include "gpucheck_host.h"
 
 /* The known error of the unit, relative to the allowed one. */
 #define KNOWN 0.5
@@ -537,16 +538,6 @@ many_queries_are_cancelled(void)
 
 #include "gpucheck_assign.h"
 
-/* run_parts: implement HyHost.run on three threads. */
-static HyStatus
-run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg)
-{
-	(void) arg;
-	(void) op;
-	(void) work;
-	return hy_threads_run_soon(3, parts, part, part_arg, NULL);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -555,7 +546,7 @@ main(int argc, char **argv)
 	               .allocator = &hy_malloc_allocator,
 	               .setting = setting,
 	               .run = run_parts};
-	HyDeviceInfo info = {{0}, {0}, 0, 0, 0, 0, false};
+	HyDeviceInfo info = {.cores = 0};
 	HyFailure failure;
 	HyStatus status;
 	int32_t count = 0;

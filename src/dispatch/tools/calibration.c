@@ -86,8 +86,8 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 	HyPrior *all;
 	HyWorkload *workload;
 	uint64_t spent[SIDES] = {0};
-	uint32_t classes[KINDS] = {
-		0}; /* bit c: some task of the kind gets 2^c to 2^(c + 1) - 1 threads */
+	/* bit c: some task of the kind gets 2^c to 2^(c + 1) - 1 threads */
+	uint32_t classes[KINDS] = {0};
 	uint32_t failed = 0;
 	HyStatus st;
 	int size;
@@ -110,9 +110,9 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 		for (size = 0; size < LENGTH(grid_sizes); size++)
 		{
 			HyShape shape = shape_of(kind, size, memory);
-			int class = hy_log2_floor(threads_for(executor, &shape));
+			int c = hy_log2_floor(threads_for(executor, &shape));
 
-			classes[kind] |= UINT32_C(1) << (class < LARGEST_CLASS ? class : LARGEST_CLASS);
+			classes[kind] |= UINT32_C(1) << (c < LARGEST_CLASS ? c : LARGEST_CLASS);
 		}
 	}
 	for (size = 0; size < LENGTH(grid_sizes) && st == HY_OK; size++)
@@ -354,13 +354,13 @@ tells_a_law(const HyPrior *prior)
 static void
 keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *count)
 {
-	int class;
+	int c;
 
-	for (class = 1; class <= LARGEST_CLASS; class ++)
+	for (c = 1; c <= LARGEST_CLASS; c++)
 	{
-		if (!(classes >> class & 1))
+		if (!(classes >> c & 1))
 			continue;
 		priors[*count] = *prior;
-		priors[(*count)++].shape.threads = INT32_C(1) << class;
+		priors[(*count)++].shape.threads = INT32_C(1) << c;
 	}
 }
