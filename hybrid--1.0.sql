@@ -1662,12 +1662,21 @@ COMMENT ON OPERATOR CLASS text_ops USING hybrid_graph IS 'columns of a registere
 
 CREATE FUNCTION hybrid_graph_check(graph text)
 	RETURNS TABLE (kept bool, pages_by_map bigint, pages_by_lsn bigint, pages_read bigint, edges bigint,
-		differences bigint)
+		differences bigint, shared bool)
 	AS 'MODULE_PATHNAME', 'hybrid_graph_check'
 	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1;
 
 COMMENT ON FUNCTION hybrid_graph_check(text) IS
-'Compares the session''s copy of a registered graph with its table, which is read by a query on the same snapshot. kept: whether a copy is kept; if not, the next three columns are 0. pages_by_map, pages_by_lsn: number of pages that the visibility map or their LSN showed to be unchanged since the last call. pages_read: number of pages that were read again. edges: number of edges in the table. differences: number of edges that are only in the copy or only in the table; more than 0 is a bug. Errors are those of hybrid_spread.';
+'Compares the session''s copy of a registered graph with its table, which is read by a query on the same snapshot. kept: whether a copy is kept; if not, the next three columns are 0. pages_by_map, pages_by_lsn: number of pages that the visibility map or their LSN showed to be unchanged since the last call. pages_read: number of pages that were read again. edges: number of edges in the table. differences: number of edges that are only in the copy or only in the table; more than 0 is a bug. shared: whether the graph of the copy is in shared memory. Errors are those of hybrid_spread.';
+
+CREATE FUNCTION hybrid_shared_graphs()
+	RETURNS TABLE (graph regclass, direction text, all_types bool, nodes bigint, edges bigint, bytes bigint,
+		sessions bigint, is_current bool)
+	AS 'MODULE_PATHNAME', 'hybrid_shared_graphs'
+	LANGUAGE C VOLATILE PARALLEL SAFE ROWS 10;
+
+COMMENT ON FUNCTION hybrid_shared_graphs() IS
+'The registered graphs of this database that are in shared memory. graph: the index. direction: the direction of its edges. all_types: whether it has edges of all types; if not, of the types that a call has asked for. bytes: its shared memory. sessions: number of sessions that use it. is_current: whether other sessions may take it; if not, a newer graph has replaced it, and it is freed when no session uses it. There are no rows unless hybrid is in shared_preload_libraries and hybrid.graph_shared_memory is above 0.';
 
 CREATE FUNCTION hybrid_spread(
 	graph text, seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,

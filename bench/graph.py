@@ -181,8 +181,9 @@ class Bench:
 
     def first(self):
         """A new session each time, which also loads the library."""
-        def contender(graph):
+        def contender(graph, before=""):
             def turn():
+                self.main.ask(before)
                 session = self.session()
                 seconds = session.seconds(
                     f"SELECT * FROM hybrid_spread('{graph}', ARRAY[100001740], hops => 4, k => 20)")
@@ -190,8 +191,12 @@ class Bench:
                 session.psql.wait()
                 return seconds
             return turn
-        self.beside("first answer of a session WordNet", "edges query",
-                    *self.turns(contender("relations"), contender("SELECT source, target FROM relation")), (">=", 3))
+        # an index of the same name has another graph, which nobody has built
+        new = "DROP INDEX relations; CREATE INDEX relations ON relation USING hybrid_graph (source, target)"
+        builds, takes, query = self.turns(
+            contender("relations", new), contender("relations"), contender("SELECT source, target FROM relation"))
+        self.beside("first answer of a session WordNet", "edges query", takes, query, (">=", 3))
+        self.beside("first answer of all WordNet", "edges query", builds, query)
 
     def insert(self):
         """100,000 rows into empty tables that are alike but for the registered graph."""

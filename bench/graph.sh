@@ -8,7 +8,8 @@
 #	spread		hybrid_spread over WordNet, registered and warm, beside a recursive CTE and a query with a GROUP BY
 #				for each hop
 #	batch		64 sets of seeds: hybrid_spread_batch beside 64 rows of LATERAL hybrid_spread
-#	first		the first answer of a new session, registered, beside the same over an edges query
+#	first		the first answer of a new session, which takes a graph that another session built, and of one that builds
+#				it, beside the same over an edges query
 #	insert		rows into a table with a registered graph, beside the table without it
 #	associate	hybrid_associate over WordNet
 #	quality		of random synsets without their relations, how often the true hypernym is among the first ten
@@ -65,7 +66,7 @@ export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 		test/server.sh install "$server"
 		psql_in postgres -c '' </dev/null 2>/dev/null || test/server.sh start "$server"
 	else
-		server_settings=("shared_buffers = 4GB" "max_wal_size = 16GB")
+		server_settings=("shared_buffers = 4GB" "max_wal_size = 16GB" "shared_preload_libraries = 'hybrid'" "hybrid.plugins = ''")
 		server_room=8000000
 		start_server
 		psql_in postgres -c 'CREATE DATABASE hybrid' </dev/null

@@ -49,7 +49,8 @@ hybrid_graph_check(PG_FUNCTION_ARGS)
 	{
 		Datum values[] = {BoolGetDatum(validation.kept),    Int64GetDatum(validation.by_map),
 		                  Int64GetDatum(validation.by_lsn), Int64GetDatum(validation.read),
-		                  Int64GetDatum(read.count),        Int64GetDatum(differences)};
+		                  Int64GetDatum(read.count),        Int64GetDatum(differences),
+		                  BoolGetDatum(validation.shared)};
 
 		hybrid_call_row(&call, values);
 	}

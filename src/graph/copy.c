@@ -16,7 +16,7 @@
 #include "executor/executor.h"
 #include "graph/copy.h"
 #include "graph/edge.h"
-#include "lib/ilist.h"
+#include "graph/shared_graphs.h"
 #include "miscadmin.h"
 #include "server/compat.h"
 #include "server/settings.h"
@@ -37,13 +37,8 @@ typedef struct HybridCopy
 {
 	dlist_node node;
 	MemoryContext context; /* all memory of the copy */
-	Oid index;
-	RelFileLocator storage; /* file of the table */
-	int columns;
-	Oid type[HYBRID_EDGE_COLUMNS];
+	HybridCopyKey key;
 	Oid base_type[HYBRID_EDGE_COLUMNS];
-	HyDirection direction;
-	HyMerge merge;
 	ArrayType *types; /* NULL: all */
 	bool in_use;      /* a call that uses the copy is reading pages */
 	HybridPages pages;
@@ -75,7 +70,6 @@ static dlist_head copies = DLIST_STATIC_INIT(copies); /* most recently used firs
 static MemoryContext all_context = NULL;              /* parent of the memory of all copies */
 
 static HybridCopy *find_copy(const HybridRegistered *registered, const HybridEdgesQuery *query);
-static bool same_types(const ArrayType *a, const ArrayType *b);
 static HybridCopy *make_copy(const HybridRegistered *registered, const HybridEdgesQuery *query);
 static void drop_copy(HybridCopy *copy);
 static void drop_graph(HybridCopy *copy);
@@ -133,8 +127,10 @@ hybrid_copy_open(const HybridRegistered *registered, const HybridEdgesQuery *que
 	PG_END_TRY();
 	end_rows(&reading);
 	validation->kept = copy->graph != NULL;
+	validation->shared = validation->kept && graph->shared != NULL;
 	if (!validation->kept)
 		drop_copy(copy);
+	(void) hybrid_shared_graphs_count(MemoryContextMemAllocated(all_context, true));
 	return graph;
 }
 
@@ -180,30 +176,22 @@ find_copy(const HybridRegistered *registered, const HybridEdgesQuery *query)
 	dlist_foreach_modify(at, &copies)
 	{
 		HybridCopy *copy = dlist_container(HybridCopy, node, at.cur);
-		bool same = RelFileLocatorEquals(copy->storage, registered->table->rd_locator);
+		bool same = RelFileLocatorEquals(copy->key.storage, registered->table->rd_locator);
 
-		if (copy->index != RelationGetRelid(registered->index))
+		if (copy->key.index != RelationGetRelid(registered->index))
 			continue;
-		for (i = 0; i < copy->columns; i++)
-			same = same && copy->type[i] == TupleDescAttr(columns, i)->atttypid;
+		for (i = 0; i < copy->key.columns; i++)
+			same = same && copy->key.type[i] == TupleDescAttr(columns, i)->atttypid;
 		if (!same && !copy->in_use)
 			drop_copy(copy);
-		else if (copy->direction == query->direction && copy->merge == query->merge &&
-		         same_types(copy->types, query->types))
+		else if (copy->key.direction == query->direction && copy->key.merge == query->merge &&
+		         hybrid_same_types(copy->types, query->types))
 		{
 			dlist_move_head(&copies, &copy->node);
 			return copy;
 		}
 	}
 	return NULL;
-}
-
-static bool
-same_types(const ArrayType *a, const ArrayType *b)
-{
-	if (a == NULL || b == NULL)
-		return a == NULL && b == NULL;
-	return VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
 }
 
 /* make_copy: make an empty copy. Drops copies of indexes that are gone. */
@@ -222,7 +210,7 @@ make_copy(const HybridRegistered *registered, const HybridEdgesQuery *query)
 	dlist_foreach_modify(at, &copies)
 	{
 		copy = dlist_container(HybridCopy, node, at.cur);
-		if (!copy->in_use && !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(copy->index)))
+		if (!copy->in_use && !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(copy->key.index)))
 			drop_copy(copy);
 	}
 
@@ -230,20 +218,21 @@ make_copy(const HybridRegistered *registered, const HybridEdgesQuery *query)
 	copy = MemoryContextAllocZero(context, sizeof(HybridCopy));
 	copy->context = context;
 	copy->pages.context = context;
-	copy->direction = query->direction;
-	copy->merge = query->merge;
+	copy->key.direction = query->direction;
+	copy->key.merge = query->merge;
 	if (query->types != NULL)
 	{
 		copy->types = MemoryContextAlloc(context, VARSIZE(query->types));
 		memcpy(copy->types, query->types, VARSIZE(query->types));
 	}
-	copy->index = RelationGetRelid(registered->index);
-	copy->storage = registered->table->rd_locator;
-	copy->columns = columns->natts;
+	copy->key.database = MyDatabaseId;
+	copy->key.index = RelationGetRelid(registered->index);
+	copy->key.storage = registered->table->rd_locator;
+	copy->key.columns = columns->natts;
 	for (i = 0; i < columns->natts; i++)
 	{
-		copy->type[i] = TupleDescAttr(columns, i)->atttypid;
-		copy->base_type[i] = hybrid_edge_type((enum HybridEdgeColumn) i, copy->type[i]);
+		copy->key.type[i] = TupleDescAttr(columns, i)->atttypid;
+		copy->base_type[i] = hybrid_edge_type((enum HybridEdgeColumn) i, copy->key.type[i]);
 	}
 	dlist_push_head(&copies, &copy->node);
 	return copy;
@@ -264,21 +253,28 @@ drop_graph(HybridCopy *copy)
 }
 
 /*
- * fit: return whether all copies together fit the memory limit. Drops other copies until they do, the
- * least recently used first. A copy that does not fit alone takes the place of no other.
+ * fit: return whether all copies of this session, and those of all sessions, fit the memory limits. Drops other
+ * copies of this session until they do, the least recently used first. A copy that does not fit alone takes
+ * the place of no other.
  */
 static bool
 fit(HybridCopy *copy)
 {
-	Size limit = (Size) hybrid_graph_memory_limit * 1024;
-	Size own = MemoryContextMemAllocated(copy->context, true);
-	bool fits = own <= limit;
-	dlist_iter at;
+	const uint64 limit = (uint64) hybrid_graph_memory_limit * 1024;
+	const uint64 total =
+		hybrid_graph_memory_total == 0 ? UINT64_MAX : (uint64) hybrid_graph_memory_total * 1024;
+	const uint64 own = MemoryContextMemAllocated(copy->context, true);
+	const bool fits = own <= limit && own <= total;
+	const uint64 left_out = fits ? 0 : own;
 
-	while (MemoryContextMemAllocated(all_context, true) - (fits ? 0 : own) > limit)
+	for (;;)
 	{
+		uint64 all = MemoryContextMemAllocated(all_context, true) - left_out;
 		HybridCopy *victim = NULL;
+		dlist_iter at;
 
+		if (all <= limit && hybrid_shared_graphs_count(all) <= total)
+			return fits;
 		dlist_reverse_foreach(at, &copies)
 		{
 			victim = dlist_container(HybridCopy, node, at.cur);
@@ -290,7 +286,6 @@ fit(HybridCopy *copy)
 			return false;
 		drop_copy(victim);
 	}
-	return fits;
 }
 
 /*
@@ -303,9 +298,17 @@ bring_up_to_date(Reading *reading)
 {
 	HybridCopy *copy = reading->copy;
 	HybridPages *pages = &copy->pages;
-	const int64 most = hybrid_most_edges(copy->direction);
+	const int64 most = hybrid_most_edges(copy->key.direction);
 	HybridGraph *graph;
+	bool was_shared;
+	bool is_new = false;
 
+	if (copy->graph == NULL && pages->count == 0)
+	{
+		copy->graph = hybrid_shared_graph_take(&copy->key, copy->types, copy->context, pages);
+		copy->blocks = pages->count;
+	}
+	was_shared = copy->graph != NULL && copy->graph->shared != NULL;
 	hybrid_pages_examine(&reading->reader);
 	if (copy->graph != NULL && pages->unread > FEW_PAGES &&
 	    pages->unread > pages->count / PATCH_SHARE)
@@ -320,9 +323,14 @@ bring_up_to_date(Reading *reading)
 		if (!read_pages(reading, most))
 			return NULL;
 		copy->graph = build(reading);
+		is_new = true;
 	}
 	else if (pages->unread > 0 || pages->count < copy->blocks)
+	{
 		patch(reading);
+		/* the next session would have to read as many pages */
+		is_new = was_shared && reading->reader.validation->read > FEW_PAGES;
+	}
 	graph = copy->graph;
 	copy->blocks = pages->count;
 	hybrid_pages_finish(pages);
@@ -332,6 +340,8 @@ bring_up_to_date(Reading *reading)
 		MemoryContextSetParent(graph->context, CurrentMemoryContext);
 		copy->graph = NULL;
 	}
+	else if (is_new)
+		hybrid_shared_graph_offer(&copy->key, copy->types, graph, pages);
 	return graph;
 }
 
@@ -363,7 +373,7 @@ build(Reading *reading)
 	/* a graph without edges has origins, too */
 	if (reading->edges.origin == NULL)
 		reading->edges.origin = palloc(sizeof(uint32));
-	graph = hybrid_graph_build(&reading->edges, copy->direction, copy->merge);
+	graph = hybrid_graph_build(&reading->edges, copy->key.direction, copy->key.merge);
 	hybrid_graph_keep(graph);
 	return graph;
 }
@@ -380,8 +390,8 @@ patch(Reading *reading)
 	                   .edge = reading->edges.edge,
 	                   .origin = reading->edges.origin,
 	                   .count = reading->edges.count,
-	                   .direction = copy->direction,
-	                   .merge = copy->merge};
+	                   .direction = copy->key.direction,
+	                   .merge = copy->key.merge};
 	HybridGraph *graph = copy->graph;
 	BlockNumber block;
 
@@ -430,7 +440,7 @@ read_row(Reading *reading, HeapTuple tuple, HyEdge *edge)
 		edge->target =
 			hybrid_edge_node(value[HYBRID_EDGE_TARGET], copy->base_type[HYBRID_EDGE_TARGET]);
 		edge->weight = 1;
-		if (copy->columns > HYBRID_EDGE_WEIGHT)
+		if (copy->key.columns > HYBRID_EDGE_WEIGHT)
 			edge->weight =
 				hybrid_edge_weight(value[HYBRID_EDGE_WEIGHT], is_null[HYBRID_EDGE_WEIGHT],
 			                       copy->base_type[HYBRID_EDGE_WEIGHT], edge, &place);

@@ -111,6 +111,14 @@ hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
 	return weight + 0.0F;
 }
 
+bool
+hybrid_same_types(const ArrayType *a, const ArrayType *b)
+{
+	if (a == NULL || b == NULL)
+		return a == NULL && b == NULL;
+	return VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
+}
+
 void
 hybrid_set_types(HybridTypes *types, ArrayType *names)
 {

@@ -20,6 +20,7 @@
 #include "graph/kept.h"
 #include "graph/key.h"
 #include "graph/registered.h"
+#include "graph/shared_graphs.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/primnodes.h"
@@ -230,12 +231,20 @@ hybrid_graph_read_types(const HybridGraph *graph, const HybridEdgesQuery *query)
 }
 
 HybridGraph *
+hybrid_graph_make(MemoryContext parent)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "hybrid graph", ALLOCSET_DEFAULT_SIZES);
+	HybridGraph *graph = MemoryContextAllocZero(context, sizeof(HybridGraph));
+
+	graph->context = context;
+	return graph;
+}
+
+HybridGraph *
 hybrid_graph_build(HybridEdges *edges, HyDirection direction, HyMerge merge)
 {
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid graph", ALLOCSET_DEFAULT_SIZES);
-	HyAllocator allocator = hybrid_allocator(context);
-	HybridGraph *graph = MemoryContextAllocZero(context, sizeof(HybridGraph));
+	HybridGraph *graph = hybrid_graph_make(CurrentMemoryContext);
+	HyAllocator allocator = hybrid_allocator(graph->context);
 	HyCsrInput input = {.edge = edges->edge,
 	                    .origin = edges->origin,
 	                    .count = edges->count,
@@ -243,7 +252,6 @@ hybrid_graph_build(HybridEdges *edges, HyDirection direction, HyMerge merge)
 	                    .direction = direction,
 	                    .merge = merge};
 
-	graph->context = context;
 	check(hy_csr_build_from(&input, &allocator, &hybrid_cancel, &graph->csr, &graph->origins),
 	      "build the graph");
 	edges->edge = NULL;
@@ -256,9 +264,11 @@ hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch)
 {
 	HyAllocator allocator = hybrid_allocator(graph->context);
 	bool differs;
-	HyStatus status =
-		hy_csr_patch(&graph->csr, &graph->origins, patch, &allocator, &hybrid_cancel, &differs);
+	HyStatus status = hybrid_shared_graph_leave(graph);
 
+	if (status == HY_OK)
+		status =
+			hy_csr_patch(&graph->csr, &graph->origins, patch, &allocator, &hybrid_cancel, &differs);
 	if (status != HY_OK)
 	{
 		MemoryContextDelete(graph->context);

@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 #include "fmgr.h"
+#include "lib/ilist.h"
 #include "lib/stringinfo.h"
 
 #include "core/csr.h"
@@ -44,6 +45,11 @@ typedef struct HybridGraph
 	bool is_packed;
 	HyPackedGraph packed;
 	MemoryContextCallback forget;
+
+	/* used by shared_graphs.c */
+	struct SharedGraph *shared; /* whose arrays the graph uses; NULL if it has its own */
+	dlist_node shared_node;
+	MemoryContextCallback withdraw;
 } HybridGraph;
 
 /*
@@ -51,6 +57,9 @@ typedef struct HybridGraph
  * until the caller returns. query->text is an edges query or the name of a registered graph.
  */
 extern HybridGraph *hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
+
+/* hybrid_graph_make: make a graph without nodes in a new child of a memory context. */
+extern HybridGraph *hybrid_graph_make(MemoryContext parent);
 
 /*
  * hybrid_graph_build: build a graph in a new child of the current memory context. Frees the arrays of

@@ -72,7 +72,15 @@ struct HybridMapPage
 	uint8 bits[MAP_BYTES];
 };
 
+/* StoredPages: what hybrid_pages_store writes. Entries of pages, and then pages of the map, follow. */
+typedef struct StoredPages
+{
+	BlockNumber count;
+	BlockNumber map_pages;
+} StoredPages;
+
 static void make_room(HybridPages *pages, BlockNumber count);
+static void make_map_room(HybridPages *pages, BlockNumber map_pages);
 static void read_map(HybridPageReader *reader, BlockNumber map_pages);
 static void examine_map_page(HybridPageReader *reader, BlockNumber number);
 static bool is_unchanged(HybridPageReader *reader, BlockNumber block);
@@ -197,6 +205,45 @@ hybrid_page_read(HybridPageReader *reader, BlockNumber block)
 	return more;
 }
 
+Size
+hybrid_pages_bytes(const HybridPages *pages)
+{
+	return MAXALIGN(sizeof(StoredPages)) + sizeof(HybridPage) * (Size) pages->count +
+	       sizeof(HybridMapPage) * (Size) pages->map_pages;
+}
+
+void
+hybrid_pages_store(const HybridPages *pages, char *to)
+{
+	const StoredPages stored = {.count = pages->count, .map_pages = pages->map_pages};
+	const Size bytes = sizeof(HybridPage) * (Size) stored.count;
+
+	memcpy(to, &stored, sizeof(stored));
+	to += MAXALIGN(sizeof(stored));
+	if (stored.count > 0)
+		memcpy(to, pages->page, bytes);
+	if (stored.map_pages > 0)
+		memcpy(to + bytes, pages->map, sizeof(HybridMapPage) * (Size) stored.map_pages);
+}
+
+void
+hybrid_pages_load(HybridPages *pages, const char *from)
+{
+	StoredPages stored;
+	Size bytes;
+
+	memcpy(&stored, from, sizeof(stored));
+	from += MAXALIGN(sizeof(stored));
+	bytes = sizeof(HybridPage) * (Size) stored.count;
+	make_map_room(pages, stored.map_pages);
+	make_room(pages, stored.count);
+	if (stored.count > 0)
+		memcpy(pages->page, from, bytes);
+	if (stored.map_pages > 0)
+		memcpy(pages->map, from + bytes, sizeof(HybridMapPage) * (Size) stored.map_pages);
+	pages->unread = 0;
+}
+
 /* make_room: make entries for this many pages, and for their pages of the visibility map. */
 static void
 make_room(HybridPages *pages, BlockNumber count)
@@ -221,6 +268,30 @@ make_room(HybridPages *pages, BlockNumber count)
 	}
 }
 
+/* make_map_room: make space for this many pages of the visibility map. */
+static void
+make_map_room(HybridPages *pages, BlockNumber map_pages)
+{
+	HybridMapPage *map;
+	HybridMapPage *fresh;
+
+	if (map_pages <= pages->map_pages)
+		return;
+	map = MemoryContextAllocExtended(pages->context, sizeof(HybridMapPage) * (Size) map_pages,
+	                                 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	fresh = MemoryContextAllocExtended(pages->context, sizeof(HybridMapPage) * (Size) map_pages,
+	                                   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	if (pages->map_pages > 0)
+	{
+		memcpy(map, pages->map, sizeof(HybridMapPage) * (Size) pages->map_pages);
+		pfree(pages->map);
+		pfree(pages->fresh);
+	}
+	pages->map = map;
+	pages->fresh = fresh;
+	pages->map_pages = map_pages;
+}
+
 /* read_map: copy this many pages of the visibility map, those that exist, into fresh. */
 static void
 read_map(HybridPageReader *reader, BlockNumber map_pages)
@@ -229,25 +300,7 @@ read_map(HybridPageReader *reader, BlockNumber map_pages)
 	Buffer buffer = InvalidBuffer;
 	BlockNumber number;
 
-	if (map_pages > pages->map_pages)
-	{
-		HybridMapPage *map =
-			MemoryContextAllocExtended(pages->context, sizeof(HybridMapPage) * (Size) map_pages,
-		                               MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-		HybridMapPage *fresh =
-			MemoryContextAllocExtended(pages->context, sizeof(HybridMapPage) * (Size) map_pages,
-		                               MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-
-		if (pages->map_pages > 0)
-		{
-			memcpy(map, pages->map, sizeof(HybridMapPage) * (Size) pages->map_pages);
-			pfree(pages->map);
-			pfree(pages->fresh);
-		}
-		pages->map = map;
-		pages->fresh = fresh;
-		pages->map_pages = map_pages;
-	}
+	make_map_room(pages, map_pages);
 	for (number = 0; number < pages->map_pages; number++)
 	{
 		HybridMapPage *to = &pages->fresh[number];

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "graph/shared_graphs.h"
 #include "index/handler.h"
 #include "index/scan/settings.h"
 #include "server/compat.h"
@@ -24,5 +25,6 @@ _PG_init(void)
 	hybrid_define_index_settings();
 	hybrid_define_settings();
 	hybrid_shared_init();
+	hybrid_shared_graphs_init();
 	hybrid_index_init();
 }

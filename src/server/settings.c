@@ -18,9 +18,12 @@
 #include "server/compat.h"
 #include "server/settings.h"
 #include "server/threads.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 int hybrid_graph_memory_limit;
+int hybrid_graph_memory_total;
+int hybrid_graph_shared_memory;
 char *hybrid_plugins;
 uint64 hybrid_settings_generation = 1;
 uint64 hybrid_device_generation = 1;
@@ -136,6 +139,18 @@ hybrid_define_settings(void)
 	                        "Maximum memory that one graph function may use for its graph.", NULL,
 	                        &hybrid_graph_memory_limit, 256 * 1024, 64, MAX_KILOBYTES, PGC_USERSET,
 	                        GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"hybrid.graph_memory_total",
+		"Maximum memory that the copies of registered graphs take in all sessions together.",
+		"Requires that the library is preloaded. 0 means no limit.", &hybrid_graph_memory_total, 0,
+		0, MAX_KILOBYTES, PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
+	/* the server refuses a setting of its start after the start */
+	DefineCustomIntVariable(
+		"hybrid.graph_shared_memory", "Shared memory for registered graphs that all sessions use.",
+		"Requires that the library is preloaded. 0 means none.", &hybrid_graph_shared_memory,
+		64 * 1024, 0, MAX_KILOBYTES,
+		process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP, GUC_UNIT_KB,
+		NULL, NULL, NULL);
 	MarkGUCPrefixReserved("hybrid");
 }
 

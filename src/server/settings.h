@@ -11,8 +11,10 @@
 
 #define HYBRID_DEFAULT_PLUGINS "hybrid_cuda"
 
-extern int hybrid_graph_memory_limit; /* kB */
-extern char *hybrid_plugins;          /* comma-separated file names without a path */
+extern int hybrid_graph_memory_limit;  /* kB */
+extern int hybrid_graph_memory_total;  /* kB; 0: no limit */
+extern int hybrid_graph_shared_memory; /* kB */
+extern char *hybrid_plugins;           /* comma-separated file names without a path */
 
 /* hybrid_settings_generation: grows whenever a setting that the dispatcher reads is assigned. */
 extern uint64 hybrid_settings_generation;

@@ -1,6 +1,6 @@
 # A session's copy of a registered graph: on a standby, over a crash, with two-phase commit, and while other
 # sessions write at random.  hybrid_graph_check compares the copy with a query on the same snapshot, and spreading
-# compares the bits of its graph.
+# compares the bits of its graph.  The graphs are in shared memory, so sessions that start take what others built.
 #
 # HYBRID_FUZZ_SECONDS: how long the random part runs.
 use strict;
@@ -16,6 +16,8 @@ my $seconds = $ENV{HYBRID_FUZZ_SECONDS} || 8;
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
 $primary->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'hybrid'
+hybrid.plugins = ''
 autovacuum = off
 max_prepared_transactions = 5
 max_standby_streaming_delay = 60s
@@ -91,7 +93,7 @@ my @writer = map { session() } 1 .. 3;
 my @reader = map { session() } 1 .. 2;
 session_on($standby);
 push @reader, session();
-my ($checks, @wrong) = (0);
+my ($checks, $sessions, @wrong) = (0, 0);
 my $end = time + $seconds;
 srand(42);
 
@@ -135,6 +137,15 @@ while (time < $end || $checks <= 20)
 		my $r = $reader[$m];
 		my $y = rand;
 
+		# another session takes the graph that is shared, if there is one
+		if (rand() < 0.1)
+		{
+			finish($r);
+			session_on($m == $#reader ? $standby : $primary);
+			$r = $reader[$m] = session();
+			$sessions++;
+		}
+
 		$r->{err} = '';
 		if ($y < 0.1) { ask($r, 'SET lock_timeout = 200; BEGIN ISOLATION LEVEL REPEATABLE READ'); }
 		elsif ($y < 0.2) { ask($r, "BEGIN; DECLARE c SCROLL CURSOR FOR $check"); }
@@ -149,7 +160,7 @@ while (time < $end || $checks <= 20)
 		ask($r, 'ROLLBACK') if $r->{err} =~ /ERROR/;
 	}
 }
-cmp_ok($checks, '>', 20, "random: $checks comparisons");
+cmp_ok($checks, '>', 20, "random: $checks comparisons, $sessions new sessions");
 is(scalar(@wrong), 0, 'random: no differences') or diag(join("\n", @wrong));
 ask($_, 'ROLLBACK') for @writer, @reader;
 finish($_) for @writer, @reader, $there, $here;

@@ -1,0 +1,83 @@
+/*
+ * shared_graphs.h
+ *		Graphs in shared memory, which the sessions' copies of registered graphs (copy.h) have in common.
+ *
+ * A session that builds a graph offers it, with what it knows of the pages of the table. Another session
+ * that has no copy takes it. It validates the pages as if it had read them itself, because a proof that
+ * a page is unchanged (pages.h) holds for any session. A graph in shared memory never changes. A session
+ * whose snapshot sees other edges copies the graph into its own memory and patches it there.
+ *
+ * There are shared graphs only if the library is preloaded and hybrid.graph_shared_memory is not 0.
+ */
+#ifndef HYBRID_GRAPH_SHARED_GRAPHS_H
+#define HYBRID_GRAPH_SHARED_GRAPHS_H
+
+#include "postgres.h"
+
+#include "core/csr.h"
+#include "graph/edge.h"
+#include "graph/kept.h"
+#include "graph/pages.h"
+#include "server/compat.h"
+
+#define HYBRID_SHARED_GRAPHS 64 /* maximum number of shared graphs */
+
+/* HybridCopyKey: what a copy contains, except its types. It has no padding, so memcmp compares keys. */
+typedef struct HybridCopyKey
+{
+	Oid database;
+	Oid index;
+	RelFileLocator storage; /* file of the table */
+	int32 columns;
+	Oid type[HYBRID_EDGE_COLUMNS];
+	HyDirection direction;
+	HyMerge merge;
+} HybridCopyKey;
+
+/* hybrid_shared_graphs_init: request shared memory while the postmaster preloads. _PG_init calls it. */
+extern void hybrid_shared_graphs_init(void);
+
+/*
+ * hybrid_shared_graph_take: return the shared graph of this key in a new child of context, and store what
+ * is known of its pages in `pages`, which must be empty. types is NULL for all types. Returns NULL if there
+ * is no such graph.
+ */
+extern HybridGraph *hybrid_shared_graph_take(const HybridCopyKey *key, const ArrayType *types,
+                                             MemoryContext context, HybridPages *pages);
+
+/*
+ * hybrid_shared_graph_offer: move a graph into shared memory, for this session and others, in place of an older
+ * graph of this key. Graphs that no session uses make room for it, the least recently used first. Does
+ * nothing if there is no room.
+ */
+extern void hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types,
+                                      HybridGraph *graph, const HybridPages *pages);
+
+/*
+ * hybrid_shared_graph_leave: give a graph arrays of its own, if they are shared, so that they can be changed.
+ * Returns HY_NOMEM when out of memory. Then the graph is unchanged.
+ */
+extern HyStatus hybrid_shared_graph_leave(HybridGraph *graph);
+
+/*
+ * hybrid_shared_graphs_count: say how much memory the copies of this session take, shared graphs not
+ * included, and return the sum over all sessions. Returns 0 if the library is not preloaded.
+ */
+extern uint64 hybrid_shared_graphs_count(uint64 bytes);
+
+/* HybridSharedGraphInfo: a shared graph of this database, as a view shows it. */
+typedef struct HybridSharedGraphInfo
+{
+	HybridCopyKey key;
+	bool all_types;
+	int64 nodes;
+	int64 edges;
+	int64 bytes;
+	int64 sessions;  /* that use it */
+	bool is_current; /* whether other sessions may take it */
+} HybridSharedGraphInfo;
+
+/* hybrid_shared_graphs_list: store up to `most` shared graphs of this database, and return their number. */
+extern int hybrid_shared_graphs_list(HybridSharedGraphInfo *info, int most);
+
+#endif
