@@ -1178,6 +1178,94 @@ LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION hybrid_knn_graph(regclass, name, name, int, text, text) IS
 'returns edges from each row of rel to its k nearest other rows, by the vector or halfvec column col, for use by graph functions; source and target are values of the integer column id; results are exact, nearest first; metric is l2, ip, cosine or l1; weight is similarity (max(0, 1 - distance) for cosine, 1 / (1 + distance) for l2 and l1, an error for ip) or one (always 1); the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if an id is NULL, if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
+CREATE TYPE hybrid_nearest_row AS (id bigint, distance float8);
+COMMENT ON TYPE hybrid_nearest_row IS
+'a row in the result of hybrid_nearest: its id, and its distance from the query';
+
+CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int) RETURNS bytea
+AS 'MODULE_PATHNAME', 'hybrid_nearest_vector_accum'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int) IS
+'adds a row to a state of hybrid_nearest; raises an error outside an aggregate';
+
+CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int, text) RETURNS bytea
+AS 'MODULE_PATHNAME', 'hybrid_nearest_vector_accum'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int, text) IS
+'adds a row to a state of hybrid_nearest; raises an error outside an aggregate';
+
+CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int) RETURNS bytea
+AS 'MODULE_PATHNAME', 'hybrid_nearest_halfvec_accum'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int) IS
+'adds a row to a state of hybrid_nearest; raises an error outside an aggregate';
+
+CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int, text) RETURNS bytea
+AS 'MODULE_PATHNAME', 'hybrid_nearest_halfvec_accum'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int, text) IS
+'adds a row to a state of hybrid_nearest; raises an error outside an aggregate';
+
+CREATE FUNCTION _hybrid_nearest_combine(bytea, bytea) RETURNS bytea
+AS 'MODULE_PATHNAME', 'hybrid_nearest_combine'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _hybrid_nearest_combine(bytea, bytea) IS
+'adds the rows of one state of hybrid_nearest to another; raises an error outside an aggregate, and if the states are of different queries, k or metrics';
+
+CREATE FUNCTION _hybrid_nearest_final(bytea) RETURNS hybrid_nearest_row[]
+AS 'MODULE_PATHNAME', 'hybrid_nearest_final'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _hybrid_nearest_final(bytea) IS
+'returns the rows of a state of hybrid_nearest, nearest first; NULL if there are none';
+
+CREATE AGGREGATE hybrid_nearest(id bigint, v vector, query vector, k int) (
+	SFUNC = _hybrid_nearest_accum,
+	STYPE = bytea,
+	SSPACE = 4096,
+	FINALFUNC = _hybrid_nearest_final,
+	COMBINEFUNC = _hybrid_nearest_combine,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE hybrid_nearest(bigint, vector, vector, int) IS
+'the k rows of a group whose vectors v are nearest to query by Euclidean distance, as an array of (id, distance), nearest first, with ties by id.
+query and k must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a vector, if k is NULL or below 1, and if dimensions differ.';
+
+CREATE AGGREGATE hybrid_nearest(id bigint, v vector, query vector, k int, metric text) (
+	SFUNC = _hybrid_nearest_accum,
+	STYPE = bytea,
+	SSPACE = 4096,
+	FINALFUNC = _hybrid_nearest_final,
+	COMBINEFUNC = _hybrid_nearest_combine,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE hybrid_nearest(bigint, vector, vector, int, text) IS
+'the k rows of a group whose vectors v are nearest to query, as an array of (id, distance), nearest first, with ties by id; metric is l2, ip (negative inner product), cosine or l1.
+query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a vector, if k is NULL or below 1, if metric is NULL or unknown, and if dimensions differ.';
+
+CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int) (
+	SFUNC = _hybrid_nearest_accum,
+	STYPE = bytea,
+	SSPACE = 4096,
+	FINALFUNC = _hybrid_nearest_final,
+	COMBINEFUNC = _hybrid_nearest_combine,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE hybrid_nearest(bigint, halfvec, halfvec, int) IS
+'the k rows of a group whose halfvecs v are nearest to query by Euclidean distance, as an array of (id, distance), nearest first, with ties by id.
+query and k must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, and if dimensions differ.';
+
+CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int, metric text) (
+	SFUNC = _hybrid_nearest_accum,
+	STYPE = bytea,
+	SSPACE = 4096,
+	FINALFUNC = _hybrid_nearest_final,
+	COMBINEFUNC = _hybrid_nearest_combine,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE hybrid_nearest(bigint, halfvec, halfvec, int, text) IS
+'the k rows of a group whose halfvecs v are nearest to query, as an array of (id, distance), nearest first, with ties by id; metric is l2, ip (negative inner product), cosine or l1.
+query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, if metric is NULL or unknown, and if dimensions differ.';
+
 CREATE FUNCTION hybrid_fuse(ids_a bigint[], ids_b bigint[], weight_a float8 DEFAULT 1, weight_b float8 DEFAULT 1,
 	rank_constant float8 DEFAULT 60, k int DEFAULT NULL)
 RETURNS TABLE (id bigint, score float8, rank_a int, rank_b int)
