@@ -1182,16 +1182,28 @@ CREATE TYPE hybrid_nearest_row AS (id bigint, distance float8);
 COMMENT ON TYPE hybrid_nearest_row IS
 'a row in the result of hybrid_nearest: its id, and its distance from the query';
 
+-- an enum, because postgres_fdw does not ship calls with a text constant, which has a collation
+CREATE TYPE hybrid_metric AS ENUM ('l2', 'ip', 'cosine', 'l1');
+COMMENT ON TYPE hybrid_metric IS
+'a metric of hybrid_nearest: l2, ip (negative inner product), cosine or l1; text is converted to it';
+CREATE CAST (text AS hybrid_metric) WITH INOUT AS IMPLICIT;
+COMMENT ON CAST (text AS hybrid_metric) IS 'metric with this name; raises an error if there is none';
+
+-- a domain, because postgres_fdw ships only types that belong to the extension, which array types do not
+CREATE DOMAIN hybrid_nearest_rows AS hybrid_nearest_row[];
+COMMENT ON DOMAIN hybrid_nearest_rows IS
+'the result of hybrid_nearest: an array of rows, nearest first';
+
 CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int) RETURNS bytea
 AS 'MODULE_PATHNAME', 'hybrid_nearest_vector_accum'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int) IS
 'adds a row to a state of hybrid_nearest; raises an error outside an aggregate';
 
-CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int, text) RETURNS bytea
+CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int, hybrid_metric) RETURNS bytea
 AS 'MODULE_PATHNAME', 'hybrid_nearest_vector_accum'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int, text) IS
+COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, vector, vector, int, hybrid_metric) IS
 'adds a row to a state of hybrid_nearest; raises an error outside an aggregate';
 
 CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int) RETURNS bytea
@@ -1200,10 +1212,10 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int) IS
 'adds a row to a state of hybrid_nearest; raises an error outside an aggregate';
 
-CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int, text) RETURNS bytea
+CREATE FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int, hybrid_metric) RETURNS bytea
 AS 'MODULE_PATHNAME', 'hybrid_nearest_halfvec_accum'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int, text) IS
+COMMENT ON FUNCTION _hybrid_nearest_accum(bytea, bigint, halfvec, halfvec, int, hybrid_metric) IS
 'adds a row to a state of hybrid_nearest; raises an error outside an aggregate';
 
 CREATE FUNCTION _hybrid_nearest_combine(bytea, bytea) RETURNS bytea
@@ -1212,7 +1224,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION _hybrid_nearest_combine(bytea, bytea) IS
 'adds the rows of one state of hybrid_nearest to another; raises an error outside an aggregate, and if the states are of different queries, k or metrics';
 
-CREATE FUNCTION _hybrid_nearest_final(bytea) RETURNS hybrid_nearest_row[]
+CREATE FUNCTION _hybrid_nearest_final(bytea) RETURNS hybrid_nearest_rows
 AS 'MODULE_PATHNAME', 'hybrid_nearest_final'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION _hybrid_nearest_final(bytea) IS
@@ -1230,7 +1242,7 @@ COMMENT ON AGGREGATE hybrid_nearest(bigint, vector, vector, int) IS
 'the k rows of a group whose vectors v are nearest to query by Euclidean distance, as an array of (id, distance), nearest first, with ties by id.
 query and k must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a vector, if k is NULL or below 1, and if dimensions differ.';
 
-CREATE AGGREGATE hybrid_nearest(id bigint, v vector, query vector, k int, metric text) (
+CREATE AGGREGATE hybrid_nearest(id bigint, v vector, query vector, k int, metric hybrid_metric) (
 	SFUNC = _hybrid_nearest_accum,
 	STYPE = bytea,
 	SSPACE = 4096,
@@ -1238,9 +1250,9 @@ CREATE AGGREGATE hybrid_nearest(id bigint, v vector, query vector, k int, metric
 	COMBINEFUNC = _hybrid_nearest_combine,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE hybrid_nearest(bigint, vector, vector, int, text) IS
+COMMENT ON AGGREGATE hybrid_nearest(bigint, vector, vector, int, hybrid_metric) IS
 'the k rows of a group whose vectors v are nearest to query, as an array of (id, distance), nearest first, with ties by id; metric is l2, ip (negative inner product), cosine or l1.
-query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a vector, if k is NULL or below 1, if metric is NULL or unknown, and if dimensions differ.';
+query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a vector, if k is NULL or below 1, if metric is NULL, and if dimensions differ.';
 
 CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int) (
 	SFUNC = _hybrid_nearest_accum,
@@ -1254,7 +1266,7 @@ COMMENT ON AGGREGATE hybrid_nearest(bigint, halfvec, halfvec, int) IS
 'the k rows of a group whose halfvecs v are nearest to query by Euclidean distance, as an array of (id, distance), nearest first, with ties by id.
 query and k must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, and if dimensions differ.';
 
-CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int, metric text) (
+CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int, metric hybrid_metric) (
 	SFUNC = _hybrid_nearest_accum,
 	STYPE = bytea,
 	SSPACE = 4096,
@@ -1262,9 +1274,9 @@ CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int, metr
 	COMBINEFUNC = _hybrid_nearest_combine,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE hybrid_nearest(bigint, halfvec, halfvec, int, text) IS
+COMMENT ON AGGREGATE hybrid_nearest(bigint, halfvec, halfvec, int, hybrid_metric) IS
 'the k rows of a group whose halfvecs v are nearest to query, as an array of (id, distance), nearest first, with ties by id; metric is l2, ip (negative inner product), cosine or l1.
-query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, if metric is NULL or unknown, and if dimensions differ.';
+query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, if metric is NULL, and if dimensions differ.';
 
 CREATE FUNCTION hybrid_fuse(ids_a bigint[], ids_b bigint[], weight_a float8 DEFAULT 1, weight_b float8 DEFAULT 1,
 	rank_constant float8 DEFAULT 60, k int DEFAULT NULL)

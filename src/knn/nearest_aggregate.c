@@ -16,6 +16,7 @@
 
 #include "access/detoast.h"
 #include "access/htup_details.h"
+#include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
 #include "core/distance.h"
 #include "core/topk.h"
@@ -26,9 +27,9 @@
 #include "server/report.h"
 #include "types/vector.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 PG_FUNCTION_INFO_V1(hybrid_nearest_vector_accum);
@@ -72,17 +73,19 @@ typedef struct Detoasted
 	struct varatt_external source;
 } Detoasted;
 
-/* NearestCall: what one call site keeps. A join passes one of the two values in many successive rows. */
+/* NearestCall: what one call site keeps from row to row. A join passes one of the two values in many rows. */
 typedef struct NearestCall
 {
 	Detoasted vector;
 	Detoasted query;
+	Oid metric_value; /* value of the enum hybrid_metric, or InvalidOid */
+	HyMetric metric;  /* the metric that it stands for */
 } NearestCall;
 
 static Datum accumulate(FunctionCallInfo fcinfo, HyDtype dtype);
 static void check_in_aggregate(FunctionCallInfo fcinfo);
 static int32 k_argument(FunctionCallInfo fcinfo);
-static HyMetric metric_argument(FunctionCallInfo fcinfo);
+static HyMetric metric_argument(FunctionCallInfo fcinfo, NearestCall *call);
 static NearestCall *call_site(FunctionCallInfo fcinfo);
 static const HybridDense *
 dense_argument(FunctionCallInfo fcinfo, int n, HyDtype dtype, Detoasted *kept);
@@ -162,7 +165,7 @@ hybrid_nearest_final(PG_FUNCTION_ARGS)
 	hybrid_sort_answers(&rows);
 
 	/* Citus calls this function without an expression, so the type comes from the catalog */
-	type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
+	type = get_element_type(getBaseType(get_func_rettype(fcinfo->flinfo->fn_oid)));
 	if (!OidIsValid(type))
 		elog(ERROR, "function %u returns no array", fcinfo->flinfo->fn_oid);
 	desc = lookup_rowtype_tupdesc(type, -1);
@@ -191,8 +194,9 @@ accumulate(FunctionCallInfo fcinfo, HyDtype dtype)
 	HyMetric metric;
 
 	check_in_aggregate(fcinfo);
+	call = call_site(fcinfo);
 	k = k_argument(fcinfo);
-	metric = metric_argument(fcinfo);
+	metric = metric_argument(fcinfo, call);
 	if (!PG_ARGISNULL(STATE_ARGUMENT))
 		state = state_argument(fcinfo, STATE_ARGUMENT);
 	/* such a row has no distance; an outer join returns it for a query without rows */
@@ -206,7 +210,6 @@ accumulate(FunctionCallInfo fcinfo, HyDtype dtype)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 		                errmsg("id must not be NULL in a row that has a vector")));
 
-	call = call_site(fcinfo);
 	if (state == NULL)
 		state = begin_state(fcinfo, dtype, k, metric, call);
 	else
@@ -241,20 +244,29 @@ k_argument(FunctionCallInfo fcinfo)
 	return k;
 }
 
+/* metric_argument: return the metric that the enum value stands for. */
 static HyMetric
-metric_argument(FunctionCallInfo fcinfo)
+metric_argument(FunctionCallInfo fcinfo, NearestCall *call)
 {
-	text *word;
-	int metric;
+	HeapTuple tuple;
+	Oid value;
 
 	if (PG_NARGS() <= METRIC_ARGUMENT)
 		return HY_METRIC_L2;
 	if (PG_ARGISNULL(METRIC_ARGUMENT))
 		ereport(ERROR,
 		        (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("metric must not be NULL")));
-	word = PG_GETARG_TEXT_PP(METRIC_ARGUMENT);
-	metric = hy_word_read(HY_WORDS_METRIC, VARDATA_ANY(word), VARSIZE_ANY_EXHDR(word));
-	return metric >= 0 ? (HyMetric) metric : hybrid_parse_metric(text_to_cstring(word));
+	value = PG_GETARG_OID(METRIC_ARGUMENT);
+	if (value != call->metric_value)
+	{
+		tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(value));
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for enum value %u", value);
+		call->metric = hybrid_parse_metric(NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel));
+		ReleaseSysCache(tuple);
+		call->metric_value = value;
+	}
+	return call->metric;
 }
 
 static NearestCall *

@@ -116,6 +116,7 @@ my %calls = (
 	'hybrid_knn' => [ q{SELECT count(*) FROM X.hybrid_knn('item', 'v', ARRAY['[3,1]']::X.vector[], 3, rows => 'SELECT ctid FROM item WHERE id < 50')}, 3 ],
 	'hybrid_knn_join' => [ q{SELECT count(*) FROM X.hybrid_knn_join('item', 'v', 'item', 'v', 2)}, 200 ],
 	'hybrid_knn_graph' => [ q{SELECT count(*) FROM X.hybrid_knn_graph('item', 'id', 'v', 2, 'l2')}, 200 ],
+	'hybrid_nearest' => [ q{SELECT X.hybrid_nearest(id, v, '[3,1]', 1), X.hybrid_nearest(id, v, '[3,1]', 1, 'l1'), X.hybrid_nearest(id, v::X.halfvec, '[3,1]', 1) FROM item}, '{"(3,0)"}|{"(3,0)"}|{"(3,0)"}' ],
 	'hybrid_fuse' => [ q{SELECT id, rank_a, rank_b FROM X.hybrid_fuse(ARRAY[4], NULL)}, '4|1|' ],
 	'hybrid_index_stats' => [ q{SELECT entries FROM X.hybrid_index_stats('item_v')}, 100 ],
 	'hybrid_index_curve' => [ q{SELECT count(*) FROM X.hybrid_index_curve('item_v')}, 0 ],
