@@ -76,6 +76,17 @@ SELECT says('SELECT hybrid_index_check(''shard_v'')');
 CREATE INDEX doc_v2 ON doc USING hybrid (v vector_cosine_ops);
 REINDEX INDEX doc_v;
 VACUUM doc;
+-- no copy of the rows is kept of a registered graph on such a table; a query reads them
+CREATE TABLE link AS SELECT id AS source, id % 7 + 1 AS target FROM doc;
+CREATE INDEX links ON link USING hybrid_graph (source, target);
+SELECT kept, edges FROM hybrid_graph_check('links');
+INSERT INTO pg_dist_partition VALUES ('n', 'link');
+SELECT kept, edges FROM hybrid_graph_check('links');
+SELECT count(*), sum(activation) FROM hybrid_spread('links', ARRAY[9]);
+DELETE FROM pg_dist_partition WHERE logicalrelid = 'link'::regclass;
+SELECT count(*), sum(activation) FROM hybrid_spread('links', ARRAY[9]);
+SELECT kept, edges FROM hybrid_graph_check('links');
+DROP TABLE link;
 -- whoever calls: a role that may not read the catalog is told as well
 CREATE ROLE regress_hybrid_reader;
 GRANT SELECT ON doc, shown TO regress_hybrid_reader;

@@ -10,6 +10,7 @@
  * - expressions and predicates with more than columns, constants, casts and operators of plain types,
  *   because their values may change while no row does
  * - partitioned tables, tables of other access methods, and materialized views without data
+ * - tables whose rows Citus keeps in shards, because the table itself is empty or has old rows
  * - tables whose changes are not written to the WAL, because the LSNs of their pages do not grow
  * - tables whose storage this transaction has created, because COPY FREEZE then adds rows to a page
  *   that is all-visible, and changes neither its bit nor the LSN of the visibility map
@@ -28,6 +29,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "server/citus.h"
 #include "server/compat.h"
 #include "graph/edge.h"
 #include "graph/registered.h"
@@ -53,6 +55,7 @@ static Oid find_index(const char *name);
 static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);
 pg_noreturn static void report_unknown(const char *name);
 static void check_privileges(const HybridRegistered *graph);
+static bool is_elsewhere(Relation table);
 static bool is_new(Relation table);
 static bool depends_on_more(Relation index);
 static bool is_replaceable(Oid function, void *context);
@@ -92,15 +95,17 @@ hybrid_registered_may_copy(const HybridRegistered *graph)
 	return !IsolationIsSerializable() && graph->index->rd_index->indisvalid &&
 	       graph->index->rd_rel->relkind == RELKIND_INDEX && RelationIsScannable(table) &&
 	       table->rd_tableam == GetHeapamTableAmRoutine() && RelationNeedsWAL(table) &&
-	       !is_new(table) && old_snapshot_threshold < 0 && !depends_on_more(graph->index) &&
-	       GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC;
+	       !is_new(table) && !is_elsewhere(table) && old_snapshot_threshold < 0 &&
+	       !depends_on_more(graph->index) && GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC;
 }
 
 bool
 hybrid_registered_names_rows(const HybridRegistered *graph)
 {
+	/* the ctid of a row in a shard says nothing without the shard */
 	return pg_class_aclcheck(RelationGetRelid(graph->table), GetUserId(), ACL_SELECT) ==
-	       ACLCHECK_OK;
+	           ACLCHECK_OK &&
+	       !is_elsewhere(graph->table);
 }
 
 void
@@ -114,12 +119,13 @@ hybrid_registered_query(const HybridRegistered *graph, HybridEdgesQuery *query)
 	query->names_rows = hybrid_registered_names_rows(graph);
 	query->registered = true;
 	initStringInfo(&text);
-	appendStringInfo(&text, "SELECT %s%s FROM %s%s",
-	                 pg_get_indexdef_columns(RelationGetRelid(graph->index), false),
-	                 query->names_rows ? ", tableoid, ctid" : "",
-	                 table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ? "" : "ONLY ",
-	                 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)),
-	                                            RelationGetRelationName(table)));
+	appendStringInfo(
+		&text, "SELECT %s%s FROM %s%s",
+		pg_get_indexdef_columns(RelationGetRelid(graph->index), false),
+		query->names_rows ? ", tableoid, ctid" : "",
+		table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || is_elsewhere(table) ? "" : "ONLY ",
+		quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)),
+	                               RelationGetRelationName(table)));
 	if (condition != NIL)
 		appendStringInfo(
 			&text, " WHERE %s",
@@ -233,6 +239,13 @@ check_privileges(const HybridRegistered *graph)
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, get_relkind_objtype(graph->table->rd_rel->relkind),
 		               RelationGetRelationName(graph->table));
+}
+
+/* is_elsewhere: return whether Citus keeps the rows of the table in shards. */
+static bool
+is_elsewhere(Relation table)
+{
+	return OidIsValid(hybrid_citus_table(list_make1_oid(RelationGetRelid(table))));
 }
 
 /* is_new: return whether this transaction has created the storage of the table. */
