@@ -138,11 +138,66 @@ answers('SELECT md5(string_agg(s::text, $$,$$ ORDER BY id)) FROM hybrid_spread($
 	$coordinator->safe_psql('postgres', 'SELECT md5(string_agg(s::text, $$,$$ ORDER BY id)) FROM hybrid_spread($$TABLE edge_copy$$, ARRAY[1,2]) s'),
 	'an edges query may read tables of Citus');
 
+# hybrid_nearest: each shard sends a state, and the results are those of a local table
+$coordinator->safe_psql('postgres', q{
+	SET client_min_messages = warning;
+	CREATE TABLE query AS SELECT i AS id, ARRAY[i * 9, 1, 1]::vector(3) AS v FROM generate_series(1, 100) i;
+	CREATE TABLE query_ref AS TABLE query;
+	CREATE TABLE query_doc AS TABLE query;
+	SELECT create_reference_table('query_ref');
+	SELECT create_distributed_table('query_doc', 'id', colocate_with => 'none');
+	CREATE TABLE wanted AS SELECT q.id, hybrid_nearest(d.id, d.v, q.v, 10, 'l1') AS near FROM plain d, query q GROUP BY 1;
+});
+foreach my $from ('query q', 'query_ref q', '(SELECT * FROM query_doc OFFSET 0) q')
+{
+	answers("CREATE TEMP TABLE got AS SELECT q.id, hybrid_nearest(d.id, d.v, q.v, 10, 'l1') AS near FROM doc d, $from GROUP BY 1;
+		SELECT count(*) FROM wanted JOIN got USING (id) WHERE got.near = wanted.near", 100, "hybrid_nearest for the queries in $from");
+}
+foreach my $call ("v, '[500,1,1]', 40", "v::halfvec(3), '[500,1,1]', 40, 'ip'", "v, '[500,1,1]', 5) FILTER (WHERE id < 0", "DISTINCT")
+{
+	my $arguments = $call eq 'DISTINCT' ? "DISTINCT id, v, '[500,1,1]', 5" : "id, $call";
+
+	answers("SELECT hybrid_nearest($arguments) FROM doc", $coordinator->safe_psql('postgres', "SELECT hybrid_nearest($arguments) FROM plain"),
+		"hybrid_nearest($arguments)");
+}
+answers("SELECT hybrid_nearest(id, v, '[500,1,1]', 5) FROM doc WHERE id < 0", '', 'hybrid_nearest of no rows');
+like($coordinator->safe_psql('postgres', "EXPLAIN (VERBOSE) SELECT hybrid_nearest(id, v, '[500,1,1]', 5) FROM doc"),
+	qr/coord_combine_agg.*Query: SELECT pg_catalog.worker_partial_agg/s, 'each shard sends a state');
+like(($coordinator->psql('postgres', "SELECT hybrid_nearest(id, v, '[500,1,1]', id::int % 2 + 3) FROM doc"))[2],
+	qr/k must be the same in all rows of a group/, 'an error of a shard');
+like(($coordinator->psql('postgres', 'SELECT query.id, n.id FROM query, LATERAL (SELECT id FROM doc ORDER BY v <-> query.v LIMIT 3) n'))[2],
+	qr/ERROR:  cannot push down this subquery/, 'a LIMIT in LATERAL is rejected');
+
+# settings and roles
+$coordinator->safe_psql('postgres', q{
+	CREATE FUNCTION recall_there(bigint) RETURNS text LANGUAGE plpgsql AS $$BEGIN RETURN current_setting('hybrid.target_recall') || ' ' || current_user; END$$;
+	SELECT create_distributed_function('recall_there(bigint)');
+	CREATE ROLE app LOGIN;
+	GRANT SELECT ON doc TO app;
+	ALTER ROLE app SET hybrid.target_recall = 0.99;
+});
+my $there = "SELECT recall_there(id), hybrid_nearest(id, v, '[500,1,1]', 1) IS NULL FROM doc GROUP BY 1";
+my $user = $coordinator->safe_psql('postgres', 'SELECT current_user');
+answers("SET hybrid.target_recall = 0.5; $there", "0.95 $user|f", 'a SET does not reach the shards');
+answers("SET citus.propagate_set_commands = 'local'; BEGIN; SET LOCAL hybrid.target_recall = 0.7; $there; COMMIT; $there",
+	"0.7 $user|f\n0.95 $user|f", 'a SET LOCAL does, where that is set');
+is($coordinator->safe_psql('postgres', $there, extra_params => [ '-U', 'app' ]), '0.99 app|f', 'and the settings of a role');
+like(($coordinator->psql('postgres', "SELECT hybrid_nearest(id, v, '[500,1,1]', 1) FROM ref", extra_params => [ '-U', 'app' ]))[2],
+	qr/permission denied for table ref/, 'a role may use what it may read');
+
+# a graph that is registered on such a table: no copy of the rows that are left in the table
+$coordinator->safe_psql('postgres', q{
+	CREATE INDEX edge_graph ON edge USING hybrid_graph (source, target);
+	INSERT INTO edge VALUES (1, 9999);
+});
+answers("SELECT count(*) FROM hybrid_spread('edge_graph', ARRAY[1]) WHERE id = 9999", 1, 'a registered graph has the rows of the shards');
+answers("SELECT kept, differences FROM hybrid_graph_check('edge_graph')", 'f|0', 'and no copy');
+
 # a table, and Citus, that are no longer there
 $coordinator->safe_psql('postgres', "SET client_min_messages = warning; DROP VIEW shown CASCADE; DROP MATERIALIZED VIEW copy; SELECT undistribute_table('doc')");
 answers("SELECT count(*) FROM hybrid_knn('doc', 'v', $one, 5)", 5, 'a table that is not distributed any more');
 answers("SELECT hybrid_index_check('doc_v')", 1000, 'and its index');
-$coordinator->safe_psql('postgres', 'SET client_min_messages = warning; DROP TABLE ref, loc, parted, edge; DROP EXTENSION citus CASCADE');
+$coordinator->safe_psql('postgres', 'SET client_min_messages = warning; DROP FUNCTION recall_there; DROP TABLE ref, loc, parted, edge, query_ref, query_doc; DROP EXTENSION citus CASCADE');
 answers("SELECT count(*) FROM hybrid_knn('doc', 'v', $one, 5)", 5, 'without Citus');
 
 $coordinator->stop;
