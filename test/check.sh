@@ -252,6 +252,7 @@ step_tap()
 # statement.
 step_tap-short()
 {
+	make -s -j"$jobs" build/cuda/fake/hybrid_cuda.so
 	tap 010_index_crash.pl 010_vector_dump.pl 011_index_standby.pl 016_index_build.pl 030_shared_stats.pl \
 		031_settings.pl 035_threads.pl 036_other_ends.pl 051_vector_extension.pl 061_registered_graph.pl
 }

@@ -22,7 +22,7 @@ old=/opt/postgresql-15
 # the line in which test/check.sh counts the tests
 counted='[0-9]+ passed, [0-9]+ failed'
 # postgresql-server-dev-NN depends on clang and LLVM, which are not needed, so it is only unpacked
-packages=gcc,make,libc6-dev,perl,libipc-run-perl
+packages=gcc,g++,make,libc6-dev,perl,libipc-run-perl
 
 # release_of VERSION: the Debian release that has it
 release_of()
