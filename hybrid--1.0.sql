@@ -1636,11 +1636,12 @@ measured_by: whether hybrid_index_curve() was measured on ''rows'' of the index 
 For the owner of the index and members of pg_stat_scan_tables. Raises index_corrupted on a damaged page, and an error if Citus keeps the rows of the table in shards.';
 
 CREATE FUNCTION _hybrid_get_index(index oid, OUT entries bigint, OUT dead bigint, OUT storage text,
-	OUT target_recall float8, OUT measured_by text, OUT regroup bool, OUT outdated bool)
+	OUT target_recall float8, OUT measured_by text, OUT regroup bool, OUT outdated bool, OUT damage text)
 AS 'MODULE_PATHNAME', 'hybrid_get_index'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000;
+-- unsafe: errors are caught in a subtransaction
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000;
 COMMENT ON FUNCTION _hybrid_get_index(oid) IS
-'returns columns of the view hybrid_indexes, or NULL if the index cannot be read by this user or at this time; regroup: whether the next VACUUM will make new lists; outdated: whether another version of hybrid has written it, in another format; then the other columns are NULL';
+'returns columns of the view hybrid_indexes, or NULL if the index cannot be read by this user or at this time; regroup: whether the next VACUUM will make new lists; outdated: whether another version of hybrid has written it, in another format; damage: the error that reading the index raises, if it is damaged; if one of the last two says so, the other columns are NULL';
 
 CREATE VIEW hybrid_indexes AS
 SELECT i.indexrelid::regclass AS index, i.indrelid::regclass AS rel, a.amname AS method, s.storage,
@@ -1650,6 +1651,7 @@ SELECT i.indexrelid::regclass AS index, i.indrelid::regclass AS rel, a.amname AS
 		pg_catalog.pg_stat_get_last_autovacuum_time(i.indrelid)) AS last_vacuum,
 	CASE
 		WHEN NOT i.indisvalid THEN 'no query uses this index, because its creation failed or has not ended; if it failed, REINDEX or drop it'
+		WHEN s.damage IS NOT NULL THEN 'REINDEX it: it is damaged (' || s.damage || ')'
 		WHEN s.outdated THEN 'REINDEX it: another version of hybrid has written it, in another format'
 		WHEN pg_catalog.pg_stat_get_dead_tuples(i.indrelid) > GREATEST(s.entries / 4, 1000) THEN 'VACUUM the table: it has many dead rows, which searches find and must skip'
 		WHEN s.regroup THEN 'VACUUM the table to make new lists; if it warns that this needs more memory, raise maintenance_work_mem'
@@ -1663,7 +1665,7 @@ COMMENT ON VIEW hybrid_indexes IS 'hybrid indexes of this database, including th
 COMMENT ON COLUMN hybrid_indexes.index IS 'the index';
 COMMENT ON COLUMN hybrid_indexes.rel IS 'its table';
 COMMENT ON COLUMN hybrid_indexes.method IS 'name of the access method: hybrid, hnsw or ivfflat';
-COMMENT ON COLUMN hybrid_indexes.storage IS 'storage format of the vectors; NULL, like entries, dead, target_recall and measured_by, if the index is not valid, has the format of another version of hybrid, is a temporary index of another session, or belongs to another role; members of pg_stat_scan_tables see those of all roles';
+COMMENT ON COLUMN hybrid_indexes.storage IS 'storage format of the vectors; NULL, like entries, dead, target_recall and measured_by, if the index is not valid, is damaged, has the format of another version of hybrid, is a temporary index of another session, or belongs to another role; members of pg_stat_scan_tables see those of all roles';
 COMMENT ON COLUMN hybrid_indexes.bytes IS 'size of the file in bytes';
 COMMENT ON COLUMN hybrid_indexes.entries IS 'live entries; those of deleted rows count until VACUUM removes them';
 COMMENT ON COLUMN hybrid_indexes.dead IS 'dead entries, which VACUUM has removed; inserts reuse their space';

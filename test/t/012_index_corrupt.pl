@@ -122,6 +122,8 @@ sub look
 	my $copy = 0;
 	with_damage($_->{table}, ++$copy, @{ $_->{patches} }) for @waiting;
 	$node->start;
+	my ($whole, $why) = outcome('SELECT count(advice) FROM hybrid_indexes');
+	is($whole, 'answer', 'the view of all indexes beside ' . join ', ', map { $_->{name} } @waiting) or diag($why);
 	$copy = 0;
 	for my $damage (@waiting)
 	{
@@ -166,6 +168,10 @@ damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: ind
 # divides by zero unless the view has the row
 damage('the view names an unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/^(?!.*ERROR)/s,
 	q{SELECT 1 / count(*) FROM hybrid_indexes WHERE index = 'item_v'::regclass AND entries IS NULL AND advice LIKE 'REINDEX it: another version%'});
+# the same for damage: all other rows and columns are there
+my $damaged = q{SELECT 1 / count(*) FROM hybrid_indexes WHERE index = 'item_v'::regclass AND bytes > 0 AND entries IS NULL AND advice ~ '^REINDEX it: it is damaged \\(.*\\)$'};
+damage("the view names $_->[0]", 'item', $_->[1], qr/^(?!.*ERROR)/s, $damaged, 'SELECT 1 / (count(*) > 1)::int FROM hybrid_indexes WHERE advice IS NULL')
+	for [ 'a damaged meta page', [ $meta{dims}, pack('L', 1 << 30) ] ], [ 'a damaged list', [ $meta{generation}, pack('S', 7) ] ], [ 'a block far away', [ $meta{root}, pack('L', 1 << 30) ] ];
 damage('other magic', 'item', [ $meta{magic}, 'HELP' ], says('is not a hybrid index'), $query{item}, $check);
 damage('impossible dimensions', 'item', [ $meta{dims}, pack('L', 1 << 30) ], says('has a damaged meta page'), $query{item}, $check);
 damage('other dimensions', 'item', [ $meta{dims}, pack('L', 5) ], says('has a damaged meta page'), $query{item}, $exact{item}, $check, $insert, 'VACUUM item');

@@ -65,6 +65,22 @@ $old->safe_psql('postgres', q{
 	UPDATE item SET b = ~b WHERE id % 11 = 0;
 });
 
+# Minor releases of November 2026 give each new column a parameter. Older ones of newer versions reject it, and pg_upgrade to
+# them fails for every table. Then the columns are made what an older release of the old server would have left.
+my $has_parameter = q{CREATE TEMP TABLE probe (a int); SELECT count(*) FROM pg_attribute WHERE attrelid = 'probe'::regclass
+	AND attoptions::text ~ 'pg_attver'};
+$new->start;
+if ($old->safe_psql('postgres', $has_parameter) && !$new->safe_psql('postgres', $has_parameter))
+{
+	note('the columns of the old server lose pg_attver');
+	$old->safe_psql('postgres', q{
+		SET allow_system_table_mods = on;
+		UPDATE pg_attribute SET attoptions = nullif(ARRAY(SELECT o FROM unnest(attoptions) o WHERE o !~ '^pg_attver='), '{}')
+			WHERE attoptions IS NOT NULL;
+	});
+}
+$new->stop;
+
 # nearest INDEX: SQL for the rows near a row, by the index
 sub nearest
 {

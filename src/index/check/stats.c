@@ -13,6 +13,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
@@ -23,6 +24,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 #include "utils/syscache.h"
 
 #include "server/citus.h"
@@ -32,6 +34,8 @@
 #include "index/tree/tree.h"
 #include "index/tree/walk.h"
 #include "index/vacuum/regroup.h"
+
+#define INDEX_COLUMNS 8 /* of hybrid_get_index() */
 
 /* Tally: counts of lists, pages and entries. */
 typedef struct Tally
@@ -48,6 +52,8 @@ typedef struct Tally
 	int64 moved_pages;
 } Tally;
 
+static char *try_index_columns(Relation index, Datum *values, bool *nulls);
+static void index_columns(Relation index, Datum *values, bool *nulls);
 static Relation open_readable(Oid oid);
 static bool may_read(Oid oid);
 static Relation try_readable(Oid oid);
@@ -91,8 +97,9 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 
 /*
  * hybrid_get_index: return what hybrid_indexes shows of the inside of an index, or NULL if the caller cannot
- * read it now. For an index in the format of another version, only `outdated` is not NULL. So the view of all
- * indexes fails only if one of them is damaged.
+ * read it now. For an index in the format of another version, only `outdated` is not NULL. For an index that
+ * is damaged, only `damage` is not NULL: it is the message of the error that reading it raised. So the view of
+ * all indexes does not fail because of one of them.
  */
 PG_FUNCTION_INFO_V1(hybrid_get_index);
 Datum
@@ -100,31 +107,83 @@ hybrid_get_index(PG_FUNCTION_ARGS)
 {
 	Relation index = try_readable(PG_GETARG_OID(0));
 	TupleDesc descriptor;
-	HybridIndex open;
-	HybridTree tree;
-	Tally tally;
-	double target;
-	Datum values[7] = {0};
-	bool nulls[7] = {false};
+	Datum values[INDEX_COLUMNS] = {0};
+	bool nulls[INDEX_COLUMNS];
+	char *damage;
 
 	if (index == NULL)
 		PG_RETURN_NULL();
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	descriptor = BlessTupleDesc(descriptor);
-	if (hybrid_index_outdated(index))
+	memset(nulls, true, sizeof(nulls));
+	damage = try_index_columns(index, values, nulls);
+	if (damage != NULL)
 	{
-		relation_close(index, AccessShareLock);
 		memset(nulls, true, sizeof(nulls));
-		values[6] = BoolGetDatum(true);
-		nulls[6] = false;
-		PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls)));
+		values[7] = CStringGetTextDatum(damage);
+		nulls[7] = false;
 	}
+	relation_close(index, AccessShareLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls)));
+}
+
+/*
+ * try_index_columns: call index_columns() in a subtransaction. Returns NULL, or the message of an error that
+ * says that the index is damaged. Raises other errors again.
+ */
+static char *
+try_index_columns(Relation index, Datum *values, bool *nulls)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		index_columns(index, values, nulls);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error == NULL)
+		return NULL;
+	/* damage can lead to blocks that are not there, or to a file that is gone or cannot be read */
+	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INTERNAL_ERROR &&
+	    ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_SYSTEM_ERROR)
+		ReThrowError(error);
+	return error->message;
+}
+
+/* index_columns: compute the columns of hybrid_get_index(), all of which are NULL before. */
+static void
+index_columns(Relation index, Datum *values, bool *nulls)
+{
+	HybridIndex open;
+	HybridTree tree;
+	Tally tally;
+	double target;
+
+	values[6] = BoolGetDatum(hybrid_index_outdated(index));
+	nulls[6] = false;
+	if (DatumGetBool(values[6]))
+		return;
 	open = hybrid_index_open(index);
 	hybrid_tree_read(index, &tree);
 	memset(&tally, 0, sizeof(tally));
 	tally_tree(&tally, index, &open, &tree);
 	target = open.coded ? hybrid_scan_settings(index).target_recall : 1;
+	memset(nulls, false, 6 * sizeof(bool));
 	values[0] = Int64GetDatum(tally.live);
 	values[1] = Int64GetDatum(tally.dead);
 	values[2] = CStringGetTextDatum(hybrid_storage_name(open.layout.storage));
@@ -134,9 +193,6 @@ hybrid_get_index(PG_FUNCTION_ARGS)
 	values[4] = CStringGetTextDatum(tree.curve.by_queries ? "queries" : "rows");
 	nulls[4] = tree.curve.size == 0;
 	values[5] = BoolGetDatum(hybrid_regroup_due(index, &open));
-	values[6] = BoolGetDatum(false);
-	relation_close(index, AccessShareLock);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls)));
 }
 
 PG_FUNCTION_INFO_V1(hybrid_index_curve);
