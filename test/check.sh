@@ -19,10 +19,10 @@ major=${HYBRID_PG:-15}
 pgxs=usr/lib/postgresql/$major/lib/pgxs/src
 logs=build/log
 steps=(build clang unit machines cuda layers symbols format lint
-	tap regress-scalar regress-emulated regress fuzz device storm load crash isolation versions)
+	tap regress-scalar regress-emulated regress fuzz device storm load crash isolation clients versions)
 # those that use every processor, or that the others need
 alone=(build clang unit machines cuda)
-soak_steps=(fuzz storm crash load long emulated release)
+soak_steps=(fuzz storm crash load clients long emulated release)
 # steps that run only where they are named: in test/versions.sh
 other_steps=(tap-short upgrade)
 
@@ -294,6 +294,9 @@ step_device()
 	test/device.sh emulated
 	test/cuda/sections.sh
 }
+
+# clients of pgvector on Node.js: three of them, in a soak run all
+step_clients() { test/clients/node.sh "$([ -n "${SOAK_SECONDS:-}" ] && echo all || echo short)"; }
 
 # a crash after each record of the log; one vector a million times
 step_long() { HYBRID_CUTS=0 HYBRID_ROWS=1000000 tap 013_index_cut.pl 015_index_extremes.pl; }
