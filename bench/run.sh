@@ -1,5 +1,5 @@
 #!/bin/bash
-# `make bench`: one CSV file under bench/results/local, one row per figure.
+# `make bench`: one CSV file under bench/results/local, one row per figure, and its curves as SVG (draw.py).
 #
 #	bench/run.sh [SECONDS]		of each pgbench run (BENCH_SECONDS, 10)
 #
@@ -127,6 +127,10 @@ timed hybrid "hybrid index" "CREATE INDEX item_v ON item USING hybrid (v vector_
 row "hybrid index" size_mb "$(psql_in hybrid -c "SELECT pg_relation_size('item_v') / 1000000" </dev/null)" lower
 rate hybrid "hybrid index" bench/nearest.sql 1 "$indexed"
 recall hybrid "hybrid index" "$indexed"
+for target in 0.8 0.9 0.99; do
+	rate hybrid "hybrid index target $target" bench/nearest.sql 1 "hybrid.target_recall=$target"
+	recall hybrid "hybrid index target $target" "hybrid.target_recall=$target"
+done
 rate hybrid "hybrid_knn 64 queries" bench/batch.sql 64
 rate hybrid "hybrid_spread 3 hops" bench/spread.sql 1
 rate hybrid "hybrid_spread 64 rows" bench/spread_rows.sql 64
@@ -157,3 +161,8 @@ else
 	done
 fi
 echo "Results: $result"
+if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
+	echo "Curves: $(/usr/bin/python3 bench/draw.py "$result")"
+else
+	echo "Without matplotlib (Debian's python3-matplotlib), the curves are not drawn."
+fi

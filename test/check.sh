@@ -221,7 +221,7 @@ tap()
 	gcc -shared -fPIC -Wall -Werror -Wl,-soname,libcuda.so.1 test/cuda/stub_driver.c -o "$private/pg/t/libcuda.so.1"
 	cp -r docs README.md "$private/pg/"
 	cp -r test/clients "$private/pg/clients"
-	cp bench/page.py "$private/pg/"
+	cp bench/page.py bench/draw.py "$private/pg/"
 	mkdir "$private/pg/bench"
 	cp -r bench/scale.py bench/results "$private/pg/bench/"
 	# one test adds files of a newer version to the tree
@@ -230,7 +230,7 @@ tap()
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TESTDATADIR="$private/pg/out/tmp_check" \
 		TESTLOGDIR="$private/pg/out/tmp_check/log" TMPDIR="$private/pg/tmp" \
 		HYBRID_DOCS="$private/pg/docs" HYBRID_CLIENTS="$private/pg/clients" HYBRID_PAGE="$private/pg/page.py" \
-		HYBRID_BENCH="$private/pg/bench" \
+		HYBRID_DRAW="$private/pg/draw.py" HYBRID_BENCH="$private/pg/bench" \
 		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
 		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" \
 		${TEMP_CONFIG:+TEMP_CONFIG="$TEMP_CONFIG"} \

@@ -24,7 +24,7 @@ tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6
 
 case $purpose in
 demo) wanted=("${build[@]}" "${data[@]}" "${page[@]}") ;;
-bench) wanted=("${build[@]}" "${data[@]}" "${peers[@]}") ;;
+bench) wanted=("${build[@]}" "${data[@]}" "${peers[@]}" python3-matplotlib) ;;
 check) wanted=("${build[@]}" "${tests[@]}" "${page[@]}") ;;
 versions) wanted=(mmdebstrap git "${build[@]}") ;;
 *)
