@@ -1152,12 +1152,18 @@ LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION hybrid_distances(vector, vector[], text) IS
 'returns the distances from query to each element of targets, in their order, computed as one batch; metric is l2, ip (negative inner product), cosine or l1; the distance is NULL if a target is NULL; raises an error if dimensions differ or the metric is unknown';
 
+-- Functions with a parameter k tell the planner how many rows they return (src/server/row_estimate.c).
+CREATE FUNCTION _hybrid_row_estimate(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'hybrid_row_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _hybrid_row_estimate(internal) IS
+	'planner support function: estimates the number of rows from the argument k; called by the planner only';
+
 CREATE FUNCTION hybrid_knn(rel regclass, col name, queries vector[], k int DEFAULT 10,
 	metric text DEFAULT 'l2', rows text DEFAULT NULL)
 RETURNS TABLE (query int, tid tid, distance float8)
 AS 'MODULE_PATHNAME', 'hybrid_knn'
 -- unsafe: the rows query, a view or a policy may call any function
-LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000 SUPPORT _hybrid_row_estimate;
 COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
 'returns the k nearest rows of rel for each of queries, by the vector or halfvec column col; query is the number of the query, from 1; tid is the row''s ctid; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; rows is an optional query whose ctids restrict the search; the function sees the rows that a SELECT by the caller would return; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
@@ -1166,7 +1172,7 @@ CREATE FUNCTION hybrid_knn_join(left_rel regclass, left_col name, right_rel regc
 RETURNS TABLE (left_tid tid, right_tid tid, distance float8)
 AS 'MODULE_PATHNAME', 'hybrid_knn_join'
 -- unsafe: a view or a policy may call any function
-LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
+LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000 SUPPORT _hybrid_row_estimate;
 COMMENT ON FUNCTION hybrid_knn_join(regclass, name, regclass, name, int, text) IS
 'returns the k nearest rows of right_rel for each row of left_rel, by vector or halfvec columns; left_tid and right_tid are the rows'' ctids; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; a left row whose vector is NULL has no result; the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
@@ -1174,7 +1180,7 @@ CREATE FUNCTION hybrid_knn_graph(rel regclass, id name, col name, k int DEFAULT 
 	metric text DEFAULT 'cosine', weight text DEFAULT 'similarity')
 RETURNS TABLE (source bigint, target bigint, weight real)
 AS 'MODULE_PATHNAME', 'hybrid_knn_graph'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
+LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000 SUPPORT _hybrid_row_estimate;
 COMMENT ON FUNCTION hybrid_knn_graph(regclass, name, name, int, text, text) IS
 'returns edges from each row of rel to its k nearest other rows, by the vector or halfvec column col, for use by graph functions; source and target are values of the integer column id; results are exact, nearest first; metric is l2, ip, cosine or l1; weight is similarity (max(0, 1 - distance) for cosine, 1 / (1 + distance) for l2 and l1, an error for ip) or one (always 1); the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if an id is NULL, if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
 
@@ -1282,7 +1288,7 @@ CREATE FUNCTION hybrid_fuse(ids_a bigint[], ids_b bigint[], weight_a float8 DEFA
 	rank_constant float8 DEFAULT 60, k int DEFAULT NULL)
 RETURNS TABLE (id bigint, score float8, rank_a int, rank_b int)
 AS 'MODULE_PATHNAME', 'hybrid_fuse'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 100 SUPPORT _hybrid_row_estimate;
 COMMENT ON FUNCTION hybrid_fuse(bigint[], bigint[], float8, float8, float8, int) IS
 'Merges two ranked lists of ids into one by reciprocal rank fusion, for example the results of a full-text search and of a vector search.
 ids_a, ids_b: ids, best first; NULL is an empty list. rank_a, rank_b: the position of the id in each list, from 1; NULL if it is not in the list. If a list contains an id several times, its first position counts. NULL elements are ignored, but keep their positions.
@@ -1790,7 +1796,7 @@ CREATE FUNCTION hybrid_spread(
 	RETURNS TABLE (id bigint, activation float8, hop int, via bigint)
 	AS 'MODULE_PATHNAME', 'hybrid_spread'
 	-- unsafe: the edges query may call any function
-	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000 SUPPORT _hybrid_row_estimate;
 
 COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, float8, int,
 	text, text, text[], bool, bool, float8, int, text[]) IS
@@ -1812,7 +1818,7 @@ CREATE FUNCTION hybrid_spread_batch(
 	params text[] DEFAULT NULL)
 	RETURNS TABLE (set bigint, id bigint, activation float8, hop int, via bigint)
 	AS 'MODULE_PATHNAME', 'hybrid_spread_batch'
-	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10000;
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10000 SUPPORT _hybrid_row_estimate;
 
 COMMENT ON FUNCTION hybrid_spread_batch(text, bigint[], bigint[], float8[], int, float8, float8,
 	float8, float8, int, text, text, text[], bool, bool, float8, int, text[]) IS
@@ -1829,7 +1835,7 @@ CREATE FUNCTION hybrid_associate(
 		via bigint)
 	AS 'MODULE_PATHNAME', 'hybrid_associate'
 	-- unsafe: as hybrid_spread, and a view or a policy may call any function
-	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10 SUPPORT _hybrid_row_estimate;
 
 COMMENT ON FUNCTION hybrid_associate(regclass, name, name, vector, text, int, int, float8, text, int,
 	float8, float8, float8, text, text[], text[]) IS
@@ -1845,7 +1851,7 @@ CREATE FUNCTION hybrid_pagerank(
 	tolerance float8 DEFAULT 1e-9, k int DEFAULT NULL, params text[] DEFAULT NULL)
 	RETURNS TABLE (id bigint, rank float8)
 	AS 'MODULE_PATHNAME', 'hybrid_pagerank'
-	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000 SUPPORT _hybrid_row_estimate;
 
 COMMENT ON FUNCTION hybrid_pagerank(text, float8, bigint[], float8[], text, text[], float8, int, text[]) IS
 'Returns the PageRank of each node: how often a random walk visits it. At each step, the walk follows an edge of its node with probability damping, chosen by weight, and otherwise starts again. It also starts again at a node without outgoing weight. Ranks have the sum 1.
@@ -1918,7 +1924,7 @@ CREATE FUNCTION hybrid_similar_nodes(
 	direction text DEFAULT 'both', types text[] DEFAULT NULL, params text[] DEFAULT NULL)
 	RETURNS TABLE (id bigint, similarity float8)
 	AS 'MODULE_PATHNAME', 'hybrid_similar_nodes'
-	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10 SUPPORT _hybrid_row_estimate;
 
 COMMENT ON FUNCTION hybrid_similar_nodes(text, bigint, text, int, text, text[], text[]) IS
 'Returns the k nodes that are most similar to the given node by their common neighbors, ordered by similarity, largest first, then by id. k NULL means all nodes that have a neighbor in common with it.

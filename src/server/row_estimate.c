@@ -1,0 +1,143 @@
+/*
+ * row_estimate.c
+ *		Reports to the planner how many rows a function returns, if it has a parameter k.
+ *
+ * Such a function returns at most k rows. Some return at most k rows for each element of an array, or for each row of
+ * a table. If the planner does not know k, the estimate is the one of CREATE FUNCTION.
+ */
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* Groups: a function that returns k rows for each of several things. */
+typedef struct Groups
+{
+	const char *function; /* name in C */
+	const char *argument; /* an array of these things, or a table whose rows they are */
+	double unknown;       /* their number if it is not known */
+} Groups;
+
+static const Groups groups[] = {
+	{"hybrid_knn", "queries", 100},
+	{"hybrid_knn_join", "left_rel", 1000},
+	{"hybrid_knn_graph", "rel", 1000},
+	{"hybrid_spread_batch", "sets", 10},
+};
+
+static double rows_of(const SupportRequestRows *request, HeapTuple function, const List *arguments);
+static Node *argument_of(const SupportRequestRows *request, HeapTuple function,
+                         const List *arguments, const char *name);
+static double count_of(Node *argument);
+
+PG_FUNCTION_INFO_V1(hybrid_row_estimate);
+Datum
+hybrid_row_estimate(PG_FUNCTION_ARGS)
+{
+	Node *node = (Node *) PG_GETARG_POINTER(0);
+	SupportRequestRows *request;
+	HeapTuple function;
+
+	if (!IsA(node, SupportRequestRows))
+		PG_RETURN_POINTER(NULL);
+	request = (SupportRequestRows *) node;
+	if (request->node == NULL || !IsA(request->node, FuncExpr))
+		PG_RETURN_POINTER(NULL);
+	function = SearchSysCache1(PROCOID, ObjectIdGetDatum(request->funcid));
+	if (!HeapTupleIsValid(function))
+		PG_RETURN_POINTER(NULL);
+	request->rows = rows_of(request, function, ((FuncExpr *) request->node)->args);
+	ReleaseSysCache(function);
+	PG_RETURN_POINTER(request->rows > 0 ? request : NULL);
+}
+
+/* rows_of: return how many rows a call of a function returns at most, or 0 if that is not known. */
+static double
+rows_of(const SupportRequestRows *request, HeapTuple function, const List *arguments)
+{
+	const Node *k = argument_of(request, function, arguments, "k");
+	Datum source;
+	bool isnull;
+	char *name;
+	double count;
+	int i;
+
+	if (k == NULL || !IsA(k, Const) || ((const Const *) k)->constisnull)
+		return 0;
+	count = DatumGetInt32(((const Const *) k)->constvalue);
+	source = SysCacheGetAttr(PROCOID, function, Anum_pg_proc_prosrc, &isnull);
+	name = TextDatumGetCString(source);
+	for (i = 0; i < (int) lengthof(groups); i++)
+	{
+		if (strcmp(name, groups[i].function) == 0)
+		{
+			double number = count_of(argument_of(request, function, arguments, groups[i].argument));
+
+			return count * (number < 0 ? groups[i].unknown : Max(number, 1));
+		}
+	}
+	return count;
+}
+
+/* argument_of: return the argument of a name, as a constant if its value can be estimated, or NULL. */
+static Node *
+argument_of(const SupportRequestRows *request, HeapTuple function, const List *arguments,
+            const char *name)
+{
+	Oid *types;
+	char **names, *modes;
+	int count = get_func_arg_info(function, &types, &names, &modes), i;
+
+	for (i = 0; names != NULL && i < count && i < list_length(arguments); i++)
+	{
+		if (strcmp(names[i], name) == 0)
+		{
+			Node *argument = (Node *) list_nth(arguments, i);
+
+			return request->root != NULL ? estimate_expression_value(request->root, argument)
+			                             : argument;
+		}
+	}
+	return NULL;
+}
+
+/* count_of: return the number of elements of an array, or of the rows of a table, or -1 if it is not known. */
+static double
+count_of(Node *argument)
+{
+	const Const *value = (const Const *) argument;
+	double count = -1;
+	HeapTuple table;
+
+	if (argument == NULL)
+		return -1;
+	if (IsA(argument, ArrayExpr) && !((const ArrayExpr *) argument)->multidims)
+		return list_length(((const ArrayExpr *) argument)->elements);
+	if (!IsA(argument, Const) || value->constisnull)
+		return -1;
+	if (value->consttype != REGCLASSOID)
+	{
+		const ArrayType *array = DatumGetArrayTypeP(value->constvalue);
+
+		return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	}
+	table = SearchSysCache1(RELOID, value->constvalue);
+	if (!HeapTupleIsValid(table))
+		return -1;
+	/* 0 may mean that the rows were never counted */
+	if (((Form_pg_class) GETSTRUCT(table))->reltuples > 0)
+		count = ((Form_pg_class) GETSTRUCT(table))->reltuples;
+	ReleaseSysCache(table);
+	return count;
+}
