@@ -1283,6 +1283,14 @@ CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int, metr
 COMMENT ON AGGREGATE hybrid_nearest(bigint, halfvec, halfvec, int, hybrid_metric) IS
 'the k rows of a group whose halfvecs v are nearest to query, as an array of (id, distance), nearest first, with ties by id; metric is l2, ip (negative inner product), cosine or l1.
 query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, if metric is NULL, and if dimensions differ.';
+CREATE FUNCTION hybrid_knn_sharded(rel regclass, col name, id_col name, queries vector[], k int DEFAULT 10,
+	metric text DEFAULT 'l2')
+RETURNS TABLE (query int, id bigint, distance float8)
+AS 'MODULE_PATHNAME', 'hybrid_knn_sharded'
+-- volatile: a foreign server has a snapshot of its own
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION hybrid_knn_sharded(regclass, name, name, vector[], int, text) IS
+'returns the k nearest rows of rel for each of queries, as hybrid_knn does, if the rows of rel lie in several places: in partitions, in tables of foreign servers (postgres_fdw), and in shards of Citus; each place answers with its own nearest rows, and all servers compute at the same time; id is the value of the integer column id_col; results are exact, in the order of the queries, nearest first, with ties by id; needs the extension dblink if a table is foreign, and hybrid on all servers; raises an error that names the server or the shard if it fails, and an error if an id is NULL, on wrong column types and dimensions, on missing privileges, if a non-superuser''s user mapping has no password, and if row security restricts a partitioned table';
 
 CREATE FUNCTION hybrid_fuse(ids_a bigint[], ids_b bigint[], weight_a float8 DEFAULT 1, weight_b float8 DEFAULT 1,
 	rank_constant float8 DEFAULT 60, k int DEFAULT NULL)
@@ -2023,6 +2031,14 @@ AS 'MODULE_PATHNAME', 'hybrid_explain'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
 COMMENT ON FUNCTION hybrid_explain(text, bigint, int, bigint, text, int, text) IS
 'shows how the dispatcher would run a batch, without running it: one row for each available device, with predicted time in microseconds and required memory in bytes; chosen marks the selected device, and reason says why; targets are rows, or edges for spread; queries are seed sets for spread; a status other than ok is the error that forcing a device would raise; raises an error on an unknown operation, metric or dtype, on negative numbers, and on a batch that exceeds the address space of a process';
+
+CREATE FUNCTION hybrid_setting_check(servers name[] DEFAULT NULL,
+	OUT server name, OUT setting text, OUT here text, OUT there text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_setting_check'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
+COMMENT ON FUNCTION hybrid_setting_check(name[]) IS
+'compares foreign servers of postgres_fdw with this session: one row for each setting of hybrid that has another value for a new session on the server, and one with the setting "version" if the extension has another version; there is NULL if the server does not have the setting or the extension; servers: names of the servers; NULL: all that the user may use and has a user mapping for; needs the extension dblink; raises an error that names the server if it cannot be asked';
 
 CREATE FUNCTION hybrid_audit(
 	OUT shapes int, OUT compared int, OUT untrusted int, OUT routed_right int,

@@ -126,6 +126,16 @@ hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types, 
 }
 
 void
+hybrid_rows_check_columns(Relation relation, const char *column, const HybridVectorTypes *types,
+                          const char *id_column)
+{
+	HybridRows rows = {.relation = relation, .attnum = find_column(relation, column)};
+
+	(void) find_dtype(&rows, column, types);
+	find_id_column(&rows, id_column);
+}
+
+void
 hybrid_rows_report_fetched(HybridRows *rows, const char *function)
 {
 	rows->fetched.function = function;

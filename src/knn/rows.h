@@ -38,6 +38,13 @@ extern HybridRows *hybrid_rows_open(Oid relid, const char *column, const HybridV
                                     const char *filter, const char *id_column);
 
 /*
+ * hybrid_rows_check_columns: make the same checks of the columns, for a relation of any kind. Makes
+ * no other checks.
+ */
+extern void hybrid_rows_check_columns(Relation relation, const char *column,
+                                      const HybridVectorTypes *types, const char *id_column);
+
+/*
  * hybrid_rows_report_fetched: from now on, report once, by a NOTICE, if a read fetches many rows
  * from a foreign server. function is the name of the SQL function; NULL: report nothing, which is
  * the default.

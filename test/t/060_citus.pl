@@ -192,6 +192,22 @@ $coordinator->safe_psql('postgres', q{
 });
 answers("SELECT count(*) FROM hybrid_spread('edge_graph', ARRAY[1]) WHERE id = 9999", 1, 'a registered graph has the rows of the shards');
 answers("SELECT kept, differences FROM hybrid_graph_check('edge_graph')", 'f|0', 'and no copy');
+# the nearest rows of all shards, for many queries
+my $queries = "(SELECT array_agg(v ORDER BY id) FROM plain WHERE id % 50 = 0)";
+foreach my $table (qw(doc ref loc parted parted_1 plain))
+{
+	my $rows = $table eq 'parted_1' ? 'WHERE id < 500' : '';
+
+	answers("SELECT count(*), md5(string_agg(s::text, ',')) FROM hybrid_knn_sharded('$table', 'v', 'id', $queries, 20, 'l1') s",
+		$coordinator->safe_psql('postgres', "SELECT count(*), md5(string_agg(s::text, ',')) FROM (SELECT q.n, w.id, w.distance
+			FROM unnest($queries) WITH ORDINALITY q(v, n), LATERAL (SELECT id, v <+> q.v AS distance FROM plain $rows ORDER BY 2, 1 LIMIT 20) w
+			ORDER BY 1, 3, 2) s"), "hybrid_knn_sharded over $table");
+}
+my ($rc, $out, $err) = $coordinator->psql('postgres', "SELECT * FROM hybrid_knn_sharded('doc', 'v', 'id', ARRAY['[1,2]']::vector[])");
+like($err, qr/ERROR:  shard \d+ of "doc": .*different vector dimensions/, 'a shard that fails is named');
+$coordinator->safe_psql('postgres', 'CREATE ROLE reader LOGIN');
+($rc, $out, $err) = $coordinator->psql('postgres', "SELECT * FROM hybrid_knn_sharded('doc', 'v', 'id', $one)", extra_params => [ '-U', 'reader' ]);
+like($err, qr/ERROR:  permission denied for table doc/, 'no privilege on the table');
 
 # a table, and Citus, that are no longer there
 $coordinator->safe_psql('postgres', "SET client_min_messages = warning; DROP VIEW shown CASCADE; DROP MATERIALIZED VIEW copy; SELECT undistribute_table('doc')");

@@ -1,0 +1,402 @@
+/*
+ * remote.c
+ *		Runs statements on several foreign servers at the same time: see remote.h.
+ *
+ * PostgreSQL's own dblink makes the connections, so its rules decide who may use a server. The user
+ * needs USAGE on the server and a user mapping. For a user who is not a superuser, the mapping must
+ * contain a password, and the server must ask for it. Otherwise the connection would use the
+ * identity of the operating system's user who runs PostgreSQL. A connection of our own through
+ * libpq would have to repeat these rules, and each later correction of them.
+ *
+ * The functions of dblink are called through SPI, with the user's privileges. The exceptions are
+ * those that cancel and disconnect: they must also work after an error, when no query can be run,
+ * and in a process that ends.
+ *
+ * dblink can wait for one server only, and in PostgreSQL 15 this wait cannot be interrupted. So this
+ * file asks dblink at intervals whether an answer has arrived, and reads an answer only then. The
+ * interval is 2% of the time waited so far, so the additional delay is small.
+ */
+#include "postgres.h"
+
+#include "catalog/dependency.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "commands/extension.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "parser/parse_func.h"
+#include "pgstat.h"
+#include "portability/instr_time.h"
+#include "server/compat.h"
+#include "server/remote.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#define MOST_WAIT_MS 20.0
+
+typedef struct Remote
+{
+	char *name;
+	Datum connection; /* name of the connection in dblink, a text */
+	char *schema;     /* see hybrid_remote_schema */
+	char *version;
+	bool open;
+	bool asked; /* a statement was sent, and its answer has not been read */
+} Remote;
+
+struct HybridRemotes
+{
+	Remote *remotes;
+	int count;
+	char *dblink; /* schema of dblink, quoted */
+	FmgrInfo cancel;
+	FmgrInfo disconnect;
+	SPIPlanPtr is_busy;
+	HybridRemotes *outer;
+};
+
+/* the calls of hybrid_remotes_use that have not ended, from the innermost to the outermost */
+static HybridRemotes *innermost = NULL;
+
+static void find_dblink(HybridRemotes *remotes);
+static void find_function(const char *schema, const char *name, FmgrInfo *function);
+static void connect_to(HybridRemotes *remotes);
+static void learn(HybridRemotes *remotes);
+static void take_learned(void *arg, int i, HeapTuple row, TupleDesc columns);
+static void close_at_exit(int code, Datum arg);
+static void close_all(HybridRemotes *remotes);
+static bool answered(HybridRemotes *remotes, const Remote *remote);
+static void
+receive(HybridRemotes *remotes, int i, const char *columns, HybridTakeRemote take, void *arg);
+static void call(const Remote *remote, const char *text, const char *argument);
+pg_noreturn static void rethrow(const Remote *remote, MemoryContext context);
+
+bool
+hybrid_is_postgres_fdw(const ForeignServer *server)
+{
+	const ForeignDataWrapper *wrapper = GetForeignDataWrapper(server->fdwid);
+	Oid extension = get_extension_oid("postgres_fdw", true);
+
+	return OidIsValid(extension) && OidIsValid(wrapper->fdwhandler) &&
+	       getExtensionOfObject(ProcedureRelationId, wrapper->fdwhandler) == extension;
+}
+
+void
+hybrid_remotes_use(const List *servers, HybridUseRemotes use, void *arg)
+{
+	static bool exit_expected = false;
+	static uint32 number = 0; /* makes the name of a connection unique in this session */
+	HybridRemotes *remotes = palloc0(sizeof(HybridRemotes));
+	ListCell *cell;
+
+	remotes->remotes = palloc0(sizeof(Remote) * Max(list_length(servers), 1));
+	if (servers != NIL)
+		find_dblink(remotes);
+	foreach (cell, servers)
+	{
+		Remote *remote = &remotes->remotes[remotes->count++];
+
+		remote->name = pstrdup(GetForeignServer(lfirst_oid(cell))->servername);
+		remote->connection = CStringGetTextDatum(psprintf("hybrid %u", ++number));
+	}
+	if (!exit_expected)
+		before_shmem_exit(close_at_exit, (Datum) 0);
+	exit_expected = true;
+	remotes->outer = innermost;
+	innermost = remotes;
+	PG_TRY();
+	{
+		connect_to(remotes);
+		learn(remotes);
+		use(remotes, arg);
+	}
+	PG_FINALLY();
+	{
+		innermost = remotes->outer;
+		close_all(remotes);
+	}
+	PG_END_TRY();
+}
+
+static void
+find_dblink(HybridRemotes *remotes)
+{
+	Oid text[] = {TEXTOID};
+	char *schema;
+
+	if (!OidIsValid(get_extension_oid("dblink", true)))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+		                errmsg("extension \"dblink\" is needed to ask foreign servers"),
+		                errhint("Run CREATE EXTENSION dblink.")));
+	if (SPI_execute("SELECT n.nspname FROM pg_catalog.pg_extension e, pg_catalog.pg_namespace n "
+	                "WHERE e.extname OPERATOR(pg_catalog.=) 'dblink' "
+	                "AND n.oid OPERATOR(pg_catalog.=) e.extnamespace",
+	                true, 1) != SPI_OK_SELECT ||
+	    SPI_processed != 1)
+		elog(ERROR, "could not find the schema of extension dblink");
+	schema = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+	SPI_freetuptable(SPI_tuptable);
+	remotes->dblink = pstrdup(quote_identifier(schema));
+	find_function(schema, "dblink_cancel_query", &remotes->cancel);
+	find_function(schema, "dblink_disconnect", &remotes->disconnect);
+	remotes->is_busy =
+		SPI_prepare(psprintf("SELECT %s.dblink_is_busy($1)", remotes->dblink), 1, text);
+	if (remotes->is_busy == NULL)
+		elog(ERROR, "could not prepare dblink_is_busy: %s", SPI_result_code_string(SPI_result));
+}
+
+/* find_function: prepare to call a function that has one argument, a text. */
+static void
+find_function(const char *schema, const char *name, FmgrInfo *function)
+{
+	List *names = list_make2(makeString(pstrdup(schema)), makeString(pstrdup(name)));
+	Oid text[] = {TEXTOID};
+
+	fmgr_info(LookupFuncName(names, 1, text, false), function);
+}
+
+static void
+connect_to(HybridRemotes *remotes)
+{
+	char *text = psprintf("SELECT %s.dblink_connect($1, $2)", remotes->dblink);
+	int i;
+
+	for (i = 0; i < remotes->count; i++)
+	{
+		Remote *remote = &remotes->remotes[i];
+
+		CHECK_FOR_INTERRUPTS();
+		call(remote, text, remote->name);
+		remote->open = true;
+	}
+}
+
+/* learn: prepare the sessions, and find the extension hybrid in their databases. */
+static void
+learn(HybridRemotes *remotes)
+{
+	int i;
+
+	for (i = 0; i < remotes->count; i++)
+		hybrid_remote_send(
+			remotes, i,
+			"SELECT e.extnamespace::pg_catalog.regnamespace::pg_catalog.text, e.extversion, "
+			"pg_catalog.concat(pg_catalog.set_config('search_path', 'pg_catalog', false), "
+			/* text of a float8 has all digits; progress reports do not go to this server's log */
+			"pg_catalog.set_config('extra_float_digits', '1', false), "
+			"pg_catalog.set_config('client_min_messages', 'warning', false)) "
+			"FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'hybrid'");
+	hybrid_remotes_receive(remotes, "schema text, version text, settings text", take_learned,
+	                       remotes);
+}
+
+static void
+take_learned(void *arg, int i, HeapTuple row, TupleDesc columns)
+{
+	Remote *remote = &((HybridRemotes *) arg)->remotes[i];
+
+	remote->schema = SPI_getvalue(row, columns, 1);
+	remote->version = SPI_getvalue(row, columns, 2);
+}
+
+/* close_at_exit: a session that is terminated does not return to hybrid_remotes_use. */
+static void
+close_at_exit(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	for (; innermost != NULL; innermost = innermost->outer)
+		close_all(innermost);
+}
+
+/* close_all: cancel what runs, and close the connections. Also works after an error. */
+static void
+close_all(HybridRemotes *remotes)
+{
+	int i;
+
+	HOLD_INTERRUPTS();
+	for (i = 0; i < remotes->count; i++)
+	{
+		Remote *remote = &remotes->remotes[i];
+
+		if (!remote->asked)
+			continue;
+		/* cleared first: if this raises, the end of the process does not repeat it */
+		remote->asked = false;
+		(void) FunctionCall1(&remotes->cancel, remote->connection);
+	}
+	for (i = 0; i < remotes->count; i++)
+	{
+		Remote *remote = &remotes->remotes[i];
+
+		if (!remote->open)
+			continue;
+		remote->open = false;
+		(void) FunctionCall1(&remotes->disconnect, remote->connection);
+	}
+	RESUME_INTERRUPTS();
+}
+
+int
+hybrid_remotes_count(const HybridRemotes *remotes)
+{
+	return remotes->count;
+}
+
+const char *
+hybrid_remote_name(const HybridRemotes *remotes, int i)
+{
+	return remotes->remotes[i].name;
+}
+
+const char *
+hybrid_remote_schema(const HybridRemotes *remotes, int i)
+{
+	return remotes->remotes[i].schema;
+}
+
+const char *
+hybrid_remote_version(const HybridRemotes *remotes, int i)
+{
+	return remotes->remotes[i].version;
+}
+
+void
+hybrid_remote_send(HybridRemotes *remotes, int i, const char *statement)
+{
+	Remote *remote = &remotes->remotes[i];
+
+	Assert(!remote->asked);
+	/* if sending fails, there may be something to cancel already */
+	remote->asked = true;
+	call(remote, psprintf("SELECT %s.dblink_send_query($1, $2)", remotes->dblink), statement);
+}
+
+void
+hybrid_remotes_receive(HybridRemotes *remotes, const char *columns, HybridTakeRemote take,
+                       void *arg)
+{
+	instr_time start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	for (;;)
+	{
+		instr_time waited;
+		int left = 0;
+		int i;
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; i < remotes->count; i++)
+		{
+			if (!remotes->remotes[i].asked)
+				continue;
+			if (answered(remotes, &remotes->remotes[i]))
+				receive(remotes, i, columns, take, arg);
+			else
+				left++;
+		}
+		if (left == 0)
+			return;
+		INSTR_TIME_SET_CURRENT(waited);
+		INSTR_TIME_SUBTRACT(waited, start);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+		                 (long) Min(1 + INSTR_TIME_GET_MILLISEC(waited) / 50, MOST_WAIT_MS),
+		                 PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+}
+
+/* answered: return whether the whole answer has arrived, so that reading it does not wait. */
+static bool
+answered(HybridRemotes *remotes, const Remote *remote)
+{
+	Datum arguments[] = {remote->connection};
+	bool isnull;
+	bool busy;
+
+	if (SPI_execute_plan(remotes->is_busy, arguments, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not ask whether server \"%s\" is busy", remote->name);
+	busy =
+		DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)) != 0;
+	SPI_freetuptable(SPI_tuptable);
+	return !busy;
+}
+
+static void
+receive(HybridRemotes *remotes, int i, const char *columns, HybridTakeRemote take, void *arg)
+{
+	Remote *remote = &remotes->remotes[i];
+	char *text =
+		psprintf("SELECT * FROM %s.dblink_get_result($1) AS t(%s)", remotes->dblink, columns);
+	SPITupleTable *rows;
+	uint64 count;
+	uint64 row;
+
+	call(remote, text, NULL);
+	rows = SPI_tuptable;
+	count = SPI_processed;
+	/* dblink accepts the next statement only after a second call, which returns nothing */
+	call(remote, text, NULL);
+	SPI_freetuptable(SPI_tuptable);
+	remote->asked = false;
+	for (row = 0; row < count; row++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		take(arg, i, rows->vals[row], rows->tupdesc);
+	}
+	SPI_freetuptable(rows);
+	pfree(text);
+}
+
+/*
+ * call: run a statement that calls dblink. Its parameters are the connection and, unless it is NULL,
+ * the argument. Leaves the rows in SPI_tuptable.
+ */
+static void
+call(const Remote *remote, const char *text, const char *argument)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Oid types[] = {TEXTOID, TEXTOID};
+	Datum values[] = {remote->connection,
+	                  argument != NULL ? CStringGetTextDatum(argument) : (Datum) 0};
+	const int count = argument != NULL ? 2 : 1;
+
+	PG_TRY();
+	{
+		int code = SPI_execute_with_args(text, count, types, values, NULL, true, 0);
+
+		if (code != SPI_OK_SELECT)
+			elog(ERROR, "could not call dblink: %s", SPI_result_code_string(code));
+	}
+	PG_CATCH();
+	{
+		rethrow(remote, context);
+	}
+	PG_END_TRY();
+	if (argument != NULL)
+		pfree(DatumGetPointer(values[1]));
+}
+
+/*
+ * rethrow: raise the current error again, with the name of the server. The message of a cancel stays
+ * as it is, because it may be this session that was canceled.
+ */
+static void
+rethrow(const Remote *remote, MemoryContext context)
+{
+	ErrorData *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	FlushErrorState();
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		error->context = psprintf("%s%sserver \"%s\"", error->context != NULL ? error->context : "",
+		                          error->context != NULL ? "\n" : "", remote->name);
+	else
+		error->message = psprintf("server \"%s\": %s", remote->name, error->message);
+	ReThrowError(error);
+}
