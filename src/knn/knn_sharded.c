@@ -31,7 +31,6 @@
 #include "server/report.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -40,6 +39,10 @@ PG_FUNCTION_INFO_V1(hybrid_knn_sharded);
 
 /* bytes that a candidate of a query needs: its row in SPI's table, and its places in heap and array */
 #define CANDIDATE_BYTES 192
+
+/* The text of a group's queries must stay far below the size of a string. */
+#define MOST_TEXT_BYTES (256 * 1024 * 1024)
+#define NUMBER_BYTES 16 /* an element of a vector as text, with its comma */
 
 #define ANSWER_COLUMNS "query int[], id bigint[], distance float8[]"
 
@@ -73,7 +76,7 @@ typedef struct Sharded
 	int first;
 
 	HyTopK *nearest;  /* of each query of the group */
-	const char *text; /* the group as text of a vector[]; NULL: not needed so far */
+	const char *text; /* the group as an SQL literal; NULL: not needed so far */
 } Sharded;
 
 static void prepare(Sharded *call, FunctionCallInfo fcinfo);
@@ -162,7 +165,9 @@ take_queries(Sharded *call, ArrayType *array)
 	get_typlenbyvalalign(call->vector, &typlen, &typbyval, &typalign);
 	deconstruct_array(array, call->vector, typlen, typbyval, typalign, &call->queries, &nulls,
 	                  &call->count);
-	call->group = (int) Max(1, Min((int64) work_mem * 1024 / bytes, call->count));
+	call->group = (int) Min((int64) work_mem * 1024 / bytes,
+	                        MOST_TEXT_BYTES / NUMBER_BYTES / Max(checked.dims, 1));
+	call->group = Max(1, Min(call->group, call->count));
 }
 
 static const char *
@@ -261,31 +266,50 @@ put_answers(const Sharded *call)
 	}
 }
 
+/*
+ * group_text: return the group as an SQL literal of type vector[]. Written here because array_out
+ * takes as long again to look for characters that need quoting. A vector's text has none.
+ */
 static const char *
 group_text(Sharded *call)
 {
-	if (call->text == NULL)
-		call->text = OidOutputFunctionCall(F_ARRAY_OUT,
-		                                   PointerGetDatum(make_array(call, NULL, call->group)));
+	StringInfoData text;
+	FmgrInfo function;
+	Oid output;
+	bool varlena;
+	int i;
+
+	if (call->text != NULL)
+		return call->text;
+	getTypeOutputInfo(call->vector, &output, &varlena);
+	fmgr_info(output, &function);
+	initStringInfo(&text);
+	for (i = 0; i < call->group; i++)
+	{
+		char *query = OutputFunctionCall(&function, call->queries[call->first + i]);
+
+		CHECK_FOR_INTERRUPTS();
+		appendStringInfoString(&text, i > 0 ? "\",\"" : "'{\"");
+		appendStringInfoString(&text, query);
+		pfree(query);
+	}
+	appendStringInfoString(&text, "\"}'");
+	call->text = text.data;
 	return call->text;
 }
 
-/* make_array: return queries of the group as an array: those with these numbers; NULL: the first. */
+/* make_array: return the queries of the group that have these numbers as an array. */
 static ArrayType *
 make_array(const Sharded *call, const int *numbers, int count)
 {
-	Datum *elements = call->queries + call->first;
+	Datum *elements = palloc(count * sizeof(Datum));
 	int16 typlen;
 	bool typbyval;
 	char typalign;
 	int i;
 
-	if (numbers != NULL)
-	{
-		elements = palloc(count * sizeof(Datum));
-		for (i = 0; i < count; i++)
-			elements[i] = call->queries[call->first + numbers[i]];
-	}
+	for (i = 0; i < count; i++)
+		elements[i] = call->queries[call->first + numbers[i]];
 	get_typlenbyvalalign(call->vector, &typlen, &typbyval, &typalign);
 	return construct_array(elements, count, call->vector, typlen, typbyval, typalign);
 }
@@ -567,8 +591,7 @@ statement_tail(Sharded *call, const char *schema)
 	return psprintf(") t(col, id, rel), LATERAL %s.hybrid_knn_sharded(t.rel::pg_catalog.regclass, "
 	                "t.col::pg_catalog.name, t.id::pg_catalog.name, %s::%s.vector[], "
 	                "CASE WHEN g.settings IS NOT NULL THEN %d END, %s) s",
-	                schema, quote_literal_cstr(group_text(call)), schema, call->k,
-	                quote_literal_cstr(call->metric));
+	                schema, group_text(call), schema, call->k, quote_literal_cstr(call->metric));
 }
 
 /* double_percents: protect the percent signs of a text that Citus passes to format(). */

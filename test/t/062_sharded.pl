@@ -375,6 +375,31 @@ for my $end (qw(cancel terminate))
 	finish($session);
 }
 
+# calls that succeed and calls that fail leave no memory and no connection behind
+my $growth = sql(qq{
+	DO \$\$
+	DECLARE
+		before bigint;
+	BEGIN
+		FOR i IN 1 .. 30 LOOP
+			IF i = 10 THEN
+				before := (SELECT sum(total_bytes) FROM pg_backend_memory_contexts);
+			END IF;
+			PERFORM count(*) FROM asked, hybrid_knn_sharded('parted', 'v', 'id', asked.v, 100);
+			BEGIN
+				PERFORM count(*) FROM asked, hybrid_knn_sharded('missing', 'v', 'id', asked.v, 100);
+			EXCEPTION WHEN undefined_table THEN NULL;
+			END;
+			BEGIN
+				PERFORM count(*) FROM asked, hybrid_knn_sharded('unreached', 'v', 'id', asked.v, 100);
+			EXCEPTION WHEN sqlclient_unable_to_establish_sqlconnection THEN NULL;
+			END;
+		END LOOP;
+		PERFORM set_config('hybrid_test.growth', ((SELECT sum(total_bytes) FROM pg_backend_memory_contexts) - before)::text, false);
+	END \$\$;
+	SELECT current_setting('hybrid_test.growth') || '|' || (links.dblink_get_connections() IS NULL)});
+like($growth, qr/^-?\d{1,5}\|true$/, 'no memory and no connection is left');
+
 # ---------------------------------------------------------------------------------------------
 # The examples of docs/functions.md
 # ---------------------------------------------------------------------------------------------
