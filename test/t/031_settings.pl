@@ -381,6 +381,13 @@ is(ask($s, $graph), 4, 'a graph');
 set('graph_memory_limit', '64kB');
 ask($s, $graph);
 like($s->{err}, qr/graph does not fit into "hybrid.graph_memory_limit" \(64 kB\)/, 'graph_memory_limit');
+# 062_shared_graphs.pl has what they do
+for my $setting ('graph_memory_total', 'graph_shared_memory')
+{
+	$walked{"hybrid.$setting"} = 1;
+	ask($s, "SET hybrid.$setting = '1MB'");
+	like($s->{err}, qr/parameter "hybrid.$setting" cannot be changed/, "$setting: only in postgresql.conf");
+}
 
 my $for_threads = q{SELECT count(*) FROM hybrid_knn('for_threads', 'v', (SELECT array_agg(v) FROM (SELECT v FROM for_threads LIMIT 400) s), 3)};
 set('threads', 1);
