@@ -289,7 +289,10 @@ DROP FUNCTION plan;
 -- memory: what does not fit is not kept
 SET hybrid.graph_memory_limit = '400kB';
 SELECT kept, differences FROM hybrid_graph_check('graph');
+-- where sessions share graphs, the details differ
+\set VERBOSITY terse
 SELECT count(*) FROM hybrid_degree('large_graph', 'out');
+\set VERBOSITY default
 SET hybrid.graph_memory_limit = '4MB';
 SELECT kept, edges, differences FROM hybrid_graph_check('large_graph');
 SELECT count(*) FROM hybrid_degree('large_graph', 'out');
@@ -300,7 +303,7 @@ CREATE INDEX large_back ON large USING hybrid_graph (target, source, weight);
 SELECT count(*) FROM hybrid_degree('large_graph', 'out');
 SELECT count(*) FROM hybrid_degree('large_back', 'out');
 SELECT kept, pages_read FROM hybrid_graph_check('large_back');
-SELECT kept, pages_read > 0 AS read, differences FROM hybrid_graph_check('large_graph');
+SELECT kept, pages_read > 0 OR shared AS read_or_shared, differences FROM hybrid_graph_check('large_graph');
 -- one that does not fit alone is used, but not kept
 SET hybrid.graph_memory_limit = '64kB';
 CREATE TABLE wide (source int, target int);

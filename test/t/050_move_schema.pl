@@ -129,7 +129,7 @@ my %calls = (
 	'hybrid_spread_batch' => [ q{SELECT count(*) FROM X.hybrid_spread_batch('SELECT 1, 2', ARRAY[1, 2], ARRAY[1, 2])}, 3 ],
 	'hybrid_associate' => [ q{SELECT count(*) FROM X.hybrid_associate('item', 'id', 'v', '[3,1]', 'SELECT 3, 7', seeds => 1, k => 2)}, 2 ],
 	'hybrid_pagerank' => [ q{SELECT count(*) FROM X.hybrid_pagerank('SELECT 1, 2')}, 2 ],
-	'hybrid_shared_graphs' => [ q{SELECT count(*) FROM X.hybrid_shared_graphs()}, 0 ],
+	'hybrid_shared_graphs' => [ q{SELECT direction, edges FROM X.hybrid_shared_graphs() WHERE graph = 'link_graph'::regclass AND direction = 'out'}, 'out|2' ],
 	'hybrid_graph_check' => [ q{SELECT kept, edges, differences FROM X.hybrid_graph_check('link_graph')}, 't|2|0' ],
 	'hybrid_neighbors' => [ q{SELECT count(*) FROM X.hybrid_neighbors('SELECT 1, 2', ARRAY[1])}, 2 ],
 	'hybrid_subgraph' => [ q{SELECT * FROM X.hybrid_subgraph('SELECT 1, 2', ARRAY[1])}, '1|2|1|' ],
