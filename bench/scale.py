@@ -122,14 +122,14 @@ def simulate(inputs, rows, shards, cores):
     search = grown / inputs["search in WordNet, queries/s of one client"]
     coordinator = inputs["coordinator, us per shard and query"] * shards / 1e6
     yield "rows per shard", f"{each}"
-    yield "index per shard, GB", short(index / 1e9)
-    yield "index of all shards, TB", short(index * shards / 1e12)
-    yield "table of all shards, TB", short(inputs["table, bytes per row"] * rows / 1e12)
-    yield "CREATE INDEX on all shards at once, minutes", short(build / 60)
+    yield "index per shard (GB)", short(index / 1e9)
+    yield "index of all shards (TB)", short(index * shards / 1e12)
+    yield "table of all shards (TB)", short(inputs["table, bytes per row"] * rows / 1e12)
+    yield "CREATE INDEX on all shards at once (minutes)", short(build / 60)
     yield "queries/s that the shards can answer", short(cores / search)
     yield "queries/s that one coordinator can merge", short(cores / coordinator)
-    yield "p50 of a query, ms", short(slowest(inputs, shards, .5) * grown + coordinator * 1e3)
-    yield "p99 of a query, ms", short(slowest(inputs, shards, .99) * grown + coordinator * 1e3)
+    yield "p50 of a query (ms)", short(slowest(inputs, shards, .5) * grown + coordinator * 1e3)
+    yield "p99 of a query (ms)", short(slowest(inputs, shards, .99) * grown + coordinator * 1e3)
     yield "recall", short(inputs["search in WordNet, recall"])
 
 
