@@ -32,18 +32,23 @@ for program in node npm; do
 	command -v "$program" >/dev/null || not_run "$program is not installed"
 done
 
-# what is there in the right versions is not fetched again
+# fetched SET: whether these packages are there, in the right versions
+fetched()
+{
+	cmp -s test/clients/node/package.json "$packages/fetched.$1"
+}
+
 mkdir -p "$packages"
 cp test/clients/node/*.mjs test/clients/node/package.json "$packages/"
-omit=()
-[ "$which" = all ] || omit=(--omit=optional)
-if ! cmp -s test/clients/node/package.json "$packages/fetched.$which"; then
+if ! fetched all && ! { [ "$which" = short ] && fetched short; }; then
+	omit=()
+	[ "$which" = all ] || omit=(--omit=dev)
+	rm -f "$packages"/fetched.*
 	# the packages disagree about the versions of each other that they could use
 	(cd "$packages" && timeout -k 10 "$fetch_limit" npm install --legacy-peer-deps --no-package-lock --ignore-scripts \
 		--no-audit --no-fund "${omit[@]}") >"$packages/npm.log" 2>&1 ||
 		not_run "packages could not be fetched: $(grep -m 1 'npm error' "$packages/npm.log" || echo "no answer in $fetch_limit s")"
 	cp test/clients/node/package.json "$packages/fetched.$which"
-	[ "$which" = short ] || cp test/clients/node/package.json "$packages/fetched.short"
 fi
 
 work=$(mktemp -d /tmp/hybrid-clients.XXXXXX)
