@@ -48,7 +48,7 @@ DROP TABLE stored;
 SELECT p.oid::regprocedure
 	FROM pg_proc p
 	WHERE p.prokind = 'f' AND 'halfvec'::regtype = ANY (p.proargtypes::oid[] || p.prorettype)
-	  AND (p.provolatile <> 'i' OR NOT p.proisstrict OR p.proparallel <> 's' OR
+	  AND (p.provolatile <> 'i' OR NOT p.proisstrict AND p.oid NOT IN (SELECT aggtransfn FROM pg_aggregate) OR p.proparallel <> 's' OR
 		   obj_description(p.oid, 'pg_proc') IS NULL);
 -- What is there for vectors is there for halfvecs; the norm has another name.
 SELECT regexp_replace(proname, '^vector_(?!dims)', '') AS function

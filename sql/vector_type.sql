@@ -66,7 +66,7 @@ SELECT p.oid::regprocedure
 	FROM pg_proc p
 	WHERE p.prorettype <> 'internal'::regtype AND p.prokind = 'f' AND p.proname !~ '^hybrid'
 	  AND p.probin ~ 'hybrid' AND 'vector'::regtype = ANY (p.proargtypes::oid[] || p.prorettype)
-	  AND (p.provolatile <> 'i' OR NOT p.proisstrict OR p.proparallel <> 's' OR
+	  AND (p.provolatile <> 'i' OR NOT p.proisstrict AND p.oid NOT IN (SELECT aggtransfn FROM pg_aggregate) OR p.proparallel <> 's' OR
 		   obj_description(p.oid, 'pg_proc') IS NULL);
 SELECT count(*) > 30 AS looked_at_some
 	FROM pg_proc p
