@@ -263,7 +263,7 @@ void
 hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch)
 {
 	HyAllocator allocator = hybrid_allocator(graph->context);
-	bool differs;
+	bool differs = false;
 	HyStatus status = hybrid_shared_graph_leave(graph);
 
 	if (status == HY_OK)
