@@ -1152,11 +1152,11 @@ LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION hybrid_distances(vector, vector[], text) IS
 'returns the distances from query to each element of targets, in their order, computed as one batch; metric is l2, ip (negative inner product), cosine or l1; the distance is NULL if a target is NULL; raises an error if dimensions differ or the metric is unknown';
 
--- Functions with a parameter k tell the planner how many rows they return (src/server/row_estimate.c).
+-- tells the planner how many rows a function with a parameter k returns (src/server/row_estimate.c).
 CREATE FUNCTION _hybrid_row_estimate(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'hybrid_row_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _hybrid_row_estimate(internal) IS
-	'planner support function: estimates the number of rows from the argument k; called by the planner only';
+	'planner support function: estimates from the argument k how many rows a function returns; only the planner calls it';
 
 CREATE FUNCTION hybrid_knn(rel regclass, col name, queries vector[], k int DEFAULT 10,
 	metric text DEFAULT 'l2', rows text DEFAULT NULL)
@@ -1188,14 +1188,14 @@ CREATE TYPE hybrid_nearest_row AS (id bigint, distance float8);
 COMMENT ON TYPE hybrid_nearest_row IS
 'a row in the result of hybrid_nearest: its id, and its distance from the query';
 
--- an enum, because postgres_fdw does not ship calls with a text constant, which has a collation
+-- an enum, because a text constant has a collation, and postgres_fdw then does not ship the call
 CREATE TYPE hybrid_metric AS ENUM ('l2', 'ip', 'cosine', 'l1');
 COMMENT ON TYPE hybrid_metric IS
 'a metric of hybrid_nearest: l2, ip (negative inner product), cosine or l1; text is converted to it';
 CREATE CAST (text AS hybrid_metric) WITH INOUT AS IMPLICIT;
-COMMENT ON CAST (text AS hybrid_metric) IS 'metric with this name; raises an error if there is none';
+COMMENT ON CAST (text AS hybrid_metric) IS 'the metric with this name; raises an error if there is none';
 
--- a domain, because postgres_fdw ships only types that belong to the extension, which array types do not
+-- a domain, because postgres_fdw ships only types that belong to the extension, and an array type does not belong to it
 CREATE DOMAIN hybrid_nearest_rows AS hybrid_nearest_row[];
 COMMENT ON DOMAIN hybrid_nearest_rows IS
 'the result of hybrid_nearest: an array of rows, nearest first';
@@ -1246,7 +1246,7 @@ CREATE AGGREGATE hybrid_nearest(id bigint, v vector, query vector, k int) (
 );
 COMMENT ON AGGREGATE hybrid_nearest(bigint, vector, vector, int) IS
 'the k rows of a group whose vectors v are nearest to query by Euclidean distance, as an array of (id, distance), nearest first, with ties by id.
-query and k must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a vector, if k is NULL or below 1, and if dimensions differ.';
+query and k must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. The result is NULL if no row is left. Raises an error if id is NULL in a row that has a vector, if k is NULL or below 1, and if dimensions differ.';
 
 CREATE AGGREGATE hybrid_nearest(id bigint, v vector, query vector, k int, metric hybrid_metric) (
 	SFUNC = _hybrid_nearest_accum,
@@ -1258,7 +1258,7 @@ CREATE AGGREGATE hybrid_nearest(id bigint, v vector, query vector, k int, metric
 );
 COMMENT ON AGGREGATE hybrid_nearest(bigint, vector, vector, int, hybrid_metric) IS
 'the k rows of a group whose vectors v are nearest to query, as an array of (id, distance), nearest first, with ties by id; metric is l2, ip (negative inner product), cosine or l1.
-query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a vector, if k is NULL or below 1, if metric is NULL, and if dimensions differ.';
+query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. The result is NULL if no row is left. Raises an error if id is NULL in a row that has a vector, if k is NULL or below 1, if metric is NULL, and if dimensions differ.';
 
 CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int) (
 	SFUNC = _hybrid_nearest_accum,
@@ -1270,7 +1270,7 @@ CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int) (
 );
 COMMENT ON AGGREGATE hybrid_nearest(bigint, halfvec, halfvec, int) IS
 'the k rows of a group whose halfvecs v are nearest to query by Euclidean distance, as an array of (id, distance), nearest first, with ties by id.
-query and k must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, and if dimensions differ.';
+query and k must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. The result is NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, and if dimensions differ.';
 
 CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int, metric hybrid_metric) (
 	SFUNC = _hybrid_nearest_accum,
@@ -1282,7 +1282,7 @@ CREATE AGGREGATE hybrid_nearest(id bigint, v halfvec, query halfvec, k int, metr
 );
 COMMENT ON AGGREGATE hybrid_nearest(bigint, halfvec, halfvec, int, hybrid_metric) IS
 'the k rows of a group whose halfvecs v are nearest to query, as an array of (id, distance), nearest first, with ties by id; metric is l2, ip (negative inner product), cosine or l1.
-query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, if metric is NULL, and if dimensions differ.';
+query, k and metric must be the same in all rows of a group. Rows in which v or query is NULL, and rows whose distance is NaN, are ignored. The result is NULL if no row is left. Raises an error if id is NULL in a row that has a halfvec, if k is NULL or below 1, if metric is NULL, and if dimensions differ.';
 CREATE FUNCTION hybrid_knn_sharded(rel regclass, col name, id_col name, queries vector[], k int DEFAULT 10,
 	metric text DEFAULT 'l2')
 RETURNS TABLE (query int, id bigint, distance float8)
@@ -1290,7 +1290,7 @@ AS 'MODULE_PATHNAME', 'hybrid_knn_sharded'
 -- volatile: a foreign server has a snapshot of its own
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION hybrid_knn_sharded(regclass, name, name, vector[], int, text) IS
-'returns the k nearest rows of rel for each of queries, as hybrid_knn does, if the rows of rel lie in several places: in partitions, in tables of foreign servers (postgres_fdw), and in shards of Citus; each place answers with its own nearest rows, and all servers compute at the same time; id is the value of the integer column id_col; results are exact, in the order of the queries, nearest first, with ties by id; needs the extension dblink if a table is foreign, and hybrid on all servers; raises an error that names the server or the shard if it fails, and an error if an id is NULL, on wrong column types and dimensions, on missing privileges, if a non-superuser''s user mapping has no password, and if row security restricts a partitioned table';
+'returns the k nearest rows of rel for each of queries, as hybrid_knn does, if the rows of rel lie in several places: in partitions, in tables of foreign servers (postgres_fdw), and in shards of Citus; each place answers with its own nearest rows, and all servers compute at the same time; id is the value of the integer column id_col; results are exact, in the order of the queries, nearest first, with ties by id; needs the extension dblink if a table is foreign, and hybrid on all servers; if a server or a shard fails, the error names it; also raises an error if an id is NULL, on wrong column types and dimensions, on missing privileges, if the user mapping of a user who is not a superuser has no password, and if row security restricts a partitioned table';
 
 CREATE FUNCTION hybrid_fuse(ids_a bigint[], ids_b bigint[], weight_a float8 DEFAULT 1, weight_b float8 DEFAULT 1,
 	rank_constant float8 DEFAULT 60, k int DEFAULT NULL)
@@ -1655,7 +1655,7 @@ AS 'MODULE_PATHNAME', 'hybrid_get_index'
 -- unsafe: errors are caught in a subtransaction
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000;
 COMMENT ON FUNCTION _hybrid_get_index(oid) IS
-'returns columns of the view hybrid_indexes, or NULL if the index cannot be read by this user or at this time; regroup: whether the next VACUUM will make new lists; outdated: whether another version of hybrid has written it, in another format; damage: the error that reading the index raises, if it is damaged; if one of the last two says so, the other columns are NULL';
+'returns columns of the view hybrid_indexes, or NULL if the index cannot be read by this user or at this time; regroup: whether the next VACUUM will make new lists; outdated: whether another version of hybrid has written it, in another format; damage: the error that reading a damaged index raises, otherwise NULL; if outdated is true or damage is not NULL, all other columns are NULL';
 
 CREATE VIEW hybrid_indexes AS
 SELECT i.indexrelid::regclass AS index, i.indrelid::regclass AS rel, a.amname AS method, s.storage,
@@ -1792,7 +1792,7 @@ CREATE FUNCTION hybrid_shared_graphs()
 	LANGUAGE C VOLATILE PARALLEL SAFE ROWS 10;
 
 COMMENT ON FUNCTION hybrid_shared_graphs() IS
-'The registered graphs of this database that are in shared memory. graph: the index. direction: the direction of its edges. all_types: whether it has edges of all types; if not, of the types that a call has asked for. bytes: its shared memory. sessions: number of sessions that use it. is_current: whether other sessions may take it; if not, a newer graph has replaced it, and it is freed when no session uses it. There are no rows unless hybrid is in shared_preload_libraries and hybrid.graph_shared_memory is above 0.';
+'The registered graphs of this database that are in shared memory. graph: the index. direction: the direction of its edges. all_types: whether it has edges of all types; if not, it has only those of the types that a call asked for. nodes, edges: their numbers. bytes: its size in shared memory. sessions: number of sessions that use it. is_current: whether other sessions may start to use it; if not, a newer graph has replaced it, and the old one is freed when no session uses it. There are no rows unless hybrid is in shared_preload_libraries and hybrid.graph_shared_memory is above 0.';
 
 CREATE FUNCTION hybrid_spread(
 	graph text, seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,
@@ -2038,7 +2038,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_setting_check'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
 COMMENT ON FUNCTION hybrid_setting_check(name[]) IS
-'compares foreign servers of postgres_fdw with this session: one row for each setting of hybrid that has another value for a new session on the server, and one with the setting "version" if the extension has another version; there is NULL if the server does not have the setting or the extension; servers: names of the servers; NULL: all that the user may use and has a user mapping for; needs the extension dblink; raises an error that names the server if it cannot be asked';
+'compares foreign servers of postgres_fdw with this session: one row for each setting of hybrid that has another value for a new session on the server, and one row named "version" if the extension has another version; here, there: the values; the value there is NULL if the server does not have the setting or the extension; servers: names of the servers; NULL: all that the user may use and has a user mapping for; needs the extension dblink; raises an error that names the server if it cannot be asked';
 
 CREATE FUNCTION hybrid_audit(
 	OUT shapes int, OUT compared int, OUT untrusted int, OUT routed_right int,
