@@ -1,8 +1,9 @@
-"""Passes connections on from one Unix-domain socket to another, and counts their bytes.
+"""Forwards connections from one Unix-domain socket to another, and counts their bytes.
 
     count_bytes.py FROM TO
 
-Prints the bytes sent to TO and those received from it when it is terminated.
+Accepts connections on FROM and forwards them to TO. On SIGTERM, prints the number of bytes sent to TO and the number received
+from it.
 """
 import asyncio
 import os

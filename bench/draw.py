@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Draw the curves of recall and speed in a result of `make bench` or bench/index.sh: draw.py RESULT.csv [OUT.svg]
 
-Without OUT.svg, the drawing lies beside the result. Each case that has both a recall and a rate is a point. Cases that differ in
-their last number only are one curve, such as those of hybrid.target_recall. Each set of rows, and each section, has its own axes.
+Without OUT.svg, the drawing is written beside the result. Each case that has both a recall and a rate is a point. Cases that differ
+only in their last number, such as a value of hybrid.target_recall, are one curve. Each set of rows and each section has its own axes.
 """
 import csv
 import os

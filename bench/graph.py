@@ -191,7 +191,7 @@ class Bench:
                 session.psql.wait()
                 return seconds
             return turn
-        # an index of the same name has another graph, which nobody has built
+        # a new index of the same name has a new graph, which no session has built yet
         new = "DROP INDEX relations; CREATE INDEX relations ON relation USING hybrid_graph (source, target)"
         builds, takes, query = self.turns(
             contender("relations", new), contender("relations"), contender("SELECT source, target FROM relation"))

@@ -8,8 +8,8 @@
 #	spread		hybrid_spread over WordNet, registered and warm, beside a recursive CTE and a query with a GROUP BY
 #				for each hop
 #	batch		64 sets of seeds: hybrid_spread_batch beside 64 rows of LATERAL hybrid_spread
-#	first		the first answer of a new session, which takes a graph that another session built, and of one that builds
-#				it, beside the same over an edges query
+#	first		the first answer of a new session that takes a graph which another session has built, and of one that
+#				builds it, each compared with an edges query
 #	insert		rows into a table with a registered graph, beside the table without it
 #	associate	hybrid_associate over WordNet
 #	quality		of random synsets without their relations, how often the true hypernym is among the first ten

@@ -25,7 +25,7 @@
 #					test/server.sh down DIR removes it
 #	--quick			5,000 rows, one round, half a second: to test the bench itself
 #
-# CSV on stdout: case,metric,value,better, of which draw.py draws the curves; progress on stderr.  pgvector is found as in wordnet.sh
+# CSV on stdout: case,metric,value,better; progress on stderr.  draw.py draws its curves.  pgvector is found as in wordnet.sh
 # (BENCH_PGVECTOR); without it there are no rows for it, and no ratios.
 set -euo pipefail
 

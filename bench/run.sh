@@ -1,5 +1,5 @@
 #!/bin/bash
-# `make bench`: one CSV file under bench/results/local, one row per figure, and its curves as SVG (draw.py).
+# `make bench`: writes one CSV file under bench/results/local, one row per figure, and draws its curves as SVG (draw.py).
 #
 #	bench/run.sh [SECONDS]		of each pgbench run (BENCH_SECONDS, 10)
 #

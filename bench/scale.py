@@ -4,27 +4,27 @@
     bench/scale.py [--results DIR] [--rows N] [--shards N ...] [--cores N]
     bench/scale.py --measure SERVER [--quick]
 
-Nothing here has run with a billion rows.  The first form computes.  It needs no server.  It reads each of its inputs
-from a file of bench/results, as the table INPUTS says, and prints them before its own figures.  All of these are
-labelled "simulated".  Figures that others have published come last, each with its source.  The work that they measured
-differs, so they stand beside the simulation and not in a ratio to it.
+Nothing here has run with a billion rows.  The first form computes and needs no server.  It reads its inputs from files
+of bench/results, as the table INPUTS says, and prints them first.  Its own figures follow, labelled "simulated".
+Figures that others have published come last, each with its source.  Others measured different work, so no ratio to the
+simulation is given.
 
-The second form is used by scale.sh.  It measures inputs: how the time of a build and of a search grows with the
-rows of a shard, and what a shard costs the coordinator.
+scale.sh runs the second form.  It measures inputs: how the time of a build and of a search grows with the rows of a
+shard, and how much time of the coordinator a shard takes.
 
 The model:
 
-* Each shard has the same number of rows, an index of its own and a machine of its own with so many cores.  The index
-  is in memory.
+* Each shard has the same number of rows, an index of its own, and a machine of its own with the number of cores that
+  --cores says.  The index is in memory.
 * The time per row of a build and the time of a search grow by a power of the number of rows.  The powers are fitted to
   measurements between 25,000 and 200,000 rows.  They are used far beyond: up to 125,000,000 rows per shard.
 * A build runs on all cores of its machine, as efficiently as on two.
-* A query goes to all shards at once, as with Citus and postgres_fdw's asynchronous scans.  Each of them searches on one
-  core.  The slowest shard decides about its time.
-  The times of shards are independent, with a log-normal distribution through the measured median and 99th percentile.
-* The coordinator has as many cores.  It spends the same time on each shard of a query, on one core: what postgres_fdw
-  spends, which plans, sends and merges a UNION ALL anew for each query.
-* The recall is that of a shard: each has the measured share of its own nearest rows.
+* A query goes to all shards at once, as with Citus and postgres_fdw's asynchronous scans.  Each shard searches on one
+  core, and the query waits for the slowest.  The times of shards are independent, with a log-normal distribution
+  through the measured median and 99th percentile.
+* The coordinator has the same number of cores.  For each query and shard, it spends the same time on one core.  This
+  time was measured with postgres_fdw, which plans, sends and merges a UNION ALL anew for each query.
+* The recall is that of a shard: each shard finds the measured share of its own nearest rows.
 """
 
 import argparse
@@ -112,7 +112,7 @@ def read_input(directory, file, case, metric):
 
 
 def simulate(inputs, rows, shards, cores):
-    """(metric, value) of rows on shards that each have a machine with so many cores."""
+    """(metric, value) of rows on this number of shards, each on a machine with this number of cores."""
     each = math.ceil(rows / shards)
     times = each / WORDNET_ROWS
     index = inputs["index of WordNet, bytes"] * times
@@ -198,12 +198,12 @@ def measure(server, quick):
 
 
 def power(sizes, times):
-    """The power of the size that the times grow by, by least squares of the logarithms."""
+    """The power of the size by which the times grow, by least squares of the logarithms."""
     return statistics.linear_regression([math.log(size) for size in sizes], [math.log(time) for time in times]).slope
 
 
 def coordinator(session, numbers, say):
-    """What another branch of a UNION ALL over foreign tables costs the process that plans and merges it."""
+    """The processor time that one more branch of a UNION ALL over foreign tables takes to plan and merge."""
     session.ask("""RESET enable_seqscan; SET client_min_messages = warning;
         CREATE EXTENSION postgres_fdw;
         CREATE TABLE few AS SELECT i AS id, (SELECT v FROM query LIMIT 1) AS v FROM generate_series(1, 10) i;

@@ -1,10 +1,10 @@
 #!/bin/bash
-# The inputs of the simulation in scale.py that are measured for it: how the times of a build and of a search grow with the rows
-# of a shard, and what each foreign server of a query costs the coordinator.
+# Measures inputs of the simulation in scale.py: how the times of a build and of a search grow with the rows of a shard, and how
+# much time of the coordinator each foreign server of a query takes.
 #
 #	bench/scale.sh [--quick]
 #
-# CSV on stdout, as for bench/results. The simulation itself needs no server: bench/scale.py.
+# CSV on stdout, as in bench/results. The simulation itself, bench/scale.py, needs no server.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

@@ -1,19 +1,19 @@
 #!/bin/bash
-# hybrid_knn_sharded over a table whose partitions lie on several foreign servers, all on this machine.
+# Measures hybrid_knn_sharded over a table whose partitions lie on several foreign servers, all on this machine.
 #
 #	bench/sharded.sh [SERVERS [ROWS [DIMS [QUERIES [ROUNDS]]]]]
 #
-# Exact top 10 by L2 of 1,000 queries over 3 x 50,000 rows of 96 dimensions, unless the arguments say otherwise. CSV on stdout, the
-# median of the rounds:
+# The call finds the exact 10 nearest rows by L2 for 1,000 queries over 3 x 50,000 rows of 96 dimensions, unless the arguments say
+# otherwise. CSV on stdout, with the times of the round whose ratio is the median:
 #
 #	total_ms	time of the call
-#	slowest_ms	longest time that a server spent on its statement, meanwhile, by its own log
+#	slowest_ms	longest time that a server spent on a statement of the call, by its own log
 #	ratio		total_ms / slowest_ms
-#	sent		bytes sent to all servers: the queries, as text
+#	sent		bytes sent to all servers, mostly the queries as text
 #	received	bytes received from them
-#	answers		bytes of their answers: 20 for a number of a query, an id and a distance
+#	answers		bytes of the rows in their answers: 20 each, for the number of the query, the id and the distance
 #	moved		received / answers
-#	right		whether the result is that of hybrid_knn over one table with all rows
+#	right		whether the result equals that of hybrid_knn over one table with all rows
 #
 # Bytes are counted in a separate call, through bench/count_bytes.py.
 set -euo pipefail

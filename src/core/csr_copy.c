@@ -8,12 +8,12 @@
 
 #define ARRAYS 9
 
-/* Array: an array of a graph or its origins. */
+/* Array: one of the arrays of a graph or its origins. */
 typedef struct Array
 {
 	const void *from;
 	size_t bytes;
-	void *copy; /* the copy, once it is made */
+	void *copy; /* NULL until the array has been copied */
 } Array;
 
 static void list_arrays(const HyCsr *csr, const HyOrigins *origins, Array *array);
@@ -29,7 +29,7 @@ hy_csr_copy(const HyCsr *csr, const HyOrigins *origins, const HyAllocator *alloc
 	list_arrays(csr, origins, array);
 	for (i = 0; i < ARRAYS; i++)
 	{
-		/* nothing is allocated for 0 bytes */
+		/* hy_alloc returns NULL for 0 bytes, too, which would look like an error */
 		array[i].copy = hy_alloc(allocator, array[i].bytes > 0 ? array[i].bytes : 1);
 		if (array[i].copy == NULL)
 			status = HY_NOMEM;

@@ -7,17 +7,17 @@
 
 #include "core/csr.h"
 
-/* The bytes that hy_csr_copy needs are counted as if each array started at a multiple of this. */
+/* hy_csr_copy_bytes counts as if each array started at a multiple of this number of bytes. */
 #define HY_CSR_COPY_ALIGN 16
 
 /*
- * hy_csr_copy: copy a graph and its origins.  The copy has no room for more nodes or edges.  Returns
- * HY_NOMEM when out of memory.  Then nothing is left allocated.
+ * hy_csr_copy: copy a graph and its origins.  The copy has no room for more nodes or edges.  When out
+ * of memory, frees what it has allocated and returns HY_NOMEM.
  */
 extern HyStatus hy_csr_copy(const HyCsr *csr, const HyOrigins *origins,
                             const HyAllocator *allocator, HyCsr *csr_copy, HyOrigins *origins_copy);
 
-/* hy_csr_copy_bytes: return the bytes that hy_csr_copy allocates for a graph. */
+/* hy_csr_copy_bytes: return the memory that a copy of a graph needs, in bytes, with its alignment. */
 extern uint64_t hy_csr_copy_bytes(const HyCsr *csr, const HyOrigins *origins);
 
 #endif

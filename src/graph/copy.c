@@ -253,9 +253,9 @@ drop_graph(HybridCopy *copy)
 }
 
 /*
- * fit: return whether all copies of this session, and those of all sessions, fit the memory limits. Drops other
- * copies of this session until they do, the least recently used first. A copy that does not fit alone takes
- * the place of no other.
+ * fit: return whether the copies of this session fit their memory limit, and those of all sessions the limit
+ * for their total. Drops other copies of this session until they do, the least recently used first. If this
+ * copy alone exceeds a limit, no other copy is dropped for its sake.
  */
 static bool
 fit(HybridCopy *copy)
@@ -328,7 +328,7 @@ bring_up_to_date(Reading *reading)
 	else if (pages->unread > 0 || pages->count < copy->blocks)
 	{
 		patch(reading);
-		/* the next session would have to read as many pages */
+		/* if it is not offered, the next session must read as many pages */
 		is_new = was_shared && reading->reader.validation->read > FEW_PAGES;
 	}
 	graph = copy->graph;

@@ -51,7 +51,7 @@ extern int64 hybrid_edge_node(Datum value, Oid type);
 extern float hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
                                 const HybridEdgeRow *row);
 
-/* hybrid_same_types: return whether two sets of types, NULL for all types, are the same arrays. */
+/* hybrid_same_types: return whether two arrays of types have the same bytes. NULL means all types. */
 extern bool hybrid_same_types(const ArrayType *a, const ArrayType *b);
 
 /* hybrid_set_types: set the wanted types to the elements of an array, or to all if it is NULL. */

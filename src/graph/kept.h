@@ -47,7 +47,7 @@ typedef struct HybridGraph
 	MemoryContextCallback forget;
 
 	/* used by shared_graphs.c */
-	struct SharedGraph *shared; /* whose arrays the graph uses; NULL if it has its own */
+	struct SharedGraph *shared; /* owner of the arrays; NULL if they are the graph's own */
 	dlist_node shared_node;
 	MemoryContextCallback withdraw;
 } HybridGraph;

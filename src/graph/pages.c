@@ -72,7 +72,7 @@ struct HybridMapPage
 	uint8 bits[MAP_BYTES];
 };
 
-/* StoredPages: what hybrid_pages_store writes. Entries of pages, and then pages of the map, follow. */
+/* StoredPages: header of what hybrid_pages_store writes. The entries of pages follow, then the pages of the map. */
 typedef struct StoredPages
 {
 	BlockNumber count;

@@ -23,7 +23,7 @@ typedef struct HybridValidation
 	int64 by_lsn; /* pages that their LSN shows to be unchanged */
 	int64 read;   /* pages that were read */
 	bool kept;    /* whether the copy is kept for later calls */
-	bool shared;  /* whether its graph is in shared memory */
+	bool shared;  /* whether the graph of the copy is in shared memory */
 } HybridValidation;
 
 typedef struct HybridPage HybridPage;
@@ -71,8 +71,8 @@ extern void hybrid_pages_finish(HybridPages *pages);
 
 /*
  * hybrid_pages_bytes: return the bytes that hybrid_pages_store writes.
- * hybrid_pages_store: store what is known of the pages, all of which have been read. to is MAXALIGNed.
- * hybrid_pages_load: load what was stored into pages that are empty.
+ * hybrid_pages_store: write what is known of the pages to a MAXALIGNed address. All pages must have been read.
+ * hybrid_pages_load: read what hybrid_pages_store has written. `pages` must be empty.
  */
 extern Size hybrid_pages_bytes(const HybridPages *pages);
 extern void hybrid_pages_store(const HybridPages *pages, char *to);

@@ -10,7 +10,7 @@
  * - expressions and predicates with more than columns, constants, casts and operators of plain types,
  *   because their values may change while no row does
  * - partitioned tables, tables of other access methods, and materialized views without data
- * - tables whose rows Citus keeps in shards, because the table itself is empty or has old rows
+ * - tables whose rows Citus keeps in shards, because the table itself is empty or contains old rows
  * - tables whose changes are not written to the WAL, because the LSNs of their pages do not grow
  * - tables whose storage this transaction has created, because COPY FREEZE then adds rows to a page
  *   that is all-visible, and changes neither its bit nor the LSN of the visibility map
@@ -102,7 +102,7 @@ hybrid_registered_may_copy(const HybridRegistered *graph)
 bool
 hybrid_registered_names_rows(const HybridRegistered *graph)
 {
-	/* the ctid of a row in a shard says nothing without the shard */
+	/* the ctid of a row in a shard does not identify it without the shard */
 	return pg_class_aclcheck(RelationGetRelid(graph->table), GetUserId(), ACL_SELECT) ==
 	           ACLCHECK_OK &&
 	       !is_elsewhere(graph->table);

@@ -1,11 +1,12 @@
 /*
  * shared_graphs.h
- *		Graphs in shared memory, which the sessions' copies of registered graphs (copy.h) have in common.
+ *		Keeps graphs in shared memory, for the copies of registered graphs (copy.h) of all sessions.
  *
- * A session that builds a graph offers it, with what it knows of the pages of the table. Another session
- * that has no copy takes it. It validates the pages as if it had read them itself, because a proof that
- * a page is unchanged (pages.h) holds for any session. A graph in shared memory never changes. A session
- * whose snapshot sees other edges copies the graph into its own memory and patches it there.
+ * A session that builds a graph offers it to the others, with what it knows of the pages of the table. A
+ * session without a copy takes the graph. It validates the pages as if it had read them itself, because a
+ * proof that a page is unchanged (pages.h) holds for any session. A graph in shared memory never changes. If
+ * the snapshot of a session sees other edges, the session copies the graph into its own memory and patches
+ * the copy.
  *
  * There are shared graphs only if the library is preloaded and hybrid.graph_shared_memory is not 0.
  */
@@ -22,7 +23,7 @@
 
 #define HYBRID_SHARED_GRAPHS 64 /* maximum number of shared graphs */
 
-/* HybridCopyKey: what a copy contains, except its types. It has no padding, so memcmp compares keys. */
+/* HybridCopyKey: identifies a copy, together with its types. It has no padding, so memcmp compares keys. */
 typedef struct HybridCopyKey
 {
 	Oid database;
@@ -38,34 +39,34 @@ typedef struct HybridCopyKey
 extern void hybrid_shared_graphs_init(void);
 
 /*
- * hybrid_shared_graph_take: return the shared graph of this key in a new child of context, and store what
- * is known of its pages in `pages`, which must be empty. types is NULL for all types. Returns NULL if there
- * is no such graph.
+ * hybrid_shared_graph_take: return the shared graph of this key, in a new child of context. Stores what is
+ * known of its pages in `pages`, which must be empty. types is NULL for all types. Returns NULL if there is
+ * no such graph.
  */
 extern HybridGraph *hybrid_shared_graph_take(const HybridCopyKey *key, const ArrayType *types,
                                              MemoryContext context, HybridPages *pages);
 
 /*
  * hybrid_shared_graph_offer: move a graph into shared memory, for this session and others, in place of an older
- * graph of this key. Graphs that no session uses make room for it, the least recently used first. Does
- * nothing if there is no room.
+ * graph of this key. Frees graphs that no session uses until there is space for it, the least recently used
+ * first. Leaves the graph where it is if there is not enough space.
  */
 extern void hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types,
                                       HybridGraph *graph, const HybridPages *pages);
 
 /*
- * hybrid_shared_graph_leave: give a graph arrays of its own, if they are shared, so that they can be changed.
- * Returns HY_NOMEM when out of memory. Then the graph is unchanged.
+ * hybrid_shared_graph_leave: if the arrays of a graph are shared, give it a copy of them that can be changed.
+ * When out of memory, returns HY_NOMEM and leaves the graph unchanged.
  */
 extern HyStatus hybrid_shared_graph_leave(HybridGraph *graph);
 
 /*
- * hybrid_shared_graphs_count: say how much memory the copies of this session take, shared graphs not
+ * hybrid_shared_graphs_count: record how many bytes the copies of this session take, shared graphs not
  * included, and return the sum over all sessions. Returns 0 if the library is not preloaded.
  */
 extern uint64 hybrid_shared_graphs_count(uint64 bytes);
 
-/* HybridSharedGraphInfo: a shared graph of this database, as a view shows it. */
+/* HybridSharedGraphInfo: a shared graph of this database, as hybrid_shared_graphs() shows it. */
 typedef struct HybridSharedGraphInfo
 {
 	HybridCopyKey key;
@@ -73,7 +74,7 @@ typedef struct HybridSharedGraphInfo
 	int64 nodes;
 	int64 edges;
 	int64 bytes;
-	int64 sessions;  /* that use it */
+	int64 sessions;  /* number of sessions that use it */
 	bool is_current; /* whether other sessions may take it */
 } HybridSharedGraphInfo;
 

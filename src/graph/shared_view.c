@@ -1,6 +1,6 @@
 /*
  * shared_view.c
- *		hybrid_shared_graphs: the graphs of this database that are in shared memory.
+ *		hybrid_shared_graphs: returns the graphs of this database that are in shared memory.
  */
 #include "postgres.h"
 

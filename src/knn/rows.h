@@ -38,8 +38,8 @@ extern HybridRows *hybrid_rows_open(Oid relid, const char *column, const HybridV
                                     const char *filter, const char *id_column);
 
 /*
- * hybrid_rows_check_columns: make the same checks of the columns, for a relation of any kind. Makes
- * no other checks.
+ * hybrid_rows_check_columns: check the columns as hybrid_rows_open does, and nothing else. The relation
+ * may be of any kind.
  */
 extern void hybrid_rows_check_columns(Relation relation, const char *column,
                                       const HybridVectorTypes *types, const char *id_column);

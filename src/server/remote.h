@@ -17,7 +17,7 @@ typedef struct HybridRemotes HybridRemotes;
 
 typedef void (*HybridUseRemotes)(HybridRemotes *remotes, void *arg);
 
-/* HybridTakeRemote: take a row of the answer of server number i, counted from 0. */
+/* HybridTakeRemote: process a row of the answer of server number i, counted from 0. */
 typedef void (*HybridTakeRemote)(void *arg, int i, HeapTuple row, TupleDesc columns);
 
 /* hybrid_is_postgres_fdw: return whether a server belongs to the wrapper that postgres_fdw created. */
@@ -25,8 +25,8 @@ extern bool hybrid_is_postgres_fdw(const ForeignServer *server);
 
 /*
  * hybrid_remotes_use: connect to the servers, a list of OIDs, as the current user, and call use.
- * The connections are closed when use returns, when it raises, and when this process ends. Servers
- * that still run a statement then are told to cancel it. The caller has connected to SPI.
+ * The connections are closed when use returns or raises, and when this process ends. A server that
+ * still runs a statement at that time is told to cancel it. The caller has connected to SPI.
  *
  * Raises if dblink does not exist, or refuses a connection. An error of a server names the server.
  */
@@ -39,17 +39,17 @@ extern int hybrid_remotes_count(const HybridRemotes *remotes);
 extern const char *hybrid_remote_name(const HybridRemotes *remotes, int i);
 
 /*
- * hybrid_remote_schema: return the schema that the extension hybrid has on a server, quoted as an
+ * hybrid_remote_schema: return the schema of the extension hybrid on a server, quoted as an
  * identifier, or NULL if the extension does not exist there.
  */
 extern const char *hybrid_remote_schema(const HybridRemotes *remotes, int i);
 
-/* hybrid_remote_version: return the version of hybrid on a server, or NULL. */
+/* hybrid_remote_version: return the version of hybrid on a server, or NULL if it does not exist there. */
 extern const char *hybrid_remote_version(const HybridRemotes *remotes, int i);
 
 /*
- * hybrid_remote_send: start a statement on a server, without waiting. Its search_path is
- * pg_catalog. The server must not run another statement.
+ * hybrid_remote_send: start a statement on a server, without waiting for the answer. The search_path
+ * is pg_catalog. The connection must not be running another statement.
  */
 extern void hybrid_remote_send(HybridRemotes *remotes, int i, const char *statement);
 

@@ -1,9 +1,9 @@
 /*
  * row_estimate.c
- *		Reports to the planner how many rows a function returns, if it has a parameter k.
+ *		Estimates for the planner how many rows a function with a parameter k returns.
  *
- * Such a function returns at most k rows. Some return at most k rows for each element of an array, or for each row of
- * a table. If the planner does not know k, the estimate is the one of CREATE FUNCTION.
+ * Such a function returns at most k rows, or at most k rows for each element of an array or each row of a table. The
+ * estimate is this maximum. If k is not known at planning, the planner uses the estimate of CREATE FUNCTION.
  */
 #include "postgres.h"
 #include "fmgr.h"
@@ -21,12 +21,12 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-/* Groups: a function that returns k rows for each of several things. */
+/* Groups: a function that returns k rows for each element of an array, or for each row of a table. */
 typedef struct Groups
 {
 	const char *function; /* name in C */
-	const char *argument; /* an array of these things, or a table whose rows they are */
-	double unknown;       /* their number if it is not known */
+	const char *argument; /* name of the parameter that is this array or table */
+	double unknown;       /* estimate of the number of elements or rows if it is not known */
 } Groups;
 
 static const Groups groups[] = {
@@ -90,7 +90,7 @@ rows_of(const SupportRequestRows *request, HeapTuple function, const List *argum
 	return count;
 }
 
-/* argument_of: return the argument of a name, as a constant if its value can be estimated, or NULL. */
+/* argument_of: return the argument with this name, as a constant if its value can be estimated; NULL if there is none. */
 static Node *
 argument_of(const SupportRequestRows *request, HeapTuple function, const List *arguments,
             const char *name)
@@ -112,7 +112,7 @@ argument_of(const SupportRequestRows *request, HeapTuple function, const List *a
 	return NULL;
 }
 
-/* count_of: return the number of elements of an array, or of the rows of a table, or -1 if it is not known. */
+/* count_of: return the number of elements of an array or of rows of a table, or -1 if it is not known. */
 static double
 count_of(Node *argument)
 {
@@ -135,7 +135,7 @@ count_of(Node *argument)
 	table = SearchSysCache1(RELOID, value->constvalue);
 	if (!HeapTupleIsValid(table))
 		return -1;
-	/* 0 may mean that the rows were never counted */
+	/* -1: the rows were never counted; 0: rows may have been added since they were counted */
 	if (((Form_pg_class) GETSTRUCT(table))->reltuples > 0)
 		count = ((Form_pg_class) GETSTRUCT(table))->reltuples;
 	ReleaseSysCache(table);

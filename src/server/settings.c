@@ -144,7 +144,7 @@ hybrid_define_settings(void)
 		"Maximum memory that the copies of registered graphs take in all sessions together.",
 		"Requires that the library is preloaded. 0 means no limit.", &hybrid_graph_memory_total, 0,
 		0, MAX_KILOBYTES, PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
-	/* the server refuses a setting of its start after the start */
+	/* once the server runs, defining a PGC_POSTMASTER setting is an error */
 	DefineCustomIntVariable(
 		"hybrid.graph_shared_memory", "Shared memory for registered graphs that all sessions use.",
 		"Requires that the library is preloaded. 0 means none.", &hybrid_graph_shared_memory,

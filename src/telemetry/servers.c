@@ -16,7 +16,7 @@
 
 PG_FUNCTION_INFO_V1(hybrid_setting_check);
 
-/* Check: the settings of this session, and where differences go. */
+/* Check: the settings of this session, and the result to which differences are added. */
 typedef struct Check
 {
 	ReturnSetInfo *result;
@@ -185,7 +185,7 @@ take_setting(void *arg, int i, HeapTuple row, TupleDesc columns)
 		put(check, i, check->names[number - 1], check->values[number - 1], there);
 }
 
-/* put: return a difference. there: NULL if the server does not have it. */
+/* put: add a row to the result. there is NULL if the server does not have the setting or the extension. */
 static void
 put(const Check *check, int i, const char *setting, const char *here, const char *there)
 {

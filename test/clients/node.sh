@@ -1,14 +1,14 @@
 #!/bin/bash
 # Tests programs of Node.js that use pgvector, each with a client of its own: test/clients/node/NAME.mjs.
 #
-#	test/clients/node.sh short		clients that pgvector's users need most, few packages to fetch
+#	test/clients/node.sh short		the three clients that pgvector's users need most, with few packages to fetch
 #	test/clients/node.sh all		all clients
 #
 # Each program runs in a database of its own, in which an administrator has created hybrid, and creates the extension vector
-# itself. If pgvector is at hand, the same programs run with it, too, and must give the same answers: in this machine's
-# PostgreSQL, or in BENCH_PGVECTOR (bench/wordnet.sh). The packages come from npm, in the versions of
+# itself. If pgvector is in this machine's PostgreSQL or in BENCH_PGVECTOR (bench/wordnet.sh), the same programs also run with
+# pgvector. The checks of the answers are the same. The packages come from npm, in the versions of
 # test/clients/node/package.json, and are kept in build/clients. Prints TAP. Without Node.js, npm or a registry, it prints
-# 'not run' and the reason, and this is no failure.
+# 'not run' and the reason, and does not fail.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."

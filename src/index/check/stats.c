@@ -35,7 +35,7 @@
 #include "index/tree/walk.h"
 #include "index/vacuum/regroup.h"
 
-#define INDEX_COLUMNS 8 /* of hybrid_get_index() */
+#define INDEX_COLUMNS 8 /* number of columns of hybrid_get_index() */
 
 /* Tally: counts of lists, pages and entries. */
 typedef struct Tally
@@ -97,9 +97,9 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 
 /*
  * hybrid_get_index: return what hybrid_indexes shows of the inside of an index, or NULL if the caller cannot
- * read it now. For an index in the format of another version, only `outdated` is not NULL. For an index that
- * is damaged, only `damage` is not NULL: it is the message of the error that reading it raised. So the view of
- * all indexes does not fail because of one of them.
+ * read it now. For an index in the format of another version, only `outdated` is not NULL. For a
+ * damaged index, only `damage` is not NULL: it is the message of the error that reading the index raised. So
+ * one such index does not make the view of all indexes fail.
  */
 PG_FUNCTION_INFO_V1(hybrid_get_index);
 Datum
@@ -129,8 +129,8 @@ hybrid_get_index(PG_FUNCTION_ARGS)
 }
 
 /*
- * try_index_columns: call index_columns() in a subtransaction. Returns NULL, or the message of an error that
- * says that the index is damaged. Raises other errors again.
+ * try_index_columns: call index_columns() in a subtransaction. Returns NULL, or the message of an error that a
+ * damaged index can cause. Raises other errors again.
  */
 static char *
 try_index_columns(Relation index, Datum *values, bool *nulls)
@@ -158,14 +158,14 @@ try_index_columns(Relation index, Datum *values, bool *nulls)
 	CurrentResourceOwner = owner;
 	if (error == NULL)
 		return NULL;
-	/* damage can lead to blocks that are not there, or to a file that is gone or cannot be read */
+	/* damage includes references to missing blocks, and a file that is missing or cannot be read */
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INTERNAL_ERROR &&
 	    ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_SYSTEM_ERROR)
 		ReThrowError(error);
 	return error->message;
 }
 
-/* index_columns: compute the columns of hybrid_get_index(), all of which are NULL before. */
+/* index_columns: compute the columns of hybrid_get_index(). The caller has set all of them to NULL. */
 static void
 index_columns(Relation index, Datum *values, bool *nulls)
 {
