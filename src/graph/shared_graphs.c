@@ -56,7 +56,7 @@ typedef struct Stretch
 static Table *table;
 static LWLock *lock;
 static char *area;
-static bool attached;                             /* the end of this session will be noticed */
+static bool attached;                             /* end_session will be called */
 static uint64 counted;                            /* this session's part of private_bytes */
 static dlist_head used = DLIST_STATIC_INIT(used); /* graphs of this session that are shared */
 static shmem_request_hook_type previous_request_hook;
@@ -261,13 +261,17 @@ area_bytes(void)
 	return (Size) hybrid_graph_shared_memory * 1024;
 }
 
-/* attach: return whether there is shared memory. From then on, the end of the session is noticed. */
+/* attach: return whether there is shared memory. If so, end_session will be called when the session ends. */
 static bool
 attach(void)
 {
 	if (!attached && table != NULL)
 	{
-		before_shmem_exit(end_session, (Datum) 0);
+		/*
+		 * All hooks of before_shmem_exit run first. They end the threads of this session, which may still read
+		 * a shared graph, and abort the transaction, which releases the lock if this process holds it.
+		 */
+		on_shmem_exit(end_session, (Datum) 0);
 		attached = true;
 	}
 	return attached;
