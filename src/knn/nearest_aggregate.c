@@ -3,7 +3,8 @@
  *		The aggregate hybrid_nearest: the ids of the nearest rows of each group.
  *
  * The state is a bytea that contains no addresses. PostgreSQL passes it from a parallel worker to the leader as it is, and
- * Citus sends it as text from a shard to the coordinator. It holds the query and the k best rows so far. Rows are ordered by (distance, id), so the result does not depend on how the rows were divided.
+ * Citus sends it as text from a shard to the coordinator. It holds the query and the k best rows so far. Rows are ordered
+ * by (distance, id), so the result does not depend on how the rows were divided.
  *
  * Layout: the header, the query as stored, the query as floats (only if it is stored in half precision), then the heap.
  * Each part begins at a multiple of MAXIMUM_ALIGNOF. The heap's capacity follows from the size of the bytea.
@@ -66,7 +67,7 @@ typedef struct NearestState
 	struct varatt_external source;
 } NearestState;
 
-/* Detoasted: the value that an argument last had, if it was read from a TOAST table, and where it lies there. */
+/* Detoasted: the last value of an argument that was read from a TOAST table, and its TOAST pointer. */
 typedef struct Detoasted
 {
 	struct varlena *value; /* NULL: none yet */
@@ -305,7 +306,7 @@ dense_argument(FunctionCallInfo fcinfo, int n, HyDtype dtype, Detoasted *kept)
 	return hybrid_dense_checked(kept->value, dtype);
 }
 
-/* find_source: return whether a value lies in a TOAST table, and where. Without, *source is all zero. */
+/* find_source: return whether a value lies in a TOAST table. Stores its TOAST pointer in *source, or zeros. */
 static bool
 find_source(Datum value, struct varatt_external *source)
 {

@@ -178,7 +178,7 @@ ok($node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM hybrid_shared_g
 eval { finish($one) };
 is($node->safe_psql('postgres', $check), 't|t|0', 'after a crash: built again');
 becomes('(link_graph,out,t,20000,0,t)', 'after a crash: nobody uses it');
-# terminated in the middle of a call
+# a session that is terminated
 $one = session();
 $pid = ask($one, 'SELECT pg_backend_pid()');
 ask($one, $check);
