@@ -44,7 +44,8 @@ PG_FUNCTION_INFO_V1(hybrid_knn_sharded);
 #define MOST_TEXT_BYTES (256 * 1024 * 1024)
 #define NUMBER_BYTES 16 /* an element of a vector as text, with its comma */
 
-#define ANSWER_COLUMNS "query int[], id bigint[], distance float8[]"
+/* qualified, because a type of the same name may come first in the search_path */
+#define ANSWER_COLUMNS "query pg_catalog.int4[], id pg_catalog.int8[], distance pg_catalog.float8[]"
 
 /*
  * The settings that may change which rows a query finds, or where and how it is computed. Their

@@ -189,8 +189,10 @@ learn(HybridRemotes *remotes)
 			"pg_catalog.set_config('extra_float_digits', '1', false), "
 			"pg_catalog.set_config('client_min_messages', 'warning', false)) "
 			"FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'hybrid'");
-	hybrid_remotes_receive(remotes, "schema text, version text, settings text", take_learned,
-	                       remotes);
+	hybrid_remotes_receive(remotes,
+	                       "schema pg_catalog.text, version pg_catalog.text, "
+	                       "settings pg_catalog.text",
+	                       take_learned, remotes);
 }
 
 static void

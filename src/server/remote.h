@@ -55,8 +55,8 @@ extern void hybrid_remote_send(HybridRemotes *remotes, int i, const char *statem
 
 /*
  * hybrid_remotes_receive: wait until all statements that were sent have ended, and pass the rows of
- * each answer to take. columns defines the columns of all answers, as in "id int, name text".
- * Raises if a statement has failed.
+ * each answer to take. columns defines the columns of all answers, as in "id pg_catalog.int4, name
+ * pg_catalog.text". Raises if a statement has failed.
  */
 extern void hybrid_remotes_receive(HybridRemotes *remotes, const char *columns,
                                    HybridTakeRemote take, void *arg);

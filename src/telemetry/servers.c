@@ -166,7 +166,7 @@ compare(HybridRemotes *remotes, void *arg)
 		             "WITH ORDINALITY s(name, number) WHERE '[1]'::%s.vector IS NOT NULL",
 		             names.data, schema));
 	}
-	hybrid_remotes_receive(remotes, "number bigint, value text", take_setting, check);
+	hybrid_remotes_receive(remotes, "number bigint, value pg_catalog.text", take_setting, check);
 }
 
 static void

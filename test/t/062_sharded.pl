@@ -179,6 +179,9 @@ is(sql(qq{CREATE TABLE no_leaves (id int, v vector(3)) PARTITION BY LIST (id);
 is(sql(qq{SET standard_conforming_strings = off; SET search_path = ''; SET extra_float_digits = -5; SET datestyle = german;
 	SELECT count(*) FROM public.hybrid_knn_sharded('public.parted', 'v', 'id', ARRAY['[1,2,3]']::public.vector[], 25)}), 25,
 	'settings of the session that change how text is read and written');
+sql('CREATE SCHEMA first; CREATE DOMAIN first.text AS pg_catalog.text CHECK (false); CREATE DOMAIN first.float8 AS pg_catalog.float8 CHECK (false)');
+is(sql(qq{SET search_path = first, pg_catalog, public; SELECT count(*) FROM hybrid_knn_sharded('parted', 'v', 'id', $one, 25)}), 25,
+	'types of the same names that come first in the search_path');
 # distances that need all digits, which a database may not show
 sql('ALTER DATABASE far1 SET extra_float_digits = -10');
 sql(q{UPDATE asked SET v = ARRAY['[0.1,0.2,0.3]', '[1e-7,3.3333333,12345.678]', '[1e38,1,1]']::vector[]});
