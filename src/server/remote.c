@@ -271,11 +271,19 @@ void
 hybrid_remote_send(HybridRemotes *remotes, int i, const char *statement)
 {
 	Remote *remote = &remotes->remotes[i];
+	bool isnull;
+	int32 sent;
 
 	Assert(!remote->asked);
 	/* if sending fails, there may be something to cancel already */
 	remote->asked = true;
 	call(remote, psprintf("SELECT %s.dblink_send_query($1, $2)", remotes->dblink), statement);
+	sent = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	SPI_freetuptable(SPI_tuptable);
+	/* dblink reports the reason by a NOTICE only, and the answer would then have no rows */
+	if (sent != 1)
+		ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
+		                errmsg("server \"%s\": could not send the statement", remote->name)));
 }
 
 void

@@ -49,7 +49,8 @@ extern const char *hybrid_remote_version(const HybridRemotes *remotes, int i);
 
 /*
  * hybrid_remote_send: start a statement on a server, without waiting for the answer. The search_path
- * is pg_catalog. The connection must not be running another statement.
+ * is pg_catalog. The connection must not be running another statement. Raises an error if the
+ * statement cannot be sent.
  */
 extern void hybrid_remote_send(HybridRemotes *remotes, int i, const char *statement);
 
