@@ -15,6 +15,7 @@
 #include "access/relscan.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
@@ -61,8 +62,9 @@ object_ownercheck(Oid class, Oid object, Oid role)
 static inline AclResult
 object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 {
+	if (class == ProcedureRelationId)
+		return pg_proc_aclcheck(object, role, mode);
 	Assert(class == NamespaceRelationId);
-	(void) class;
 	return pg_namespace_aclcheck(object, role, mode);
 }
 #endif

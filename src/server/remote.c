@@ -8,9 +8,10 @@
  * identity of the operating system's user who runs PostgreSQL. A connection of our own through
  * libpq would have to repeat these rules, and each later correction of them.
  *
- * The functions of dblink are called through SPI, with the user's privileges. The exceptions are
- * those that cancel and disconnect: they must also work after an error, when no query can be run,
- * and in a process that ends.
+ * The functions of dblink are called through SPI, with the user's privileges. There are three
+ * exceptions. Those that cancel and disconnect must also work after an error, when no query can be
+ * run, and in a process that ends. The one that connects is called directly because SPI may raise a
+ * cancel after it has returned. The connection would then be open without being known here.
  *
  * dblink can wait for one server only, and in PostgreSQL 15 this wait cannot be interrupted. So this
  * file asks dblink at intervals whether an answer has arrived, and reads an answer only then. The
@@ -32,6 +33,7 @@
 #include "server/remote.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -52,6 +54,7 @@ struct HybridRemotes
 	Remote *remotes;
 	int count;
 	char *dblink; /* schema of dblink, quoted */
+	FmgrInfo connect;
 	FmgrInfo cancel;
 	FmgrInfo disconnect;
 	SPIPlanPtr is_busy;
@@ -62,8 +65,9 @@ struct HybridRemotes
 static HybridRemotes *innermost = NULL;
 
 static void find_dblink(HybridRemotes *remotes);
-static void find_function(const char *schema, const char *name, FmgrInfo *function);
-static void connect_to(HybridRemotes *remotes);
+static void find_function(const char *schema, const char *name, int arguments, FmgrInfo *function);
+static void connect_all(HybridRemotes *remotes);
+static void connect_to(HybridRemotes *remotes, Remote *remote);
 static void learn(HybridRemotes *remotes);
 static void take_learned(void *arg, int i, HeapTuple row, TupleDesc columns);
 static void close_at_exit(int code, Datum arg);
@@ -109,7 +113,7 @@ hybrid_remotes_use(const List *servers, HybridUseRemotes use, void *arg)
 	innermost = remotes;
 	PG_TRY();
 	{
-		connect_to(remotes);
+		connect_all(remotes);
 		learn(remotes);
 		use(remotes, arg);
 	}
@@ -140,38 +144,56 @@ find_dblink(HybridRemotes *remotes)
 	schema = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
 	SPI_freetuptable(SPI_tuptable);
 	remotes->dblink = pstrdup(quote_identifier(schema));
-	find_function(schema, "dblink_cancel_query", &remotes->cancel);
-	find_function(schema, "dblink_disconnect", &remotes->disconnect);
+	find_function(schema, "dblink_connect", 2, &remotes->connect);
+	if (object_aclcheck(ProcedureRelationId, remotes->connect.fn_oid, GetUserId(), ACL_EXECUTE) !=
+	    ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, "dblink_connect");
+	find_function(schema, "dblink_cancel_query", 1, &remotes->cancel);
+	find_function(schema, "dblink_disconnect", 1, &remotes->disconnect);
 	remotes->is_busy =
 		SPI_prepare(psprintf("SELECT %s.dblink_is_busy($1)", remotes->dblink), 1, text);
 	if (remotes->is_busy == NULL)
 		elog(ERROR, "could not prepare dblink_is_busy: %s", SPI_result_code_string(SPI_result));
 }
 
-/* find_function: prepare to call a function that has one argument, a text. */
+/* find_function: prepare to call a function that has one or two arguments, all of type text. */
 static void
-find_function(const char *schema, const char *name, FmgrInfo *function)
+find_function(const char *schema, const char *name, int arguments, FmgrInfo *function)
 {
 	List *names = list_make2(makeString(pstrdup(schema)), makeString(pstrdup(name)));
-	Oid text[] = {TEXTOID};
+	Oid texts[] = {TEXTOID, TEXTOID};
 
-	fmgr_info(LookupFuncName(names, 1, text, false), function);
+	fmgr_info(LookupFuncName(names, arguments, texts, false), function);
 }
 
 static void
-connect_to(HybridRemotes *remotes)
+connect_all(HybridRemotes *remotes)
 {
-	char *text = psprintf("SELECT %s.dblink_connect($1, $2)", remotes->dblink);
 	int i;
 
 	for (i = 0; i < remotes->count; i++)
 	{
-		Remote *remote = &remotes->remotes[i];
-
 		CHECK_FOR_INTERRUPTS();
-		call(remote, text, remote->name);
+		connect_to(remotes, &remotes->remotes[i]);
+	}
+}
+
+static void
+connect_to(HybridRemotes *remotes, Remote *remote)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Datum name = CStringGetTextDatum(remote->name);
+
+	PG_TRY();
+	{
+		(void) FunctionCall2(&remotes->connect, remote->connection, name);
 		remote->open = true;
 	}
+	PG_CATCH();
+	{
+		rethrow(remote, context);
+	}
+	PG_END_TRY();
 }
 
 /* learn: prepare the sessions, and find the extension hybrid in their databases. */

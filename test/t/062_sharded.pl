@@ -360,6 +360,32 @@ for my $end (qw(cancel terminate timeout))
 		finish($session);
 	}
 }
+# a cancel that arrives while a connection is being made
+{
+	my $session = session();
+	my $other = session();
+	my $pid = ask($session, 'SELECT pg_backend_pid()');
+	# set_delay VALUE: set it for new sessions; a session shows it after the postmaster has read it
+	my $set_delay = sub {
+		my ($value) = @_;
+
+		ask($other, "ALTER SYSTEM SET pre_auth_delay = '$value'");
+		ask($other, 'SELECT pg_reload_conf()');
+		select undef, undef, undef, 0.1 until ask($other, 'SHOW pre_auth_delay') eq $value;
+	};
+
+	$set_delay->('3s');
+	$session->{in} .= "$slow;\n";
+	$session->{run}->pump_nb;
+	select undef, undef, undef, 0.1
+	  until ask($other, "SELECT count(*) FROM pg_stat_activity WHERE pid = $pid AND state = 'active' AND query LIKE '%sharded%'") eq '1';
+	ask($other, 'SELECT pg_sleep(1)');
+	ask($other, "SELECT pg_cancel_backend($pid)");
+	is(ask($session, 'SELECT links.dblink_get_connections() IS NULL'), 't', 'a cancel during the connecting: no connection is left');
+	like($session->{err}, qr/ERROR:  canceling statement due to user request/, 'a cancel during the connecting: is the error');
+	$set_delay->('0');
+	finish($_) for $session, $other;
+}
 fails("SELECT hybrid_knn_sharded('broken', 'v', 'id', $one)", qr/ERROR:  42P01: server "far3": relation "public.gone" does not exist/,
 	'a server that fails');
 poll($none, 'and the other ones are canceled');
