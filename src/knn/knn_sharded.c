@@ -92,6 +92,7 @@ static void ask_server(Sharded *call, HybridRemotes *remotes, int i);
 static void take_answer(void *arg, int i, HeapTuple row, TupleDesc columns);
 static bool take_arrays(const Sharded *call, HeapTuple row, TupleDesc columns, int first);
 static int take_array(HeapTuple row, TupleDesc columns, int number, Oid type, Datum **elements);
+static int fitting_queries(int64 k);
 static void search_local(const Sharded *call, const HybridShard *shard);
 static int
 ask_local(const Sharded *call, const HybridShard *shard, int32 k, int *numbers, int count);
@@ -153,7 +154,6 @@ prepare(Sharded *call, FunctionCallInfo fcinfo)
 static void
 take_queries(Sharded *call, ArrayType *array)
 {
-	int64 bytes = (int64) CANDIDATE_BYTES * ((int64) call->k + 1);
 	HybridQueries checked;
 	bool *nulls;
 	int16 typlen;
@@ -166,8 +166,8 @@ take_queries(Sharded *call, ArrayType *array)
 	get_typlenbyvalalign(call->vector, &typlen, &typbyval, &typalign);
 	deconstruct_array(array, call->vector, typlen, typbyval, typalign, &call->queries, &nulls,
 	                  &call->count);
-	call->group = (int) Min((int64) work_mem * 1024 / bytes,
-	                        MOST_TEXT_BYTES / NUMBER_BYTES / Max(checked.dims, 1));
+	call->group = Min(fitting_queries((int64) call->k + 1),
+	                  MOST_TEXT_BYTES / NUMBER_BYTES / Max(checked.dims, 1));
 	call->group = Max(1, Min(call->group, call->count));
 }
 
@@ -405,6 +405,15 @@ take_array(HeapTuple row, TupleDesc columns, int number, Oid type, Datum **eleme
 	return count;
 }
 
+/* fitting_queries: return the number of queries, at least 1, whose k candidates each fit in work_mem. */
+static int
+fitting_queries(int64 k)
+{
+	int64 most = (int64) work_mem * 1024 / (CANDIDATE_BYTES * k);
+
+	return (int) Max(1, Min(most, PG_INT32_MAX));
+}
+
 static void
 search_local(const Sharded *call, const HybridShard *shard)
 {
@@ -417,7 +426,19 @@ search_local(const Sharded *call, const HybridShard *shard)
 		numbers[i] = i;
 	while (left > 0)
 	{
-		left = ask_local(call, shard, (int32) Min(k, PG_INT32_MAX), numbers, left);
+		int repeat = 0;
+		int end;
+
+		for (i = 0; i < left; i = end)
+		{
+			int tied;
+
+			end = i + Min(left - i, fitting_queries(k));
+			tied = ask_local(call, shard, (int32) Min(k, PG_INT32_MAX), numbers + i, end - i);
+			memmove(numbers + repeat, numbers + i, tied * sizeof(int));
+			repeat += tied;
+		}
+		left = repeat;
 		k *= 2;
 	}
 	pfree(numbers);

@@ -164,8 +164,9 @@ for my $metric (qw(l2 ip cosine l1))
 	same_as_a_sort('parted', 'true', $_, $metric) for (1, 10, 100);
 }
 same_as_a_sort('parted', 'true', 2000, 'l2');
-# many groups of queries
+# many groups of queries; queries with ties are asked again in several parts
 same_as_a_sort('parted', 'true', 40, 'l2', 'SET work_mem = 64;');
+same_as_a_sort('parted', 'true', 10, 'l2', 'SET work_mem = 64;');
 same_as_a_sort('one', 'id BETWEEN 301 AND 600', 7, 'l2');
 same_as_a_sort('two', 'id BETWEEN 601 AND 900', 7, 'cosine');
 same_as_a_sort('doc', 'id BETWEEN 901 AND 1200', 7, 'l1');
