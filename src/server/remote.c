@@ -73,6 +73,7 @@ static void take_learned(void *arg, int i, HeapTuple row, TupleDesc columns);
 static void close_at_exit(int code, Datum arg);
 static void close_all(HybridRemotes *remotes);
 static bool answered(HybridRemotes *remotes, const Remote *remote);
+static void wait_ms(double ms);
 static void
 receive(HybridRemotes *remotes, int i, const char *columns, HybridTakeRemote take, void *arg);
 static void call(const Remote *remote, const char *text, const char *argument);
@@ -335,14 +336,22 @@ hybrid_remotes_receive(HybridRemotes *remotes, const char *columns, HybridTakeRe
 			return;
 		INSTR_TIME_SET_CURRENT(waited);
 		INSTR_TIME_SUBTRACT(waited, start);
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-		                 (long) Min(1 + INSTR_TIME_GET_MILLISEC(waited) / 50, MOST_WAIT_MS),
-		                 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
+		wait_ms(1 + INSTR_TIME_GET_MILLISEC(waited) / 50);
 	}
 }
 
-/* answered: return whether the whole answer has arrived, so that reading it does not wait. */
+static void
+wait_ms(double ms)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+	                 (long) Min(ms, MOST_WAIT_MS), PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+}
+
+/*
+ * answered: return whether the next part of the answer has arrived, its rows or its end, so that
+ * reading it does not wait.
+ */
 static bool
 answered(HybridRemotes *remotes, const Remote *remote)
 {
@@ -371,7 +380,15 @@ receive(HybridRemotes *remotes, int i, const char *columns, HybridTakeRemote tak
 	call(remote, text, NULL);
 	rows = SPI_tuptable;
 	count = SPI_processed;
-	/* dblink accepts the next statement only after a second call, which returns nothing */
+	/*
+	 * dblink accepts the next statement only after a second call, which returns nothing. It reads
+	 * the end of the answer, which may arrive later.
+	 */
+	while (!answered(remotes, remote))
+	{
+		CHECK_FOR_INTERRUPTS();
+		wait_ms(1);
+	}
 	call(remote, text, NULL);
 	SPI_freetuptable(SPI_tuptable);
 	remote->asked = false;
