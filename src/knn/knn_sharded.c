@@ -458,7 +458,7 @@ ask_local(const Sharded *call, const HybridShard *shard, int32 k, int *numbers, 
 	                  PointerGetDatum(queries), Int32GetDatum(k),
 	                  CStringGetTextDatum(call->metric)};
 	char *text = psprintf("SELECT n.query, n.distance, t.%s::pg_catalog.int8 "
-	                      "FROM %s.hybrid_knn($1, $2, $3, $4, $5) n "
+	                      "FROM %s.hybrid_knn($1, $2, $3, $4, $5, NULL::pg_catalog.text) n "
 	                      "JOIN ONLY %s t ON t.ctid OPERATOR(pg_catalog.=) n.tid ORDER BY 1, 2, 3",
 	                      quote_identifier(shard->id_column), call->schema, shard->relation);
 	int left;
