@@ -178,9 +178,10 @@ list_settings(void)
 	int i;
 
 	initStringInfo(&list);
+	/* the text of a float8 has all digits */
+	appendStringInfoString(&list, "('extra_float_digits', '1')");
 	for (i = 0; i < (int) lengthof(sent_settings); i++)
-		appendStringInfo(&list, "%s(%s, %s)", i > 0 ? ", " : "",
-		                 quote_literal_cstr(sent_settings[i]),
+		appendStringInfo(&list, ", (%s, %s)", quote_literal_cstr(sent_settings[i]),
 		                 quote_literal_cstr(GetConfigOption(sent_settings[i], false, false)));
 	return list.data;
 }

@@ -208,8 +208,7 @@ learn(HybridRemotes *remotes)
 			remotes, i,
 			"SELECT e.extnamespace::pg_catalog.regnamespace::pg_catalog.text, e.extversion, "
 			"pg_catalog.concat(pg_catalog.set_config('search_path', 'pg_catalog', false), "
-			/* text of a float8 has all digits; progress reports do not go to this server's log */
-			"pg_catalog.set_config('extra_float_digits', '1', false), "
+			/* progress reports do not go to this server's log */
 			"pg_catalog.set_config('client_min_messages', 'warning', false)) "
 			"FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'hybrid'");
 	hybrid_remotes_receive(remotes,
