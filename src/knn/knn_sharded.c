@@ -44,6 +44,13 @@ PG_FUNCTION_INFO_V1(hybrid_knn_sharded);
 #define MOST_TEXT_BYTES (256 * 1024 * 1024)
 #define NUMBER_BYTES 16 /* an element of a vector as text, with its comma */
 
+/*
+ * A server may ask other servers, these may ask others, and so on, up to this depth. Otherwise a
+ * foreign table that refers to itself would open connections until its server refuses one.
+ */
+#define MOST_DEPTH 4
+#define DEPTH_SETTING "hybrid_sharded.depth" /* depth of the call, in the session of a server */
+
 /* qualified, because a type of the same name may come first in the search_path */
 #define ANSWER_COLUMNS "query pg_catalog.int4[], id pg_catalog.int8[], distance pg_catalog.float8[]"
 
@@ -82,6 +89,7 @@ typedef struct Sharded
 
 static void prepare(Sharded *call, FunctionCallInfo fcinfo);
 static void take_queries(Sharded *call, ArrayType *array);
+static int get_depth(void);
 static const char *list_settings(void);
 static void search(HybridRemotes *remotes, void *arg);
 static void search_group(Sharded *call, HybridRemotes *remotes);
@@ -148,6 +156,10 @@ prepare(Sharded *call, FunctionCallInfo fcinfo)
 		if (shard->kind == HYBRID_SHARD_FOREIGN)
 			call->servers = list_append_unique_oid(call->servers, shard->server);
 	}
+	if (call->servers != NIL && get_depth() >= MOST_DEPTH)
+		ereport(ERROR, (errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
+		                errmsg("servers ask other servers more than %d levels deep", MOST_DEPTH),
+		                errhint("A foreign table may refer to itself.")));
 	call->settings = list_settings();
 }
 
@@ -171,6 +183,16 @@ take_queries(Sharded *call, ArrayType *array)
 	call->group = Max(1, Min(call->group, call->count));
 }
 
+/* get_depth: return 0 for a user's call, 1 for a call on a server that it asks, and so on. */
+static int
+get_depth(void)
+{
+	const char *value = GetConfigOption(DEPTH_SETTING, true, false);
+	const int depth = value != NULL ? atoi(value) : 0;
+
+	return Max(0, Min(depth, MOST_DEPTH));
+}
+
 static const char *
 list_settings(void)
 {
@@ -179,7 +201,8 @@ list_settings(void)
 
 	initStringInfo(&list);
 	/* the text of a float8 has all digits */
-	appendStringInfoString(&list, "('extra_float_digits', '1')");
+	appendStringInfo(&list, "('extra_float_digits', '1'), ('%s', '%d')", DEPTH_SETTING,
+	                 get_depth() + 1);
 	for (i = 0; i < (int) lengthof(sent_settings); i++)
 		appendStringInfo(&list, ", (%s, %s)", quote_literal_cstr(sent_settings[i]),
 		                 quote_literal_cstr(GetConfigOption(sent_settings[i], false, false)));

@@ -406,6 +406,13 @@ for my $end (qw(cancel terminate))
 	finish($session);
 }
 
+# a foreign table that refers to itself
+sql(qq{CREATE SERVER self FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname 'postgres', $where);
+	CREATE USER MAPPING FOR CURRENT_USER SERVER self;
+	CREATE FOREIGN TABLE ring (id int, v vector(3)) SERVER self});
+fails("SELECT hybrid_knn_sharded('ring', 'v', 'id', $one)", qr/ERROR:  54001: (?:server "self": ){4}servers ask other servers more than 4 levels deep/,
+	'a foreign table that refers to itself');
+
 # calls that succeed and calls that fail leave no memory and no connection behind
 my $growth = sql(qq{
 	DO \$\$
