@@ -1288,7 +1288,7 @@ CREATE FUNCTION hybrid_knn_sharded(rel regclass, col name, id_col name, queries 
 RETURNS TABLE (query int, id bigint, distance float8)
 AS 'MODULE_PATHNAME', 'hybrid_knn_sharded'
 -- volatile: a foreign server has a snapshot of its own
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000 SUPPORT _hybrid_row_estimate;
 COMMENT ON FUNCTION hybrid_knn_sharded(regclass, name, name, vector[], int, text) IS
 'returns the k nearest rows of rel for each of queries, as hybrid_knn does, if the rows of rel lie in several places: in partitions, in tables of foreign servers (postgres_fdw), and in shards of Citus; each place answers with its own nearest rows, and all servers compute at the same time; id is the value of the integer column id_col; results are exact, in the order of the queries, nearest first, with ties by id; needs the extension dblink if a table is foreign, and hybrid on all servers; if a server or a shard fails, the error names it; also raises an error if an id is NULL, on wrong column types and dimensions, on missing privileges, if the user mapping of a user who is not a superuser has no password, and if row security restricts a partitioned table';
 

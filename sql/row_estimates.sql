@@ -17,6 +17,7 @@ SELECT query, expected_rows('SELECT * FROM ' || query) FROM unnest(ARRAY[
 	$$hybrid_knn('estimated', 'v', '{}', 7)$$,
 	$$hybrid_knn('estimated', 'v', (SELECT array_agg(v) FROM estimated), 3)$$,
 	$$hybrid_knn('estimated', 'v', '{"[1,2]"}', (random() * 5)::int)$$,
+	$$hybrid_knn_sharded('estimated', 'v', 'id', ARRAY['[1,2]', '[3,4]']::vector[], 7)$$,
 	$$hybrid_associate('estimated', 'id', 'v', '[1,2]', 'SELECT 1, 2', k => 25)$$,
 	$$hybrid_similar_nodes('SELECT 1, 2', 1)$$,
 	$$hybrid_fuse('{1,2,3}', '{4,5}', k => 4)$$,

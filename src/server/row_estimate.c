@@ -29,12 +29,15 @@ typedef struct Groups
 	double unknown;       /* estimate of the number of elements or rows if it is not known */
 } Groups;
 
+/* clang-format off */
 static const Groups groups[] = {
 	{"hybrid_knn", "queries", 100},
+	{"hybrid_knn_sharded", "queries", 100},
 	{"hybrid_knn_join", "left_rel", 1000},
 	{"hybrid_knn_graph", "rel", 1000},
 	{"hybrid_spread_batch", "sets", 10},
 };
+/* clang-format on */
 
 static double rows_of(const SupportRequestRows *request, HeapTuple function, const List *arguments);
 static Node *argument_of(const SupportRequestRows *request, HeapTuple function,
