@@ -2038,7 +2038,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_setting_check'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
 COMMENT ON FUNCTION hybrid_setting_check(name[]) IS
-'compares foreign servers of postgres_fdw with this session: one row for each setting of hybrid that has another value for a new session on the server, and one row named "version" if the extension has another version; here, there: the values; the value there is NULL if the server does not have the setting or the extension; servers: names of the servers; NULL: all that the user may use and has a user mapping for; needs the extension dblink; raises an error that names the server if it cannot be asked';
+'compares foreign servers of postgres_fdw with this session: one row for each setting of hybrid that has another value for a new session on the server, and one with the setting "version" if the extension has another version; the column "there" is NULL if the server does not have the setting or the extension; servers: names of the servers; NULL: all that the user may use and has a user mapping for; needs the extension dblink; raises an error that names the server if it cannot be asked';
 
 CREATE FUNCTION hybrid_audit(
 	OUT shapes int, OUT compared int, OUT untrusted int, OUT routed_right int,
