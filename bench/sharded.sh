@@ -47,7 +47,7 @@ sql()
 	test/server.sh run "$work/$1" psql -X -q -At -v ON_ERROR_STOP=1
 }
 
-# rows that any node can make: pseudo-random numbers from id and dimension
+# pseudo-random numbers from id and dimension, so all nodes compute the same rows
 vectors="SELECT i AS id, (SELECT array_agg(hashint8extended(i::bigint * 4096 + d, 7) / 1e19 ORDER BY d) FROM generate_series(1, $dims) d)::vector($dims) AS v
 FROM generate_series"
 
