@@ -362,7 +362,7 @@ for my $end (qw(cancel terminate timeout))
 		finish($session);
 	}
 }
-# a cancel that arrives while a connection is being made
+# a cancel that arrives while a connection is being made; on a slow machine it may arrive later, during the search
 {
 	my $session = session();
 	my $other = session();
