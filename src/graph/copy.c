@@ -75,6 +75,8 @@ static void drop_copy(HybridCopy *copy);
 static void drop_graph(HybridCopy *copy);
 static bool fit(HybridCopy *copy);
 static HybridGraph *bring_up_to_date(Reading *reading);
+static void examine(Reading *reading);
+static void take_shared(HybridCopy *copy);
 static bool read_pages(Reading *reading, int64 most);
 static HybridGraph *build(Reading *reading);
 static void patch(Reading *reading);
@@ -300,19 +302,20 @@ bring_up_to_date(Reading *reading)
 	HybridPages *pages = &copy->pages;
 	const int64 most = hybrid_most_edges(copy->key.direction);
 	HybridGraph *graph;
+	const bool had_graph = copy->graph != NULL;
 	bool was_shared;
 	bool is_new = false;
 
-	if (copy->graph == NULL && pages->count == 0)
+	if (!had_graph)
+		take_shared(copy);
+	examine(reading);
+	/* another session may have built the graph again */
+	if (had_graph && copy->graph == NULL)
 	{
-		copy->graph = hybrid_shared_graph_take(&copy->key, copy->types, copy->context, pages);
-		copy->blocks = pages->count;
+		take_shared(copy);
+		examine(reading);
 	}
 	was_shared = copy->graph != NULL && copy->graph->shared != NULL;
-	hybrid_pages_examine(&reading->reader);
-	if (copy->graph != NULL && pages->unread > FEW_PAGES &&
-	    pages->unread > pages->count / PATCH_SHARE)
-		drop_graph(copy);
 	/* a patch needs more scratch memory for each edge than a build */
 	if (copy->graph != NULL && !read_pages(reading, most / PATCH_SHARE))
 		drop_graph(copy);
@@ -343,6 +346,28 @@ bring_up_to_date(Reading *reading)
 	else if (is_new)
 		hybrid_shared_graph_offer(&copy->key, copy->types, graph, pages);
 	return graph;
+}
+
+/* examine: find the pages that must be read. Drops the graph if they are too many. */
+static void
+examine(Reading *reading)
+{
+	HybridCopy *copy = reading->copy;
+	const HybridPages *pages = &copy->pages;
+
+	hybrid_pages_examine(&reading->reader);
+	if (copy->graph != NULL && pages->unread > FEW_PAGES &&
+	    pages->unread > pages->count / PATCH_SHARE)
+		drop_graph(copy);
+}
+
+/* take_shared: take the graph from shared memory if it is there. */
+static void
+take_shared(HybridCopy *copy)
+{
+	copy->graph = hybrid_shared_graph_take(&copy->key, copy->types, copy->context, &copy->pages);
+	if (copy->graph != NULL)
+		copy->blocks = copy->pages.count;
 }
 
 /* read_pages: read the edges of the pages that must be read. Returns false if they are more than most. */

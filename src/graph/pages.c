@@ -94,13 +94,14 @@ hybrid_pages_examine(HybridPageReader *reader)
 	BlockNumber map_pages = count / PAGES_PER_MAP_PAGE + (count % PAGES_PER_MAP_PAGE > 0);
 	BlockNumber number;
 
+	reader->validation->by_map = reader->validation->by_lsn = 0;
 	/* VACUUM has cut off the other pages */
 	for (; pages->count > count; pages->count--)
 		pages->unread -= pages->page[pages->count - 1].state == PAGE_UNREAD;
 	make_room(pages, count);
 	read_map(reader, map_pages);
 	/* reading a large table must not displace what others have in shared buffers */
-	if (count > (BlockNumber) NBuffers / 4)
+	if (reader->strategy == NULL && count > (BlockNumber) NBuffers / 4)
 		reader->strategy = GetAccessStrategy(BAS_BULKREAD);
 	for (number = 0; number < map_pages; number++)
 		examine_map_page(reader, number);
@@ -230,13 +231,18 @@ void
 hybrid_pages_load(HybridPages *pages, const char *from)
 {
 	StoredPages stored;
+	BlockNumber number;
 	Size bytes;
 
 	memcpy(&stored, from, sizeof(stored));
 	from += MAXALIGN(sizeof(stored));
 	bytes = sizeof(HybridPage) * (Size) stored.count;
+	pages->count = 0;
+	pages->unread = 0;
 	make_map_room(pages, stored.map_pages);
 	make_room(pages, stored.count);
+	for (number = stored.map_pages; number < pages->map_pages; number++)
+		pages->map[number].present = false;
 	if (stored.count > 0)
 		memcpy(pages->page, from, bytes);
 	if (stored.map_pages > 0)

@@ -72,7 +72,7 @@ extern void hybrid_pages_finish(HybridPages *pages);
 /*
  * hybrid_pages_bytes: return the bytes that hybrid_pages_store writes.
  * hybrid_pages_store: write what is known of the pages to a MAXALIGNed address. All pages must have been read.
- * hybrid_pages_load: read what hybrid_pages_store has written. `pages` must be empty.
+ * hybrid_pages_load: replace what is known of the pages by what hybrid_pages_store has written.
  */
 extern Size hybrid_pages_bytes(const HybridPages *pages);
 extern void hybrid_pages_store(const HybridPages *pages, char *to);

@@ -40,7 +40,7 @@ extern void hybrid_shared_graphs_init(void);
 
 /*
  * hybrid_shared_graph_take: return the shared graph of this key, in a new child of context. Stores what is
- * known of its pages in `pages`, which must be empty. types is NULL for all types. Returns NULL if there is
+ * known of its pages in `pages`. types is NULL for all types. Returns NULL if there is
  * no such graph.
  */
 extern HybridGraph *hybrid_shared_graph_take(const HybridCopyKey *key, const ArrayType *types,
