@@ -313,7 +313,8 @@ bring_up_to_date(Reading *reading)
 	if (had_graph && copy->graph == NULL)
 	{
 		take_shared(copy);
-		examine(reading);
+		if (copy->graph != NULL)
+			examine(reading);
 	}
 	was_shared = copy->graph != NULL && copy->graph->shared != NULL;
 	/* a patch needs more scratch memory for each edge than a build */

@@ -47,12 +47,6 @@ typedef struct Table
 	SharedGraph graph[HYBRID_SHARED_GRAPHS];
 } Table;
 
-/* Stretch: memory from which arrays are cut one after the other. */
-typedef struct Stretch
-{
-	char *next;
-} Stretch;
-
 static Table *table;
 static LWLock *lock;
 static char *area;
@@ -126,8 +120,8 @@ hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types, Hybr
 	/* so every stretch is aligned */
 	const Size bytes =
 		TYPEALIGN(HY_CSR_COPY_ALIGN, arrays + type_bytes + hybrid_pages_bytes(pages));
-	Stretch stretch;
-	const HyAllocator from_stretch = {cut, keep, &stretch};
+	char *next; /* the part of the stretch that is still free */
+	const HyAllocator from_stretch = {cut, keep, &next};
 	HyCsr csr = graph->csr;
 	HyOrigins origins = graph->origins;
 	SharedGraph *shared;
@@ -142,16 +136,16 @@ hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types, Hybr
 		return;
 
 	/* nobody else uses the entry, and nothing raises an error */
-	stretch.next = shared->memory;
+	next = shared->memory;
 	(void) hy_csr_copy(&csr, &origins, &from_stretch, &shared->csr, &shared->origins);
 	if (types != NULL)
 	{
-		memcpy(stretch.next, types, VARSIZE(types));
-		shared->types = (const ArrayType *) stretch.next;
-		stretch.next += type_bytes;
+		memcpy(next, types, VARSIZE(types));
+		shared->types = (const ArrayType *) next;
+		next += type_bytes;
 	}
-	hybrid_pages_store(pages, stretch.next);
-	shared->pages = stretch.next;
+	hybrid_pages_store(pages, next);
+	shared->pages = next;
 
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	old = find(key, types);
@@ -450,10 +444,10 @@ forget(void *arg)
 static void *
 cut(void *arg, size_t size)
 {
-	Stretch *stretch = (Stretch *) arg;
-	char *array = stretch->next;
+	char **next = (char **) arg;
+	char *array = *next;
 
-	stretch->next += TYPEALIGN(HY_CSR_COPY_ALIGN, size);
+	*next += TYPEALIGN(HY_CSR_COPY_ALIGN, size);
 	return array;
 }
 
