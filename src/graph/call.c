@@ -21,6 +21,10 @@
 #define NODE_BYTES (3 * sizeof(int64) + sizeof(double))
 #define EDGE_BYTES (2 * sizeof(uint32) + sizeof(float))
 
+/* in the order of HyDirection */
+static const HybridWords directions = {{"out", "in", "both"},
+                                       "Directions are \"out\", \"in\" and \"both\"."};
+
 static void sink(HybridScored *heap, int64 count, int64 i);
 static int compare_scored(const void *a, const void *b);
 
@@ -85,11 +89,13 @@ hybrid_call_array(HybridCall *call, int64 count, Size size)
 HyDirection
 hybrid_call_direction(HybridCall *call, int n)
 {
-	/* in the order of HyDirection */
-	static const HybridWords words = {{"out", "in", "both"},
-	                                  "Directions are \"out\", \"in\" and \"both\"."};
+	return (HyDirection) hybrid_word_argument(call->fcinfo, n, "direction", &directions);
+}
 
-	return (HyDirection) hybrid_word_argument(call->fcinfo, n, "direction", &words);
+const char *
+hybrid_direction_name(HyDirection direction)
+{
+	return directions.word[direction];
 }
 
 uint32 *

@@ -84,6 +84,9 @@ extern void *hybrid_call_array(HybridCall *call, int64 count, Size size);
 /* hybrid_call_direction: return the direction that argument n names. */
 extern HyDirection hybrid_call_direction(HybridCall *call, int n);
 
+/* hybrid_direction_name: return the word for a direction. */
+extern const char *hybrid_direction_name(HyDirection direction);
+
 /*
  * hybrid_call_nodes: return the numbers of the nodes that the bigint[] of argument n lists, and how
  * many they are. Leaves out ids that are not in the graph. Raises on NULL, as hybrid_check_array.

@@ -14,7 +14,6 @@ PG_FUNCTION_INFO_V1(hybrid_shared_graphs);
 Datum
 hybrid_shared_graphs(PG_FUNCTION_ARGS)
 {
-	static const char *const directions[] = {"out", "in", "both"};
 	HybridSharedGraphInfo info[HYBRID_SHARED_GRAPHS];
 	HybridCall call;
 	int count;
@@ -25,7 +24,7 @@ hybrid_shared_graphs(PG_FUNCTION_ARGS)
 	for (i = 0; i < count; i++)
 	{
 		Datum values[] = {ObjectIdGetDatum(info[i].key.index),
-		                  CStringGetTextDatum(directions[info[i].key.direction]),
+		                  CStringGetTextDatum(hybrid_direction_name(info[i].key.direction)),
 		                  BoolGetDatum(info[i].all_types),
 		                  Int64GetDatum(info[i].nodes),
 		                  Int64GetDatum(info[i].edges),
