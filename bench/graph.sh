@@ -7,7 +7,7 @@
 #
 #	spread		hybrid_spread over WordNet, registered and warm, beside a recursive CTE and a query with a GROUP BY
 #				for each hop
-#	batch		64 sets of seeds: hybrid_spread_batch beside 64 rows of LATERAL hybrid_spread
+#	batch		64 sets of seeds: hybrid_spread_batch beside 64 rows of LATERAL hybrid_spread over a registered graph
 #	first		the first answer of a new session that takes a graph which another session has built, and of one that
 #				builds it, each compared with an edges query
 #	insert		rows into a table with a registered graph, beside the table without it

@@ -133,7 +133,7 @@ for target in 0.8 0.9 0.99; do
 done
 rate hybrid "hybrid_knn 64 queries" bench/batch.sql 64
 rate hybrid "hybrid_spread 3 hops" bench/spread.sql 1
-rate hybrid "hybrid_spread 64 rows" bench/spread_rows.sql 64
+rate hybrid "hybrid_spread_batch 64 sets" bench/spread_batch.sql 64
 
 if [ -z "$pgvector" ]; then
 	echo "pgvector: skipped"

@@ -159,7 +159,7 @@ regress()
 	local tests=(sql/*.sql)
 
 	tests=("${tests[@]#sql/}")
-	# what autovacuum does to any table makes a statement forget what it has kept, and statistics make plans
+	# the statistics that autovacuum gathers make plans
 	test/server.sh up "$private/pg" "autovacuum = off" "$@"
 	mkdir "$private/pg/in" "$private/pg/out"
 	cp -r sql expected "$private/pg/in/"

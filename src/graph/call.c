@@ -50,7 +50,7 @@ hybrid_call_open(HybridCall *call, const HybridArguments *arguments, HyDirection
 
 	query.direction = direction;
 	query.merge = merge;
-	call->graph = hybrid_graph_of(call->fcinfo, &query);
+	call->graph = hybrid_graph_of(&query);
 	call->csr = &call->graph->csr;
 }
 

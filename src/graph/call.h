@@ -24,7 +24,7 @@
 
 #include "core/allocator.h"
 #include "core/csr.h"
-#include "graph/kept.h"
+#include "graph/graph.h"
 
 /* HybridCall: the state of one call. */
 typedef struct HybridCall
@@ -66,8 +66,8 @@ extern void hybrid_call_begin(HybridCall *call, FunctionCallInfo fcinfo);
 extern HybridEdgesQuery hybrid_call_query(HybridCall *call, const HybridArguments *arguments);
 
 /*
- * hybrid_call_open: read the edges that the arguments select, or use the graph that the call site
- * has kept (kept.h), and set graph and csr. Raises what hybrid_read_edges raises.
+ * hybrid_call_open: read the edges that the arguments select, or use the graph that is kept for
+ * them, and set graph and csr. Raises what hybrid_read_edges raises.
  */
 extern void hybrid_call_open(HybridCall *call, const HybridArguments *arguments,
                              HyDirection direction, HyMerge merge);

@@ -13,7 +13,7 @@
 #include "postgres.h"
 
 #include "graph/edges.h"
-#include "graph/kept.h"
+#include "graph/graph.h"
 #include "graph/pages.h"
 #include "graph/registered.h"
 

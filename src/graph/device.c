@@ -1,6 +1,6 @@
 /*
  * device.c
- *		Keeps the graph of a call site on a device: see device.h.
+ *		Keeps a registered graph on a device: see device.h.
  *
  * On a device, a graph is a unit like the units of an index (dispatch/run/residency.h). In the unit's
  * key, the field `place` is the graph's serial number, which this process never reuses. The field

@@ -1,8 +1,8 @@
 /*
  * device.h
- *		Keeps the graph of a call site on a device.
+ *		Keeps a registered graph on a device.
  *
- * A graph that a call site keeps is sent to a device when the graph is used again. This requires an
+ * A graph that the session keeps (copy.h) is sent to a device when the graph is used again. This requires an
  * open device and enough space within hybrid.gpu_resident_memory. Later calls send only their
  * seeds.
  */
@@ -12,7 +12,7 @@
 #include "postgres.h"
 
 #include "dispatch/backend.h"
-#include "graph/kept.h"
+#include "graph/graph.h"
 
 /*
  * hybrid_graph_run: run a task of HY_OP_SPREAD over the graph, like hybrid_run. The task runs on a

@@ -12,7 +12,6 @@
 
 #include "catalog/pg_type.h"
 #include "graph/arguments.h"
-#include "graph/constant.h"
 #include "graph/edge.h"
 #include "graph/edges.h"
 #include "nodes/parsenodes.h"
@@ -155,11 +154,11 @@ hybrid_is_edges_query(const char *query)
 static void
 check_plain_read(void *arg, SPIPlanPtr plan)
 {
-	Receiver *receiver = (Receiver *) arg;
 	List *sources = SPI_plan_get_plan_sources(plan);
 	CachedPlanSource *source;
 	Query *query;
 
+	(void) arg;
 	if (list_length(sources) != 1)
 		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
 		                errmsg("edges query must be one statement, not %d", list_length(sources))));
@@ -168,10 +167,7 @@ check_plain_read(void *arg, SPIPlanPtr plan)
 	{
 		query = linitial_node(Query, source->query_list);
 		if (query->commandType == CMD_SELECT && !query->hasModifyingCTE && query->rowMarks == NIL)
-		{
-			receiver->edges->constant = hybrid_query_is_constant(query);
 			return;
-		}
 	}
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("edges query must only read"),
 	                errhint("It cannot change or lock rows, or create a table.")));

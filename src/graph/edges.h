@@ -37,8 +37,7 @@ typedef struct HybridEdges
 	HyEdge *edge;
 	uint32 *origin; /* page of the row of each edge; NULL if it does not matter */
 	int64 count;
-	bool constant; /* whether the query would return the same edges if run again */
-	bool typed;    /* whether the query has a type column */
+	bool typed; /* whether the query has a type column */
 } HybridEdges;
 
 /*

@@ -17,7 +17,7 @@
 
 #include "core/csr.h"
 #include "graph/edge.h"
-#include "graph/kept.h"
+#include "graph/graph.h"
 #include "graph/pages.h"
 #include "server/compat.h"
 

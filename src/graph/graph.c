@@ -1,45 +1,29 @@
 /*
- * kept.c
- *		The graph that a call site keeps: see kept.h.
+ * graph.c
+ *		The graph over which a graph function computes: see graph.h.
  *
- * A graph is allocated in a memory context of its own. While the graph is built, this context is a
- * child of the call's context, so that an error frees the graph. When the graph is complete, its
- * context becomes a child of the call site's context. A call site keeps at most one graph, and the
- * old graph is freed before the next one is read. So keeping a graph does not increase the peak of
- * memory use.
- *
- * A graph is not kept if it could not be used again. This is the case if the call site will not be
- * called again. It is also the case if the query calls a volatile function, which must be called
- * each time, or reads something that does not follow a snapshot.
+ * A graph is allocated in a memory context of its own, a child of the call's context, so that an
+ * error frees the graph. If the graph is kept with a copy of the edges (copy.c), its context becomes
+ * a child of the copy's context.
  */
 #include "postgres.h"
 
 #include "graph/copy.h"
 #include "graph/device.h"
 #include "graph/edge.h"
-#include "graph/kept.h"
-#include "graph/key.h"
+#include "graph/graph.h"
 #include "graph/registered.h"
 #include "graph/shared_graphs.h"
-#include "nodes/execnodes.h"
-#include "nodes/nodeFuncs.h"
-#include "nodes/primnodes.h"
 #include "server/memory.h"
 #include "server/report.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#define LONGEST_QUERY (1024 * 1024) /* bytes; longer queries are not worth comparing */
-
-static bool may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
-static bool varies(Node *node, void *context);
-static void drop(FunctionCallInfo fcinfo);
-static HybridGraph *graph_of_query(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
-static HybridGraph *build(const HybridEdgesQuery *query, bool *constant);
+static HybridGraph *graph_of_query(const HybridEdgesQuery *query);
 static void check(HyStatus status, const char *what);
 
 HybridGraph *
-hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
+hybrid_graph_of(const HybridEdgesQuery *query)
 {
 	const char *name = text_to_cstring(query->text);
 	HybridEdgesQuery by_query = *query;
@@ -48,55 +32,29 @@ hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 	HybridGraph *graph = NULL;
 
 	if (hybrid_is_edges_query(name))
-		return graph_of_query(fcinfo, query);
+		return graph_of_query(query);
 	hybrid_registered_open(name, &registered);
 	if (hybrid_registered_may_copy(&registered))
 		graph = hybrid_copy_open(&registered, query, &validation);
 	if (graph == NULL)
 	{
 		hybrid_registered_query(&registered, &by_query);
-		graph = graph_of_query(fcinfo, &by_query);
+		graph = graph_of_query(&by_query);
 	}
 	hybrid_registered_close(&registered);
 	return graph;
 }
 
-/* graph_of_query: return the graph of an edges query, either the graph of the call site or a new one. */
+/* graph_of_query: read the edges and build a graph. */
 static HybridGraph *
-graph_of_query(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
+graph_of_query(const HybridEdgesQuery *query)
 {
-	FmgrInfo *site = fcinfo->flinfo;
-	StringInfoData key;
+	HybridEdges edges;
 	HybridGraph *graph;
-	MemoryContext before;
-	bool constant;
 
-	if (!may_come_again(fcinfo, query))
-		return build(query, &constant);
-
-	initStringInfo(&key);
-	if (!hybrid_write_edges_key(query, &key))
-	{
-		drop(fcinfo);
-		return build(query, &constant);
-	}
-	graph = (HybridGraph *) site->fn_extra;
-	if (graph != NULL && graph->key->len == key.len &&
-	    memcmp(graph->key->data, key.data, (size_t) key.len) == 0)
-		return graph;
-
-	drop(fcinfo);
-	graph = build(query, &constant);
-	if (!constant)
-		return graph;
-	before = MemoryContextSwitchTo(graph->context);
-	graph->key = makeStringInfo();
-	appendBinaryStringInfo(graph->key, key.data, key.len);
-	MemoryContextSwitchTo(before);
-	drop(fcinfo);
-	MemoryContextSetParent(graph->context, site->fn_mcxt);
-	hybrid_graph_keep(graph);
-	site->fn_extra = graph;
+	hybrid_read_edges(query, &edges);
+	graph = hybrid_graph_build(&edges, query->direction, query->merge);
+	graph->typed = edges.typed;
 	return graph;
 }
 
@@ -148,60 +106,6 @@ hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double 
 	}
 	*norm = graph->norm;
 	return graph->converges;
-}
-
-/*
- * may_come_again: return whether this call site may be called again during its lifetime. A function
- * in FROM is called only once if none of its arguments can change, because the executor rereads its
- * stored result.
- */
-static bool
-may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
-{
-	const ReturnSetInfo *result = (const ReturnSetInfo *) fcinfo->resultinfo;
-
-	if (VARSIZE_ANY_EXHDR(query->text) +
-	        (query->types == NULL ? (Size) 0 : (Size) VARSIZE(query->types)) +
-	        (query->params == NULL ? (Size) 0 : (Size) VARSIZE(query->params)) >
-	    LONGEST_QUERY)
-		return false;
-	return (result->allowedModes & SFRM_Materialize_Preferred) == 0 ||
-	       varies(fcinfo->flinfo->fn_expr, NULL);
-}
-
-/* varies: return whether the value of the expression may change while the query runs. */
-static bool
-varies(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var) || (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN))
-		return true;
-	return expression_tree_walker(node, varies, context);
-}
-
-static void
-drop(FunctionCallInfo fcinfo)
-{
-	HybridGraph *graph = (HybridGraph *) fcinfo->flinfo->fn_extra;
-
-	fcinfo->flinfo->fn_extra = NULL;
-	if (graph != NULL)
-		MemoryContextDelete(graph->context);
-}
-
-/* build: read the edges and build a graph. Sets *constant as in HybridEdges. */
-static HybridGraph *
-build(const HybridEdgesQuery *query, bool *constant)
-{
-	HybridEdges edges;
-	HybridGraph *graph;
-
-	hybrid_read_edges(query, &edges);
-	*constant = edges.constant;
-	graph = hybrid_graph_build(&edges, query->direction, query->merge);
-	graph->typed = edges.typed;
-	return graph;
 }
 
 bool

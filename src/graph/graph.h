@@ -1,21 +1,15 @@
 /*
- * kept.h
- *		The graph that a graph function uses, and that is kept for a later call.
+ * graph.h
+ *		The graph over which a graph function computes.
  *
  * The graph of a registered graph is kept with the session's copy of its edges (copy.h). The graph of
- * an edges query is kept by the call site:
- *
- * SELECT ... FROM seeds, LATERAL hybrid_spread('SELECT ...', seeds.ids) calls the function for each
- * row. The call site (an FmgrInfo, which lives as long as the query runs) keeps the last graph. The
- * next call reuses that graph if it would read the same edges.
+ * an edges query is built for one call.
  */
-#ifndef HYBRID_GRAPH_KEPT_H
-#define HYBRID_GRAPH_KEPT_H
+#ifndef HYBRID_GRAPH_GRAPH_H
+#define HYBRID_GRAPH_GRAPH_H
 
 #include "postgres.h"
-#include "fmgr.h"
 #include "lib/ilist.h"
-#include "lib/stringinfo.h"
 
 #include "core/csr.h"
 #include "core/csr_patch.h"
@@ -38,7 +32,6 @@ typedef struct HybridGraph
 	double *hub;           /* divisors of a hub; NULL until allocated */
 	double hub_exponent;   /* exponent for which hub is valid; 0: none */
 	MemoryContext context; /* memory context of the whole graph */
-	StringInfo key;        /* key under which the edges were read */
 	uint64 number;         /* serial number among the graphs kept by this process; 0 if not kept */
 
 	/* used by device.c: the layout on a device, valid after the graph has been packed */
@@ -53,10 +46,10 @@ typedef struct HybridGraph
 } HybridGraph;
 
 /*
- * hybrid_graph_of: return the graph of these edges, either a kept graph or a new one. It is valid
- * until the caller returns. query->text is an edges query or the name of a registered graph.
+ * hybrid_graph_of: return the graph of these edges. It is valid as long as the current memory
+ * context. query->text is an edges query or the name of a registered graph.
  */
-extern HybridGraph *hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
+extern HybridGraph *hybrid_graph_of(const HybridEdgesQuery *query);
 
 /* hybrid_graph_make: make a graph without nodes in a new child of a memory context. */
 extern HybridGraph *hybrid_graph_make(MemoryContext parent);
