@@ -139,3 +139,24 @@ DROP FUNCTION calls, held;
 -- comments within comments, as SQL has them
 SELECT * FROM hybrid_spread('/* a /* b */ c */ SELECT 1, 2', ARRAY[1], hops => 1);
 SELECT * FROM hybrid_spread('/* a /* b */ SELECT 1, 2', ARRAY[1]);
+
+-- a session keeps working memory for the next call, at most 1/32 of the limit
+CREATE TABLE wide AS SELECT i AS source, i * 7 % 20000 AS target FROM generate_series(0, 19999) i;
+CREATE INDEX wide_graph ON wide USING hybrid_graph (source, target);
+CREATE FUNCTION scratch() RETURNS bigint LANGUAGE sql AS $$ SELECT coalesce(sum(total_bytes), 0)::bigint FROM pg_backend_memory_contexts WHERE name = 'hybrid graph scratch' $$;
+CREATE FUNCTION spread_wide() RETURNS text LANGUAGE sql AS $$ SELECT md5(string_agg(s::text, ',')) FROM hybrid_spread('wide_graph', '{1,5,99}', hops => 9) s $$;
+\c -
+SELECT scratch();
+SELECT spread_wide() AS before \gset
+SELECT spread_wide() = :'before' AS same, scratch() > 20000 * 30 AND scratch() < 8 * 1024 * 1024 AS kept;
+-- after an error, and for a call inside of another
+
+SELECT count(*) FROM hybrid_spread('wide_graph', '{1,3}', '{1e308,1e308}', hops => 0, normalized => true);
+SELECT spread_wide() = :'before' AS same;
+SELECT count(*) FROM hybrid_neighbors($$SELECT a.id, (SELECT count(*) FROM hybrid_degree('wide_graph')) FROM hybrid_spread('wide_graph', '{1,5,99}') a$$, '{5}');
+SELECT spread_wide() = :'before' AS same;
+SET hybrid.graph_memory_limit = '16MB';
+SELECT spread_wide() = :'before' AS same, scratch() < 512 * 1024 + 8192 AS fits;
+RESET hybrid.graph_memory_limit;
+DROP FUNCTION scratch, spread_wide;
+DROP TABLE wide;

@@ -8,8 +8,9 @@
 #include "graph/arguments.h"
 #include "graph/call.h"
 #include "graph/edges.h"
+#include "graph/scratch.h"
 #include "miscadmin.h"
-#include "server/memory.h"
+#include "server/report.h"
 #include "server/settings.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -39,7 +40,7 @@ hybrid_call_begin(HybridCall *call, FunctionCallInfo fcinfo)
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	Assert(call->result->setDesc->natts <= MOST_COLUMNS);
 	call->caller = MemoryContextSwitchTo(call->context);
-	call->allocator = hybrid_allocator(call->context);
+	call->allocator = hybrid_scratch(call->context);
 }
 
 void
@@ -83,7 +84,11 @@ hybrid_call_reserve(HybridCall *call, uint64 node_bytes, uint64 edge_bytes)
 void *
 hybrid_call_array(HybridCall *call, int64 count, Size size)
 {
-	return MemoryContextAllocHuge(call->context, (Size) Max(count, 1) * size);
+	void *array = hy_alloc_array(&call->allocator, (size_t) Max(count, 1), size);
+
+	if (array == NULL)
+		hybrid_check(HY_NOMEM, "allocate arrays over the nodes of the graph");
+	return array;
 }
 
 HyDirection

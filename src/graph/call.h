@@ -33,7 +33,7 @@ typedef struct HybridCall
 	ReturnSetInfo *result;
 	MemoryContext context; /* holds all memory of the call, except a kept graph and the answer */
 	MemoryContext caller;
-	HyAllocator allocator; /* allocates in context */
+	HyAllocator allocator; /* of memory that is free again when the call ends */
 	HybridGraph *graph;
 	const HyCsr *csr; /* the graph's rows */
 	uint64 room;      /* bytes left within hybrid.graph_memory_limit, set by hybrid_call_reserve */

@@ -146,7 +146,7 @@ answer(FunctionCallInfo fcinfo, bool batch)
 	hybrid_spreading_check_converges(call, &spreading.params);
 
 	most = Min(1 + (int64) (call->room / (SET_BYTES * (uint64) Max(call->csr->nodes, 1))),
-	           Max(spreading.seed_count, 1));
+	           batch ? Max(spreading.seed_count, 1) : 1);
 	/* the CPU gains nothing from many sets in a slice; small slices can use the same memory again */
 	if (!hybrid_graph_device_possible())
 		most = Min(
