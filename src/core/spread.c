@@ -75,6 +75,8 @@ static HyStatus run_step(Step *step, double work);
 static HyStatus run_part(void *arg, int64_t part, int worker, const HyCancel *cancel);
 static int64_t first_word(const Step *step, int64_t part);
 static HyStatus fire(Step *step, int64_t from, int64_t end, const HyCancel *cancel);
+static uint64_t fire_all(const Walk *walk, int64_t first);
+static uint64_t nonzero(const double *value);
 static int64_t mark_reached(Walk *walk, int64_t reach);
 static HyStatus pull_all(Step *step, int64_t from, int64_t end, const HyCancel *cancel);
 static HyStatus clear_charges(Step *step, int64_t from, int64_t end, const HyCancel *cancel);
@@ -346,6 +348,14 @@ fire(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 		uint64_t bits = walk->active[w];
 		uint64_t firing = 0;
 
+		if (bits == ~(uint64_t) 0 && params->threshold == 0 && walk->fired == NULL)
+		{
+			walk->firing[w] = fire_all(walk, w * 64);
+			any = true;
+			if (graph->out_start != NULL)
+				reach += graph->out_start[w * 64 + 64] - graph->out_start[w * 64];
+			continue;
+		}
 		for (; bits != 0; bits &= bits - 1)
 		{
 			int64_t i = w * 64 + __builtin_ctzll(bits);
@@ -379,6 +389,55 @@ fire(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 		__atomic_store_n(&step->any, true, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&step->reach, reach, __ATOMIC_RELAXED);
 	return HY_OK;
+}
+
+/*
+ * fire_all: do the same for the 64 nodes of a word, all of which are active, without a threshold.
+ * Returns the bits of the nodes whose charge is not 0. The loops have no branches, so that compilers
+ * can vectorize them. y that is NaN does not fire.
+ */
+static uint64_t
+fire_all(const Walk *walk, int64_t first)
+{
+	const double *y = walk->y + first;
+	const double *sum = walk->graph->out_weight + first;
+	double *charge = walk->charge + first;
+	double decay = walk->params->decay;
+	double fan = walk->params->fan;
+	int i;
+
+	for (i = 0; i < 64; i++)
+	{
+		double divisor = fan == 0 || !(sum[i] > 0) ? 1 : fan == 1 ? sum[i] : sqrt(sum[i]);
+		double product = y[i] * (decay / divisor);
+
+		charge[i] = sum[i] > 0 && y[i] >= 0 ? product : 0;
+	}
+	if (walk->sent != NULL)
+	{
+		double *sent = walk->sent + first;
+
+		for (i = 0; i < 64; i++)
+		{
+			if (walk->params->combine == HY_COMBINE_SUM)
+				sent[i] += charge[i];
+			else
+				sent[i] = charge[i] > sent[i] ? charge[i] : sent[i];
+		}
+	}
+	return nonzero(charge);
+}
+
+/* nonzero: return the bits of those of 64 values that are not 0. */
+static uint64_t
+nonzero(const double *value)
+{
+	uint64_t bits = 0;
+	int i;
+
+	for (i = 0; i < 64; i++)
+		bits |= (uint64_t) (value[i] != 0) << i;
+	return bits;
 }
 
 /*
@@ -592,6 +651,19 @@ arrive(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 		if (walk->everywhere)
 			bits = w == words - 1 && nodes % 64 != 0 ? ((uint64_t) 1 << (nodes % 64)) - 1
 			                                         : ~(uint64_t) 0;
+		if (bits == ~(uint64_t) 0 && walk->reached[w] == ~(uint64_t) 0 && sum)
+		{
+			double *activation = walk->activation + w * 64;
+			const double *y = walk->y + w * 64;
+			int i;
+
+			/* without branches, so that compilers can vectorize it; + 0 changes nothing */
+			for (i = 0; i < 64; i++)
+				activation[i] += y[i];
+			walk->active[w] = nonzero(y);
+			walk->next[w] = 0;
+			continue;
+		}
 		for (; bits != 0; bits &= bits - 1)
 		{
 			int64_t i = w * 64 + __builtin_ctzll(bits);

@@ -2,9 +2,11 @@
  * spread_pull_avx2.c
  *		Summing whole rows in 256-bit registers.
  *
- * Eight registers of four doubles are the 32 lanes of a row.  A row shorter than that uses as many
- * registers as it needs.  The fold adds only these, because x + 0 is x.  The charges are loaded one by
- * one: gather instructions are slower on many processors.
+ * Eight registers of four doubles are the 32 lanes of a row.  A row of at most 32 entries has one entry
+ * in each lane, so it needs products only, in as many registers as it has fours of entries.  A switch
+ * over this number costs one wrong guess of the processor for a row at most; a loop over the fours, and
+ * then over the rest, costs several.  The fold adds only the registers in use, because x + 0 is x.  The
+ * charges are loaded one by one: gather instructions are slower on many processors.
  */
 #include "core/spread_pull.h"
 
@@ -25,18 +27,26 @@ four_charges(const uint32_t *column, const double *charge)
 	                     charge[column[0]]);
 }
 
-/* fill: load the charges and weights of 1 to 3 entries, and 0 into the remaining lanes. */
-PRIMITIVE void
-fill(const uint32_t *column, const float *weight, int64_t count, const double *charge,
-     __m256d *charges, __m256d *weights)
+/* products: return the products of four entries. */
+PRIMITIVE __m256d
+products(const uint32_t *column, const float *weight, const double *charge)
 {
-	double c1 = count > 1 ? charge[column[1]] : 0;
-	double c2 = count > 2 ? charge[column[2]] : 0;
-	double w1 = count > 1 ? weight[1] : 0;
-	double w2 = count > 2 ? weight[2] : 0;
+	return _mm256_mul_pd(four_charges(column, charge), _mm256_cvtps_pd(_mm_loadu_ps(weight)));
+}
 
-	*charges = _mm256_set_pd(0, c2, c1, charge[column[0]]);
-	*weights = _mm256_set_pd(0, w2, w1, weight[0]);
+/* last_products: return the products of 1 to 4 entries, and 0 in the other lanes. */
+PRIMITIVE __m256d
+last_products(const uint32_t *column, const float *weight, int64_t count, const double *charge)
+{
+	static const int32_t ones[2 * WIDTH] = {-1, -1, -1, -1};
+	__m128i mask = _mm_loadu_si128((const __m128i *) (ones + WIDTH - count));
+	uint32_t source[WIDTH];
+
+	/* a lane outside of the row has the charge of node 0 and a weight of 0 */
+	_mm_storeu_si128((__m128i *) source, _mm_maskload_epi32((const int *) column, mask));
+	return _mm256_and_pd(
+		_mm256_mul_pd(four_charges(source, charge), _mm256_cvtps_pd(_mm_maskload_ps(weight, mask))),
+		_mm256_castsi256_pd(_mm256_cvtepi32_epi64(mask)));
 }
 
 /* sum_of_four: fold the last four lanes. */
@@ -48,38 +58,102 @@ sum_of_four(__m256d lanes)
 	return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
 }
 
-/* long_row: return the sum of a row of more than 4 entries. */
+/* fold: return the sum of the lanes of the first registers. */
+PRIMITIVE double
+fold(__m256d *lanes, int used)
+{
+	int half;
+	int r;
+
+#pragma GCC unroll 3
+	for (half = REGISTERS / 2; half > 0; half /= 2)
+	{
+#pragma GCC unroll 4
+		for (r = 0; r + half < used; r++)
+			lanes[r] = _mm256_add_pd(lanes[r], lanes[r + half]);
+		used = used < half ? used : half;
+	}
+	return sum_of_four(lanes[0]);
+}
+
+/* few_fours: return the sum of a row whose entries need this many registers, a constant. */
+PRIMITIVE double
+few_fours(int registers, const uint32_t *column, const float *weight, int64_t count,
+          const double *charge)
+{
+	__m256d lanes[REGISTERS];
+	int last = registers - 1;
+	int r;
+
+#pragma GCC unroll 8
+	for (r = 0; r < last; r++)
+		lanes[r] = products(column + r * WIDTH, weight + r * WIDTH, charge);
+	lanes[last] =
+		last_products(column + last * WIDTH, weight + last * WIDTH, count - last * WIDTH, charge);
+	return fold(lanes, registers);
+}
+
+/* long_row: return the sum of a row of more than 32 entries. */
 PRIMITIVE double
 long_row(const uint32_t *column, const float *weight, int64_t count, const double *charge)
 {
 	__m256d lanes[REGISTERS];
-	int64_t full = count / WIDTH;
-	int64_t used = full + (count % WIDTH > 0);
-	int64_t r;
-	int64_t h;
+	double rest[HY_SPREAD_LANES];
+	int64_t p;
+	int r;
+	int l;
 
-	used = used < REGISTERS ? used : REGISTERS;
-	for (r = 0; r < used; r++)
-		lanes[r] = _mm256_setzero_pd();
-	for (r = 0; r < full; r++)
-		lanes[r % REGISTERS] = _mm256_fmadd_pd(four_charges(column + r * WIDTH, charge),
-		                                       _mm256_cvtps_pd(_mm_loadu_ps(weight + r * WIDTH)),
-		                                       lanes[r % REGISTERS]);
-	if (count % WIDTH > 0)
+#pragma GCC unroll 8
+	for (r = 0; r < REGISTERS; r++)
+		lanes[r] = products(column + r * WIDTH, weight + r * WIDTH, charge);
+	for (p = HY_SPREAD_LANES; p + HY_SPREAD_LANES <= count; p += HY_SPREAD_LANES)
 	{
-		__m256d charges, weights;
+#pragma GCC unroll 8
+		for (r = 0; r < REGISTERS; r++)
+			lanes[r] =
+				_mm256_fmadd_pd(four_charges(column + p + r * WIDTH, charge),
+			                    _mm256_cvtps_pd(_mm_loadu_ps(weight + p + r * WIDTH)), lanes[r]);
+	}
+	if (p == count)
+		return fold(lanes, REGISTERS);
+#pragma GCC unroll 8
+	for (r = 0; r < REGISTERS; r++)
+		_mm256_storeu_pd(rest + r * WIDTH, lanes[r]);
+	for (l = 0; p < count; p++, l++)
+		rest[l] = __builtin_fma(charge[column[p]], weight[p], rest[l]);
+#pragma GCC unroll 8
+	for (r = 0; r < REGISTERS; r++)
+		lanes[r] = _mm256_loadu_pd(rest + r * WIDTH);
+	return fold(lanes, REGISTERS);
+}
 
-		fill(column + full * WIDTH, weight + full * WIDTH, count % WIDTH, charge, &charges,
-		     &weights);
-		lanes[full % REGISTERS] = _mm256_fmadd_pd(charges, weights, lanes[full % REGISTERS]);
-	}
-	for (h = REGISTERS / 2; h > 0; h /= 2)
+/* row_sum: return the sum of a row. */
+PRIMITIVE double
+row_sum(const uint32_t *column, const float *weight, int64_t count, const double *charge)
+{
+	switch ((count + WIDTH - 1) / WIDTH)
 	{
-		for (r = 0; r + h < used; r++)
-			lanes[r] = _mm256_add_pd(lanes[r], lanes[r + h]);
-		used = used < h ? used : h;
+		case 0:
+			return 0;
+		case 1:
+			return few_fours(1, column, weight, count, charge);
+		case 2:
+			return few_fours(2, column, weight, count, charge);
+		case 3:
+			return few_fours(3, column, weight, count, charge);
+		case 4:
+			return few_fours(4, column, weight, count, charge);
+		case 5:
+			return few_fours(5, column, weight, count, charge);
+		case 6:
+			return few_fours(6, column, weight, count, charge);
+		case 7:
+			return few_fours(7, column, weight, count, charge);
+		case 8:
+			return few_fours(8, column, weight, count, charge);
+		default:
+			return long_row(column, weight, count, charge);
 	}
-	return sum_of_four(lanes[0]);
 }
 
 __attribute__((target("avx2,fma"))) void
@@ -92,12 +166,7 @@ hy_spread_rows_avx2(const HyCsr *graph, const double *charge, int64_t from, int6
 		int64_t begin = graph->row_start[row];
 		int64_t count = graph->row_start[row + 1] - begin;
 
-		if (count > WIDTH)
-			y[row] = long_row(graph->column + begin, graph->weight + begin, count, charge);
-		else
-			y[row] = count > 0 ? hy_spread_short_row(graph->column + begin, graph->weight + begin,
-			                                         count, charge)
-			                   : 0;
+		y[row] = row_sum(graph->column + begin, graph->weight + begin, count, charge);
 	}
 }
 
