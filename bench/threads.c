@@ -23,7 +23,7 @@
 
 #include "ascending.h"
 #include "core/assign.h"
-#include "core/csr.h"
+#include "core/csr_build.h"
 #include "core/distance.h"
 #include "core/prefilter.h"
 #include "core/spread.h"

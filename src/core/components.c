@@ -8,9 +8,6 @@
  */
 #include "core/components.h"
 
-/* Entries or nodes between two polls of the caller's cancel: about 0.3 ms. */
-#define BLOCK 65536
-
 HyStatus
 hy_components(const HyCsr *graph, const HyCancel *cancel, uint32_t *component)
 {
@@ -21,7 +18,7 @@ hy_components(const HyCsr *graph, const HyCancel *cancel, uint32_t *component)
 		component[i] = (uint32_t) i;
 	for (i = 0; i < graph->edges; i++)
 	{
-		if (i % BLOCK == 0 && hy_cancelled(cancel))
+		if (hy_cancelled_at(i, cancel))
 			return HY_CANCELLED;
 		while (graph->row_start[row + 1] <= i)
 			row++;

@@ -80,37 +80,12 @@ typedef struct HyOrigins
 	int64_t edge_room; /* entries that the arrays of the graph and `entry` have room for */
 } HyOrigins;
 
-/* HyCsrInput: the edges of a graph. */
-typedef struct HyCsrInput
+/* With origins, arrays are larger than necessary, so that a patch can add edges. */
+static inline int64_t
+hy_csr_room(int64_t count)
 {
-	HyEdge *edge;     /* is overwritten */
-	uint32_t *origin; /* of each edge; NULL if the origins of entries are not wanted */
-	int64_t count;
-	bool owned; /* the build frees edge and origin with its allocator, also on failure */
-	HyDirection direction;
-	HyMerge merge;
-} HyCsrInput;
-
-/*
- * hy_csr_bytes: return an upper bound of the memory that a build needs for this many edges, including
- * scratch memory, and including the edges and origins if the build owns them.  A caller can use it to
- * refuse the task before it starts.
- */
-extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
-
-/*
- * hy_csr_build: build csr from edges in any order.  The edges are overwritten.  Self-loops are
- * ordinary edges.  Under HY_DIRECTION_BOTH they count twice, as W + W^T requires.  Returns
- * HY_NOMEM, HY_CANCELLED, HY_INVALID for a weight that is not finite or is negative, or HY_QUOTA
- * when a summed weight overflows fp32 or there are more than 2^31 nodes or 2^32 - 1 edges.  On
- * failure nothing is left allocated.
- */
-extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
-                             const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
-
-/* hy_csr_build_from: like hy_csr_build.  Also fills origins, which is NULL if input has no origins. */
-extern HyStatus hy_csr_build_from(const HyCsrInput *input, const HyAllocator *allocator,
-                                  const HyCancel *cancel, HyCsr *csr, HyOrigins *origins);
+	return count + count / 64 + 64;
+}
 
 /* hy_csr_free: free the memory that a build allocated for the graph. */
 extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);

@@ -21,9 +21,6 @@
 
 #include "core/communities.h"
 
-/* Entries between two polls of the caller's cancel: about 0.5 ms. */
-#define BLOCK 65536
-
 #define MOST_PASSES 100
 
 /* The sums of a node with at most this many neighbors are kept in a list. */
@@ -107,7 +104,7 @@ pass(Labels *labels, int step, const HyCancel *cancel, bool *changed)
 {
 	const HyCsr *graph = labels->graph;
 	uint64_t series = hy_random(labels->seed, (uint64_t) (MOST_PASSES + step));
-	int64_t polled = BLOCK;
+	int64_t polled = HY_CANCEL_BLOCK;
 	int64_t i;
 
 	*changed = false;
@@ -123,7 +120,7 @@ pass(Labels *labels, int step, const HyCancel *cancel, bool *changed)
 		if ((labels->stale[node / 64] & bit) != 0)
 			entries = graph->row_start[node + 1] - graph->row_start[node];
 		polled += 1 + entries;
-		if (polled > BLOCK)
+		if (polled > HY_CANCEL_BLOCK)
 		{
 			polled = 0;
 			if (hy_cancelled(cancel))

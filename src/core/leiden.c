@@ -34,9 +34,6 @@
 #include "core/communities.h"
 #include "core/components.h"
 
-/* Entries between two polls of the caller's cancel: about 0.5 ms. */
-#define BLOCK 65536
-
 /* Maximum number of rounds. */
 #define MOST_ROUNDS 10
 
@@ -621,7 +618,7 @@ static bool
 must_stop(Leiden *leiden, int64_t entries)
 {
 	leiden->polled += entries + 1;
-	if (leiden->polled < BLOCK)
+	if (leiden->polled < HY_CANCEL_BLOCK)
 		return false;
 	leiden->polled = 0;
 	return hy_cancelled(leiden->cancel);

@@ -16,9 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Entries between two polls of the caller's cancel: about 1 ms. */
-#define BLOCK 65536
-
 #define NONE UINT32_MAX
 
 /* Search: the state of a search. */
@@ -155,7 +152,7 @@ static bool
 must_stop(Search *search, int64_t entries)
 {
 	search->polled += entries + 1;
-	if (search->polled < BLOCK)
+	if (search->polled < HY_CANCEL_BLOCK)
 		return false;
 	search->polled = 0;
 	return hy_cancelled(search->cancel);

@@ -11,9 +11,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Entries or nodes between two polls of the caller's cancel: about 0.3 ms. */
-#define BLOCK 65536
-
 /* Search: the state of a search. */
 typedef struct Search
 {
@@ -77,7 +74,7 @@ visit(Search *search, const uint32_t *neighbor, int64_t count, int32_t hop)
 			search->hop[node] = hop;
 			search->order[search->found++] = node;
 		}
-		if (++search->polled >= BLOCK)
+		if (++search->polled >= HY_CANCEL_BLOCK)
 		{
 			search->polled = 0;
 			if (hy_cancelled(search->cancel))
@@ -116,7 +113,7 @@ sort_by_hop(const HyCsr *graph, const HyAllocator *allocator, Search *search)
 	{
 		if (search->hop[i] >= 0)
 			search->order[place[search->hop[i]]++] = (uint32_t) i;
-		if (i % BLOCK == BLOCK - 1 && hy_cancelled(search->cancel))
+		if (i % HY_CANCEL_BLOCK == HY_CANCEL_BLOCK - 1 && hy_cancelled(search->cancel))
 		{
 			hy_free(allocator, place);
 			return HY_CANCELLED;

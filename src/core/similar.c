@@ -11,9 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Entries between two polls of the caller's cancel: about 0.3 ms. */
-#define BLOCK 65536
-
 HyStatus
 hy_similar(const HyCsr *graph, uint32_t node, HySimilarity method, const HyCancel *cancel,
            double *similarity)
@@ -37,7 +34,7 @@ hy_similar(const HyCsr *graph, uint32_t node, HySimilarity method, const HyCance
 		for (e = row; e < row_end; e++)
 		{
 			similarity[graph->column[e]] += share;
-			if (++polled >= BLOCK)
+			if (++polled >= HY_CANCEL_BLOCK)
 			{
 				polled = 0;
 				if (hy_cancelled(cancel))

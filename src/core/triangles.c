@@ -15,9 +15,6 @@
 
 #include "core/threads.h"
 
-/* Entries between two polls of the caller's cancel: about 0.3 ms. */
-#define BLOCK 65536
-
 #define NONE UINT32_MAX
 
 #define ENTRY_WORK 20.0     /* work of comparing an entry, for hy_threads_for */
@@ -111,7 +108,7 @@ direct(const HyCsr *graph, const HyCancel *cancel, Directed *directed)
 		{
 			uint32_t other = graph->column[e];
 
-			if (e % BLOCK == 0 && hy_cancelled(cancel))
+			if (hy_cancelled_at(e, cancel))
 				return HY_CANCELLED;
 			if (mark[other] > mark[i] || (other > i && mark[other] == mark[i]))
 				directed->target[filled++] = other;
@@ -178,7 +175,7 @@ count_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
 			int64_t found = 0;
 
 			polled += 1 + start[second + 1] - start[second];
-			if (polled >= BLOCK)
+			if (polled >= HY_CANCEL_BLOCK)
 			{
 				polled = 0;
 				if (hy_cancelled(cancel))

@@ -11,6 +11,7 @@
 #include <ctype.h>
 
 #include "catalog/pg_type.h"
+#include "core/csr_build.h"
 #include "graph/arguments.h"
 #include "graph/edge.h"
 #include "graph/edges.h"

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "core/csr_build.h"
 #include "graph/copy.h"
 #include "graph/device.h"
 #include "graph/edge.h"

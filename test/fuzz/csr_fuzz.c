@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/csr.h"
+#include "core/csr_build.h"
 #include "core/csr_patch.h"
 #include "core/spread.h"
 

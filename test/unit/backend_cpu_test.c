@@ -3,6 +3,7 @@
  *		The CPU behind the vtable: core's answers, tickets, and what it does not do.
  */
 #include "core/distance.h"
+#include "core/csr_build.h"
 #include "core/threads.h"
 #include "core/topk.h"
 #include "dispatch/run/backend_cpu.h"

@@ -354,7 +354,7 @@ test_memory(void)
 static void
 test_cancel(void)
 {
-	HyCsr graph = stage_chain(BLOCK / 2, HY_DIRECTION_BOTH);
+	HyCsr graph = stage_chain(HY_CANCEL_BLOCK / 2, HY_DIRECTION_BOTH);
 	Search s = {&graph, 1, 1, true, malloc(sizeof(uint32_t) * (size_t) graph.nodes), 0};
 
 	CHECK(stage_polls(run, &s) > 10);

@@ -69,7 +69,7 @@ test_random_graphs(void)
 static void
 test_chain_and_cancel(void)
 {
-	HyCsr graph = stage_chain(3 * BLOCK, HY_DIRECTION_BOTH);
+	HyCsr graph = stage_chain(3 * HY_CANCEL_BLOCK, HY_DIRECTION_BOTH);
 	Search s = {&graph, malloc(sizeof(uint32_t) * (size_t) graph.nodes)};
 	int64_t wrong = 0;
 	int64_t i;

@@ -482,7 +482,7 @@ test_large_change(void)
 {
 	static const int64_t nodes[] = {40000, 1};
 	const int64_t old = 1000;
-	const int64_t all = BLOCK + 5000;
+	const int64_t all = HY_CANCEL_BLOCK + 5000;
 	UnitRandom random = {34};
 	uint32_t *origin = malloc(sizeof(uint32_t) * (size_t) all);
 	int64_t i;

@@ -7,7 +7,7 @@
 
 #include <float.h>
 
-#include "core/csr.h"
+#include "core/csr_build.h"
 
 /* Entry: one cell of W, W^T or W + W^T before parallel edges are summed. */
 typedef struct Entry

@@ -3,6 +3,7 @@
  *		The emulated device as the dispatcher sees it.
  */
 #include "core/topk.h"
+#include "core/csr_build.h"
 #include "dispatch/run/dispatcher.h"
 #include "emulated_stage.h"
 #include "score_stage.h"

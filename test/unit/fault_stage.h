@@ -7,6 +7,7 @@
 #define FAULT_STAGE_H
 
 #include "core/distance.h"
+#include "core/csr_build.h"
 #include "core/topk.h"
 #include "dispatch/route/session.h"
 #include "dispatch/run/backend_cpu.h"

@@ -8,10 +8,7 @@
 
 #include "unit.h"
 
-#include "core/csr.h"
-
-/* Entries between two polls, in every algorithm. */
-#define BLOCK 65536
+#include "core/csr_build.h"
 
 /* StageRun: runs an algorithm with this allocator and cancel. */
 typedef HyStatus (*StageRun)(void *arg, const HyAllocator *allocator, const HyCancel *cancel);

@@ -140,14 +140,14 @@ test_choice(void)
 static void
 test_memory_and_cancel(void)
 {
-	HyCsr graph = stage_chain(3 * BLOCK, HY_DIRECTION_OUT);
-	Search s = {&graph, 0, 3 * BLOCK, true, {NULL, NULL, 0}};
+	HyCsr graph = stage_chain(3 * HY_CANCEL_BLOCK, HY_DIRECTION_OUT);
+	Search s = {&graph, 0, 3 * HY_CANCEL_BLOCK, true, {NULL, NULL, 0}};
 
 	s.path.step = malloc(sizeof(uint32_t) * (size_t) graph.nodes);
 	s.path.cost = malloc(sizeof(double) * (size_t) graph.nodes);
 	CHECK_INT(stage_allocations(run, &s), 4);
 	CHECK(stage_polls(run, &s) >= 5);
-	CHECK_INT(s.path.steps, 3 * BLOCK + 1);
+	CHECK_INT(s.path.steps, 3 * HY_CANCEL_BLOCK + 1);
 	s.weighted = false;
 	CHECK_INT(stage_allocations(run, &s), 2);
 	CHECK(stage_polls(run, &s) >= 5);

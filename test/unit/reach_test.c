@@ -117,7 +117,7 @@ test_empty_graph(void)
 static void
 test_memory_and_cancel(void)
 {
-	HyCsr graph = stage_chain(3 * BLOCK, HY_DIRECTION_OUT);
+	HyCsr graph = stage_chain(3 * HY_CANCEL_BLOCK, HY_DIRECTION_OUT);
 	uint32_t start = 0;
 	Search s = {&graph, HY_DIRECTION_BOTH, {&start, 1}, HY_REACH_UNLIMITED, {NULL, NULL, 0}};
 
@@ -125,7 +125,7 @@ test_memory_and_cancel(void)
 	s.reached.order = malloc(sizeof(uint32_t) * (size_t) graph.nodes);
 	CHECK_INT(stage_allocations(run, &s), 1);
 	CHECK(stage_polls(run, &s) >= 6);
-	CHECK_INT(s.reached.hop[3 * BLOCK], 3 * BLOCK);
+	CHECK_INT(s.reached.hop[3 * HY_CANCEL_BLOCK], 3 * HY_CANCEL_BLOCK);
 	free(s.reached.hop);
 	free(s.reached.order);
 	hy_csr_free(&graph, &hy_malloc_allocator);

@@ -93,7 +93,7 @@ test_random_graphs(void)
 static void
 test_cancel(void)
 {
-	int64_t count = 3 * BLOCK;
+	int64_t count = 3 * HY_CANCEL_BLOCK;
 	HyEdge *edges = malloc(sizeof(HyEdge) * (size_t) count);
 	Search s = {NULL, 1, HY_SIMILARITY_JACCARD, malloc(sizeof(double) * (size_t) (count + 1))};
 	HyCsr graph;

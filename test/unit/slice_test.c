@@ -4,6 +4,7 @@
  *		answer.
  */
 #include "core/distance.h"
+#include "core/csr_build.h"
 #include "core/topk.h"
 #include "dispatch/run/backend_cpu.h"
 #include "dispatch/model/slice.h"

@@ -7,6 +7,7 @@
 
 #include "unit.h"
 
+#include "core/csr_build.h"
 #include "core/spread.h"
 
 /* Entries or rows between two polls, in spread.c. */

@@ -85,7 +85,7 @@ test_empty_graph(void)
 static void
 test_memory_and_cancel(void)
 {
-	HyCsr graph = stage_chain(3 * BLOCK, HY_DIRECTION_BOTH);
+	HyCsr graph = stage_chain(3 * HY_CANCEL_BLOCK, HY_DIRECTION_BOTH);
 	Count c = {&graph, malloc(sizeof(int64_t) * (size_t) graph.nodes),
 	           malloc(sizeof(double) * (size_t) graph.nodes)};
 

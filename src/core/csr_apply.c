@@ -1,0 +1,465 @@
+/*
+ * csr_apply.c
+ *		Applies the plan of a patch: see csr_plan.h.
+ *
+ * The parts of each array between two edits move by the number of entries that the edits before them
+ * have inserted and deleted.  If nodes appear or vanish, the numbers of the nodes after them change, in
+ * all entries.  The sums s_i are computed again for the nodes whose outgoing entries changed: one pass
+ * over the entries meets those of each node in canonical order.
+ */
+#include "core/csr_plan.h"
+
+#include <string.h>
+
+#include "core/merge_sort.h"
+
+/* Nodes whose numbers are looked up together. */
+#define NODES_PER_GROUP 64
+
+static HyStatus make_room(HyCsrPlan *plan);
+static HyStatus move_parallels(HyCsrPlan *plan);
+static HyStatus renumber(HyCsrPlan *plan);
+static int64_t count_before(const HyCsrPlan *plan, int64_t node);
+static void move_ids(HyCsrPlan *plan);
+static void
+move_starts(const HyCsrPlan *plan, int64_t *start, int64_t nodes, const HyCsrStep *entry);
+static HyStatus insert_entries(HyCsrPlan *plan);
+static HyStatus sum_again(HyCsrPlan *plan);
+static HyStatus find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count);
+static void move(void *array, size_t size, int64_t count, const HyCsrStep *step, int64_t steps);
+static int compare_numbers(const void *a, const void *b);
+
+HyStatus
+hy_csr_plan_apply(HyCsrPlan *plan)
+{
+	HyCsr *csr = plan->csr;
+	HyOrigins *origins = plan->origins;
+	int64_t edges = csr->edges;
+	int64_t nodes = csr->nodes;
+	HyStatus status = make_room(plan);
+	int64_t i;
+
+	if (status == HY_OK)
+		status = move_parallels(plan);
+	if (status == HY_OK)
+		status = renumber(plan);
+	if (status != HY_OK)
+		return status;
+	for (i = 0; i < plan->edits; i++)
+	{
+		const HyCsrEdit *edit = &plan->edit[i];
+
+		if (edit->change != 0)
+			continue;
+		csr->weight[edit->at] = edit->weight;
+		origins->entry[edit->at] = edit->origin;
+	}
+	if (plan->steps > 0)
+	{
+		move(csr->column, sizeof(*csr->column), edges, plan->in, plan->steps);
+		move(csr->weight, sizeof(*csr->weight), edges, plan->in, plan->steps);
+		move(origins->entry, sizeof(*origins->entry), edges, plan->in, plan->steps);
+		move(csr->out_row, sizeof(*csr->out_row), edges, plan->out, plan->steps);
+		move_ids(plan);
+		move_starts(plan, csr->row_start, nodes, plan->in);
+		move_starts(plan, csr->out_start, nodes, plan->out);
+		csr->edges = csr->row_start[csr->nodes];
+		status = insert_entries(plan);
+	}
+	return status == HY_OK ? sum_again(plan) : status;
+}
+
+/* make_room: enlarge the arrays where they are too small. */
+static HyStatus
+make_room(HyCsrPlan *plan)
+{
+	HyCsr *csr = plan->csr;
+	HyOrigins *origins = plan->origins;
+	const HyAllocator *allocator = plan->allocator;
+	int64_t nodes = csr->nodes;
+	int64_t edges = csr->edges;
+	HyStatus status = HY_OK;
+	int64_t i;
+
+	for (i = 0; i < plan->nodes; i++)
+		nodes += plan->node[i].change;
+	for (i = 0; i < plan->steps; i++)
+		edges += plan->in[i].change;
+	if (nodes > (int64_t) 1 << 31 || edges > (int64_t) UINT32_MAX)
+		return HY_QUOTA;
+	if (nodes > origins->node_room)
+	{
+		int64_t room = hy_csr_room(nodes);
+
+		status = hy_enlarge(allocator, &csr->ids, sizeof(*csr->ids), csr->nodes, room);
+		if (status == HY_OK)
+			status = hy_enlarge(allocator, &csr->row_start, sizeof(*csr->row_start), csr->nodes + 1,
+			                    room + 1);
+		if (status == HY_OK)
+			status = hy_enlarge(allocator, &csr->out_start, sizeof(*csr->out_start), csr->nodes + 1,
+			                    room + 1);
+		if (status == HY_OK)
+			status =
+				hy_enlarge(allocator, &csr->out_weight, sizeof(*csr->out_weight), csr->nodes, room);
+		origins->node_room = room;
+	}
+	if (status == HY_OK && edges > origins->edge_room)
+	{
+		int64_t room = hy_csr_room(edges);
+
+		status = hy_enlarge(allocator, &csr->column, sizeof(*csr->column), csr->edges, room);
+		if (status == HY_OK)
+			status = hy_enlarge(allocator, &csr->weight, sizeof(*csr->weight), csr->edges, room);
+		if (status == HY_OK)
+			status = hy_enlarge(allocator, &csr->out_row, sizeof(*csr->out_row), csr->edges, room);
+		if (status == HY_OK)
+			status =
+				hy_enlarge(allocator, &origins->entry, sizeof(*origins->entry), csr->edges, room);
+		origins->edge_room = room;
+	}
+	return status;
+}
+
+/* move_parallels: replace the parallel edges of the edited entries, and adjust the places of others. */
+static HyStatus
+move_parallels(HyCsrPlan *plan)
+{
+	HyOrigins *origins = plan->origins;
+	const HyParallel *old = origins->parallel;
+	const HyParallel *edge = plan->parallel;
+	HyParallel *all;
+	int64_t old_at = 0;
+	int64_t edge_at = 0;
+	int64_t count = 0;
+	int64_t shift = 0;
+	int64_t i;
+
+	if (origins->parallels + plan->parallels == 0 || plan->edits == 0)
+		return HY_OK;
+	all = hy_alloc_array(plan->allocator, (size_t) (origins->parallels + plan->parallels),
+	                     sizeof(HyParallel));
+	if (all == NULL)
+		return HY_NOMEM;
+	for (i = 0; i <= plan->edits; i++)
+	{
+		const HyCsrEdit *edit = &plan->edit[i];
+
+		for (; old_at < origins->parallels && (i == plan->edits || old[old_at].at < edit->at);
+		     old_at++)
+			all[count++] = (HyParallel){(uint32_t) (old[old_at].at + shift), old[old_at].origin,
+			                            old[old_at].weight};
+		if (i == plan->edits)
+			break;
+		while (edit->change <= 0 && old_at < origins->parallels && old[old_at].at == edit->at)
+			old_at++;
+		for (; edge_at < plan->parallels && edge[edge_at].at == i; edge_at++)
+			all[count++] = (HyParallel){(uint32_t) (edit->at + shift), edge[edge_at].origin,
+			                            edge[edge_at].weight};
+		shift += edit->change;
+	}
+	hy_free(plan->allocator, origins->parallel);
+	origins->parallel = all;
+	origins->parallels = count;
+	return HY_OK;
+}
+
+/*
+ * renumber: give all entries the numbers that their nodes have after the patch.  The numbers in an
+ * entry that is deleted do not matter.
+ */
+static HyStatus
+renumber(HyCsrPlan *plan)
+{
+	HyCsr *csr = plan->csr;
+	int64_t groups = csr->nodes / NODES_PER_GROUP + 1;
+	uint32_t *array[] = {csr->column, csr->out_row};
+	int64_t shift = 0;
+	int32_t *by;
+	int64_t i;
+	int a;
+
+	for (i = 0; i < plan->nodes; i++)
+	{
+		shift += plan->node[i].change;
+		plan->node[i].other = shift;
+	}
+	/* nodes after the last one change no number */
+	if (plan->nodes == 0 || plan->node[0].at == csr->nodes)
+		return HY_OK;
+	by = hy_alloc_array(plan->allocator, (size_t) groups, sizeof(int32_t));
+	if (by == NULL)
+		return HY_NOMEM;
+	/* INT32_MAX: not the same for all nodes of the group */
+	for (i = 0; i < groups; i++)
+	{
+		int64_t steps = count_before(plan, i * NODES_PER_GROUP);
+
+		by[i] = count_before(plan, (i + 1) * NODES_PER_GROUP) != steps ? INT32_MAX
+		        : steps == 0                                           ? 0
+		                     : (int32_t) plan->node[steps - 1].other;
+	}
+	for (a = 0; a < 2; a++)
+	{
+		for (i = 0; i < csr->edges; i++)
+		{
+			int64_t node = array[a][i];
+			int64_t change = by[node / NODES_PER_GROUP];
+
+			if (hy_cancelled_at(i, plan->cancel))
+			{
+				hy_free(plan->allocator, by);
+				return HY_CANCELLED;
+			}
+			if (change == INT32_MAX)
+			{
+				int64_t steps = count_before(plan, node + 1);
+
+				change = steps == 0 ? 0 : plan->node[steps - 1].other;
+			}
+			array[a][i] = (uint32_t) (node + change);
+		}
+	}
+	hy_free(plan->allocator, by);
+	return HY_OK;
+}
+
+/* count_before: return the number of steps of nodes before this node. */
+static int64_t
+count_before(const HyCsrPlan *plan, int64_t node)
+{
+	int64_t low = 0;
+	int64_t high = plan->nodes;
+
+	while (low < high)
+	{
+		int64_t middle = low + (high - low) / 2;
+
+		if (plan->node[middle].at < node)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* move_ids: insert and delete nodes, except in the arrays of starts. */
+static void
+move_ids(HyCsrPlan *plan)
+{
+	HyCsr *csr = plan->csr;
+	int64_t shift = 0;
+	int64_t i;
+
+	move(csr->ids, sizeof(*csr->ids), csr->nodes, plan->node, plan->nodes);
+	move(csr->out_weight, sizeof(*csr->out_weight), csr->nodes, plan->node, plan->nodes);
+	for (i = 0; i < plan->nodes; i++)
+	{
+		const HyCsrStep *step = &plan->node[i];
+
+		if (step->change > 0)
+		{
+			csr->ids[step->at + shift] = step->id;
+			csr->out_weight[step->at + shift] = 0;
+		}
+		shift += step->change;
+	}
+	csr->nodes += shift;
+}
+
+/* move_starts: adjust the starts of lists to the nodes and entries that come and go. */
+static void
+move_starts(const HyCsrPlan *plan, int64_t *start, int64_t nodes, const HyCsrStep *entry)
+{
+	const HyCsr *csr = plan->csr;
+	int64_t shift = 0;
+	int64_t next = 0;
+	int64_t i;
+
+	/* the list of a new node is still empty, so it starts where the list of the next node starts */
+	for (i = 0; i < plan->nodes; i++)
+		plan->node[i].other = start[plan->node[i].at];
+	move(start, sizeof(*start), nodes + 1, plan->node, plan->nodes);
+	for (i = 0; i < plan->nodes; i++)
+	{
+		const HyCsrStep *step = &plan->node[i];
+
+		if (step->change > 0)
+			start[step->at + shift] = step->other;
+		shift += step->change;
+	}
+	shift = 0;
+	for (i = 0; i <= csr->nodes; i++)
+	{
+		for (; next < plan->steps && (i == csr->nodes || entry[next].id < csr->ids[i]); next++)
+			shift += entry[next].change;
+		start[i] += shift;
+	}
+}
+
+/* insert_entries: fill in the inserted entries. */
+static HyStatus
+insert_entries(HyCsrPlan *plan)
+{
+	HyCsr *csr = plan->csr;
+	int64_t shift = 0;
+	int64_t i;
+
+	for (i = 0; i < plan->edits; i++)
+	{
+		const HyCsrEdit *edit = &plan->edit[i];
+		int64_t at = edit->at + shift;
+
+		if (hy_cancelled_at(i, plan->cancel))
+			return HY_CANCELLED;
+		shift += edit->change;
+		if (edit->change <= 0)
+			continue;
+		csr->column[at] = (uint32_t) hy_csr_first(csr, edit->column);
+		csr->weight[at] = edit->weight;
+		plan->origins->entry[at] = edit->origin;
+	}
+	shift = 0;
+	for (i = 0; i < plan->steps; i++)
+	{
+		const HyCsrStep *step = &plan->out[i];
+
+		if (hy_cancelled_at(i, plan->cancel))
+			return HY_CANCELLED;
+		if (step->change > 0)
+			csr->out_row[step->at + shift] = (uint32_t) hy_csr_first(csr, step->other);
+		shift += step->change;
+	}
+	return HY_OK;
+}
+
+/* sum_again: compute s_i for the nodes whose outgoing entries have changed. */
+static HyStatus
+sum_again(HyCsrPlan *plan)
+{
+	HyCsr *csr = plan->csr;
+	const HyAllocator *allocator = plan->allocator;
+	uint32_t *source = hy_alloc_array(allocator, (size_t) plan->edits + 1, sizeof(uint32_t));
+	int64_t *next = hy_alloc_array(allocator, (size_t) plan->edits + 1, sizeof(int64_t));
+	uint64_t *wanted = hy_alloc_zero(allocator, (size_t) (csr->nodes / 64 + 1) * sizeof(uint64_t));
+	const uint32_t *column = csr->column;
+	const int64_t edges = csr->edges;
+	float *leaving = NULL;
+	HyStatus status = HY_NOMEM;
+	int64_t total = 0;
+	int64_t count;
+	int64_t i;
+
+	if (source == NULL || next == NULL || wanted == NULL)
+		goto done;
+	status = find_sources(plan, source, &count);
+	if (status != HY_OK)
+		goto done;
+	for (i = 0; i < count; i++)
+	{
+		wanted[source[i] / 64] |= (uint64_t) 1 << source[i] % 64;
+		next[i] = total;
+		total += csr->out_start[source[i] + 1] - csr->out_start[source[i]];
+	}
+	status = HY_NOMEM;
+	leaving = hy_alloc_array(allocator, (size_t) total + 1, sizeof(float));
+	if (leaving == NULL)
+		goto done;
+	status = HY_CANCELLED;
+	for (i = 0; count > 0 && i < edges; i++)
+	{
+		if (hy_cancelled_at(i, plan->cancel))
+			goto done;
+		if ((wanted[column[i] / 64] >> column[i] % 64 & 1) != 0)
+			leaving[next[hy_csr_first_number(source, 0, count, column[i])]++] = csr->weight[i];
+	}
+	for (i = count; i-- > 0;)
+	{
+		int64_t length = csr->out_start[source[i] + 1] - csr->out_start[source[i]];
+
+		csr->out_weight[source[i]] = hy_csr_sum(leaving + next[i] - length, length);
+	}
+	status = HY_OK;
+
+done:
+	hy_free(allocator, source);
+	hy_free(allocator, next);
+	hy_free(allocator, wanted);
+	hy_free(allocator, leaving);
+	return status;
+}
+
+/* find_sources: list the nodes whose outgoing entries have changed, ascending, and count them. */
+static HyStatus
+find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count)
+{
+	const HyCsr *csr = plan->csr;
+	int64_t found = 0;
+	int64_t i;
+	HyStatus status;
+
+	*count = 0;
+	for (i = 0; i < plan->edits; i++)
+	{
+		int64_t node;
+
+		if (hy_cancelled_at(i, plan->cancel))
+			return HY_CANCELLED;
+		node = plan->edit[i].differs ? hy_csr_find(csr, plan->edit[i].column) : -1;
+		if (node >= 0)
+			source[found++] = (uint32_t) node;
+	}
+	status = hy_merge_sort(source, found, sizeof(*source), compare_numbers, plan->allocator,
+	                       plan->cancel);
+	for (i = 0; i < found; i++)
+	{
+		if (*count == 0 || source[*count - 1] != source[i])
+			source[(*count)++] = source[i];
+	}
+	return status;
+}
+
+/*
+ * move: move the parts of an array between its steps.  Parts that move up are moved first, the last
+ * of them first.  Then parts that move down are moved, the first of them first.  So no part
+ * overwrites another that has yet to be moved.
+ */
+static void
+move(void *array, size_t size, int64_t count, const HyCsrStep *step, int64_t steps)
+{
+	char *base = array;
+	int64_t shift = 0;
+	int64_t end = count;
+	int64_t i;
+
+	for (i = 0; i < steps; i++)
+		shift += step[i].change;
+	for (i = steps; i-- > 0;)
+	{
+		int64_t begin = step[i].at + (step[i].change < 0);
+
+		if (shift > 0)
+			memmove(base + (size_t) (begin + shift) * size, base + (size_t) begin * size,
+			        (size_t) (end - begin) * size);
+		shift -= step[i].change;
+		end = step[i].at;
+	}
+	for (i = 0; i < steps; i++)
+	{
+		int64_t begin = step[i].at + (step[i].change < 0);
+
+		end = i + 1 < steps ? step[i + 1].at : count;
+		shift += step[i].change;
+		if (shift < 0)
+			memmove(base + (size_t) (begin + shift) * size, base + (size_t) begin * size,
+			        (size_t) (end - begin) * size);
+	}
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *) a;
+	uint32_t right = *(const uint32_t *) b;
+
+	return left < right ? -1 : left > right;
+}

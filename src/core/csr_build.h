@@ -1,0 +1,42 @@
+/*
+ * csr_build.h
+ *		Builds a graph (csr.h) from its edges.
+ */
+#ifndef HY_CSR_BUILD_H
+#define HY_CSR_BUILD_H
+
+#include "core/csr.h"
+
+/* HyCsrInput: the edges of a graph. */
+typedef struct HyCsrInput
+{
+	HyEdge *edge;     /* is overwritten */
+	uint32_t *origin; /* of each edge; NULL if the origins of entries are not wanted */
+	int64_t count;
+	bool owned; /* the build frees edge and origin with its allocator, also on failure */
+	HyDirection direction;
+	HyMerge merge;
+} HyCsrInput;
+
+/*
+ * hy_csr_bytes: return an upper bound of the memory that a build needs for this many edges, including
+ * scratch memory, and including the edges and origins if the build owns them.  A caller can use it to
+ * refuse the task before it starts.
+ */
+extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
+
+/*
+ * hy_csr_build: build csr from edges in any order.  The edges are overwritten.  Self-loops are
+ * ordinary edges.  Under HY_DIRECTION_BOTH they count twice, as W + W^T requires.  Returns
+ * HY_NOMEM, HY_CANCELLED, HY_INVALID for a weight that is not finite or is negative, or HY_QUOTA
+ * when a summed weight overflows fp32 or there are more than 2^31 nodes or 2^32 - 1 edges.  On
+ * failure nothing is left allocated.
+ */
+extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
+                             const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
+
+/* hy_csr_build_from: like hy_csr_build.  Also fills origins, which is NULL if input has no origins. */
+extern HyStatus hy_csr_build_from(const HyCsrInput *input, const HyAllocator *allocator,
+                                  const HyCancel *cancel, HyCsr *csr, HyOrigins *origins);
+
+#endif

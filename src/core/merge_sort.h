@@ -1,0 +1,24 @@
+/*
+ * merge_sort.h
+ *		A sort of large arrays that can be canceled.
+ */
+#ifndef HY_MERGE_SORT_H
+#define HY_MERGE_SORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/allocator.h"
+#include "core/cancel.h"
+#include "core/status.h"
+
+/*
+ * hy_merge_sort: like qsort, but can be canceled.  An array longer than a block of cancel.h needs
+ * scratch memory of its own size.  Returns HY_NOMEM or HY_CANCELLED with the elements in any order;
+ * after HY_CANCELLED some may be missing.
+ */
+extern HyStatus
+hy_merge_sort(void *array, int64_t count, size_t size, int (*compare)(const void *, const void *),
+              const HyAllocator *allocator, const HyCancel *cancel);
+
+#endif
