@@ -23,6 +23,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "dispatch/model/tracker_forecast.h"
 #include "dispatch/tools/audit.h"
 #include "dispatch/tools/explain.h"
 #include "dispatch/tools/workload.h"

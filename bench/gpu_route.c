@@ -13,6 +13,7 @@
 
 #include "ascending.h"
 #include "core/clock.h"
+#include "dispatch/model/tracker_forecast.h"
 #include "dispatch/tools/audit.h"
 #include "dispatch/tools/calibration.h"
 #include "dispatch/tools/workload.h"

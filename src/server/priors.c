@@ -18,6 +18,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
+#include "dispatch/model/tracker_forecast.h"
 #include "dispatch/tools/words.h"
 #include "executor/tuptable.h"
 #include "server/priors.h"

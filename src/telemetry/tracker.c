@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "dispatch/model/tracker_forecast.h"
 #include "dispatch/run/flush.h"
 #include "dispatch/tools/explain.h"
 #include "fmgr.h"

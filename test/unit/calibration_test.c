@@ -5,6 +5,7 @@
  */
 #include "dispatch/tools/calibration.h"
 
+#include "dispatch/model/tracker_forecast.h"
 #include "dispatch/tools/explain.h"
 #include "unit.h"
 #include "virtual_cpu.h"

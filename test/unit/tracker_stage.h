@@ -5,7 +5,7 @@
 #ifndef HY_TRACKER_STAGE_H
 #define HY_TRACKER_STAGE_H
 
-#include "dispatch/model/tracker.h"
+#include "dispatch/model/tracker_forecast.h"
 #include "unit.h"
 
 /* shape_of: a task of so many items. */

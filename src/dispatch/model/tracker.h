@@ -57,46 +57,6 @@ hy_tracker_record(HyTracker *tracker, const HyShape *shape, int32_t device, uint
 extern void hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
                                    double ns, int32_t count);
 
-/* hy_tracker_predict: return the expected ns of this shape on device, < 0 without history. */
-extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device);
-
-/*
- * hy_tracker_knows: return whether the shape's kind has its own regression on device.  On the CPU,
- * this is asked for the class of shape->threads, and other classes do not count.
- */
-extern bool hy_tracker_knows(const HyTracker *tracker, const HyShape *shape, int32_t device);
-
-/*
- * hy_tracker_speedup: return predicted CPU time / predicted device time, < 0 when either is unknown.
- */
-extern double hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device);
-
-/*
- * hy_tracker_break_even: find the smallest number of targets, at most limit, at or above which a
- * task otherwise like shape is predicted to end no later on device than on the CPU.  Returns -1 if
- * there is no such number, or if a side has no history.
- */
-extern int64_t hy_tracker_break_even(const HyTracker *tracker, const HyShape *shape, int32_t device,
-                                     int64_t limit);
-
-/* HyForecast: a prediction and the data that it rests on. */
-typedef struct HyForecast
-{
-	double ns;      /* result of hy_tracker_predict */
-	double hint_ns; /* if ns < 0: prediction by similar kinds of task on this device; < 0: none */
-	double weight;  /* observations in the regression */
-	double largest_ns; /* prediction for the largest size seen if the shape is larger; else 0 */
-	int64_t unseen;    /* tasks of the kind on any side since the last task on this device */
-	int32_t samples; /* observations of the shape's size class in the window, without cold start */
-	int32_t steps;   /* powers of two above the sizes seen; < 0: below the sizes seen, 0: within */
-	int32_t span;    /* powers of two from the smallest to the largest size seen */
-	int32_t above;   /* powers of two by which the shape exceeds the smallest size seen */
-	bool cold;       /* only the first observation (cold start) is known */
-} HyForecast;
-
-extern HyForecast
-hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device);
-
 /*
  * hy_tracker_generation: return a number that changes when any prediction may have changed by more
  * than 2%.

@@ -106,14 +106,22 @@ hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other)
 	return a->unknown != b->unknown ? a->unknown < b->unknown : a->ns < b->ns;
 }
 
+int32_t
+hy_gauge_threads(const HyExecutor *executor, const HyShape *shape)
+{
+	const HyMember *cpu = &executor->member[0];
+	int32_t threads = cpu->backend->estimate(cpu->device, shape).threads;
+
+	return threads > 1 ? threads : 1;
+}
+
 HyForecast
 hy_gauge_forecast(const HyExecutor *executor, const HyShape *shape, int32_t device)
 {
-	const HyMember *cpu = &executor->member[0];
 	HyShape running = *shape;
 
 	if (device == 0)
-		running.threads = cpu->backend->estimate(cpu->device, shape).threads;
+		running.threads = hy_gauge_threads(executor, shape);
 	return hy_tracker_forecast(executor->tracker, &running, device);
 }
 

@@ -5,7 +5,7 @@
 #ifndef HY_GAUGE_H
 #define HY_GAUGE_H
 
-#include "dispatch/model/tracker.h"
+#include "dispatch/model/tracker_forecast.h"
 #include "dispatch/route/config.h"
 #include "dispatch/share/queue.h"
 
@@ -18,6 +18,9 @@ extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
 
 /* hy_gauge_less: return whether device has less work waiting or in flight than other. */
 extern bool hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other);
+
+/* hy_gauge_threads: return the number of threads that a task would get on the CPU now, at least 1. */
+extern int32_t hy_gauge_threads(const HyExecutor *executor, const HyShape *shape);
 
 /*
  * hy_gauge_forecast: call hy_tracker_forecast.  The forecast for the CPU is for the number of threads

@@ -23,7 +23,7 @@
 #ifndef HY_TRIALS_H
 #define HY_TRIALS_H
 
-#include "dispatch/model/tracker.h"
+#include "dispatch/model/tracker_forecast.h"
 #include "dispatch/route/config.h"
 
 #define HY_REGRET_SHARE 0.01 /* maximum time lost by exploration, as a share of all time spent */

@@ -5,6 +5,7 @@
 #include "dispatch/run/pieces.h"
 
 #include "dispatch/model/slice.h"
+#include "dispatch/model/tracker_forecast.h"
 #include "dispatch/route/session.h"
 
 #define WHOLE_NS 4e6    /* a longer task runs in pieces, so that a failure costs only one piece */

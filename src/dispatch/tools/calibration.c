@@ -20,6 +20,7 @@
 #include "core/codes.h"
 #include "dispatch/model/sizes.h"
 #include "dispatch/route/able.h"
+#include "dispatch/route/gauge.h"
 #include "dispatch/route/memo.h"
 #include "dispatch/run/backend_cpu.h"
 #include "dispatch/run/member.h"
@@ -67,13 +68,31 @@ _Static_assert(KINDS *(HY_MAX_DEVICES + LARGEST_CLASS) <= HY_CALIBRATION_PRIORS,
                "a calibration has room");
 _Static_assert(LENGTH(grid_sizes) <= HY_PRIOR_SIZES, "a prior has room");
 
+/* Calibration: a calibration in progress. */
+typedef struct Calibration
+{
+	HyExecutor *executor;
+	const HyCancel *cancel;
+	uint64_t memory;
+	uint64_t time; /* of each side, in ns */
+	HyWorkload *workload;
+	HyPrior *prior; /* of each kind and side */
+	uint64_t spent[SIDES];
+	/* bit c: some task of the kind gets 2^c to 2^(c + 1) - 1 threads */
+	uint32_t classes[KINDS];
+	uint32_t failed;     /* bit d: device d has failed */
+	uint32_t unfinished; /* bit d: device d had no time for all sizes */
+} Calibration;
+
 static HyShape shape_of(int kind, int size, uint64_t memory);
 static int64_t code_bytes(int32_t dims);
-static int32_t threads_for(const HyExecutor *executor, const HyShape *shape);
+static uint32_t classes_of(const Calibration *calibration, int kind);
 static bool usable(HyExecutor *executor, int32_t device, const HyShape *shape);
+static HyStatus measure_all(Calibration *calibration, int kind, int size);
 static HyStatus
 measure(HyExecutor *executor, int32_t side, const HyTask *task, HyPrior *prior, uint64_t *spent);
 static bool tells_a_law(const HyPrior *prior);
+static void keep_priors(const Calibration *calibration, HyPrior *priors, int32_t *count);
 static void keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *count);
 static bool import_sizes(HyExecutor *executor, const HyPrior *prior);
 
@@ -81,97 +100,38 @@ HyStatus
 hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *priors,
              int32_t *count, uint32_t *unfinished)
 {
-	uint64_t memory = limits->memory > 0 ? limits->memory : MEMORY;
-	uint64_t time = limits->time_ns > 0 ? limits->time_ns : TIME_NS;
-	HyPrior *all;
-	HyWorkload *workload;
-	uint64_t spent[SIDES] = {0};
-	/* bit c: some task of the kind gets 2^c to 2^(c + 1) - 1 threads */
-	uint32_t classes[KINDS] = {0};
-	uint32_t failed = 0;
+	Calibration calibration = {.executor = executor,
+	                           .cancel = limits->cancel,
+	                           .memory = limits->memory > 0 ? limits->memory : MEMORY,
+	                           .time = limits->time_ns > 0 ? limits->time_ns : TIME_NS};
 	HyStatus st;
 	int size;
 	int kind;
-	int32_t side;
 
 	*count = 0;
 	*unfinished = 0;
-	all = hy_alloc_zero(limits->allocator, (size_t) KINDS * SIDES * sizeof(HyPrior));
-	if (all == NULL)
+	calibration.prior = hy_alloc_zero(limits->allocator, (size_t) KINDS * SIDES * sizeof(HyPrior));
+	if (calibration.prior == NULL)
 		return HY_NOMEM;
-	st = hy_workload_create(limits->allocator, limits->cancel, memory, &workload);
+	st = hy_workload_create(limits->allocator, limits->cancel, calibration.memory,
+	                        &calibration.workload);
 	if (st != HY_OK)
 	{
-		hy_free(limits->allocator, all);
+		hy_free(limits->allocator, calibration.prior);
 		return st;
 	}
 	for (kind = 0; kind < KINDS; kind++)
-	{
-		for (size = 0; size < LENGTH(grid_sizes); size++)
-		{
-			HyShape shape = shape_of(kind, size, memory);
-			int c = hy_log2_floor(threads_for(executor, &shape));
-
-			classes[kind] |= UINT32_C(1) << (c < LARGEST_CLASS ? c : LARGEST_CLASS);
-		}
-	}
+		calibration.classes[kind] = classes_of(&calibration, kind);
 	for (size = 0; size < LENGTH(grid_sizes) && st == HY_OK; size++)
 	{
 		for (kind = 0; kind < KINDS && st == HY_OK; kind++)
-		{
-			HyShape shape = shape_of(kind, size, memory);
-			HyTask task;
-
-			if (!hy_workload_task(workload, &shape, &task))
-				continue;
-			for (side = 0; side < SIDES && st == HY_OK; side++)
-			{
-				int32_t d = side == SHARED_CPU ? 0 : side;
-
-				if (side == SHARED_CPU ? classes[kind] < 2 : side >= executor->members)
-					continue;
-				if (hy_cancelled(limits->cancel))
-				{
-					st = HY_CANCELLED;
-					break;
-				}
-				if (failed >> d & 1 || !usable(executor, d, &shape))
-					continue;
-				if (!hy_side_fits(executor, &shape, d))
-					continue;
-				if (spent[side] >= time)
-				{
-					*unfinished |= UINT32_C(1) << d;
-					continue;
-				}
-				st = measure(executor, side, &task, &all[kind * SIDES + side], &spent[side]);
-				if (st != HY_OK && st != HY_CANCELLED && d > 0)
-				{
-					failed |= UINT32_C(1) << d;
-					st = HY_OK;
-				}
-			}
-		}
+			st = measure_all(&calibration, kind, size);
 	}
-	for (kind = 0; kind < KINDS && st == HY_OK; kind++)
-	{
-		for (side = 0; side < SIDES; side++)
-		{
-			HyPrior *prior = &all[kind * SIDES + side];
-
-			if (!tells_a_law(prior))
-				continue;
-			prior->device = side == SHARED_CPU ? 0 : side;
-			prior->shape = shape_of(kind, 0, memory);
-			prior->shape.threads = 1;
-			if (side == SHARED_CPU)
-				keep_threads(prior, classes[kind], priors, count);
-			else
-				priors[(*count)++] = *prior;
-		}
-	}
-	hy_workload_destroy(workload);
-	hy_free(limits->allocator, all);
+	if (st == HY_OK)
+		keep_priors(&calibration, priors, count);
+	*unfinished = calibration.unfinished;
+	hy_workload_destroy(calibration.workload);
+	hy_free(limits->allocator, calibration.prior);
 	return st;
 }
 
@@ -266,16 +226,6 @@ code_bytes(int32_t dims)
 	return (int64_t) ((hy_code_block_size(dims) + sizeof(HyCodeFactors)) / HY_CODE_ROWS) + 1;
 }
 
-/* threads_for: return the number of threads that a task of this shape would get on the CPU. */
-static int32_t
-threads_for(const HyExecutor *executor, const HyShape *shape)
-{
-	const HyMember *cpu = &executor->member[0];
-	int32_t threads = cpu->backend->estimate(cpu->device, shape).threads;
-
-	return threads > 1 ? threads : 1;
-}
-
 /*
  * usable: return whether the device supports the shape, and is open or can be opened.  Breakers are
  * ignored.
@@ -293,6 +243,62 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 	if (member->device != NULL)
 		return true;
 	return now >= member->open_after_ns && hy_member_open(executor, member, now) == HY_OK;
+}
+
+/* classes_of: return the classes of numbers of threads that tasks of a kind get. */
+static uint32_t
+classes_of(const Calibration *calibration, int kind)
+{
+	uint32_t classes = 0;
+	int size;
+
+	for (size = 0; size < LENGTH(grid_sizes); size++)
+	{
+		HyShape shape = shape_of(kind, size, calibration->memory);
+		int c = hy_log2_floor(hy_gauge_threads(calibration->executor, &shape));
+
+		classes |= UINT32_C(1) << (c < LARGEST_CLASS ? c : LARGEST_CLASS);
+	}
+	return classes;
+}
+
+/* measure_all: run a size of a kind on all sides.  A device that fails is left out from then on. */
+static HyStatus
+measure_all(Calibration *calibration, int kind, int size)
+{
+	HyExecutor *executor = calibration->executor;
+	HyShape shape = shape_of(kind, size, calibration->memory);
+	HyTask task;
+	int32_t side;
+
+	if (!hy_workload_task(calibration->workload, &shape, &task))
+		return HY_OK;
+	for (side = 0; side < SIDES; side++)
+	{
+		int32_t device = side == SHARED_CPU ? 0 : side;
+		uint32_t bit = UINT32_C(1) << device;
+		HyStatus st;
+
+		if (side == SHARED_CPU ? calibration->classes[kind] < 2 : side >= executor->members)
+			continue;
+		if (hy_cancelled(calibration->cancel))
+			return HY_CANCELLED;
+		if ((calibration->failed & bit) != 0 || !usable(executor, device, &shape) ||
+		    !hy_side_fits(executor, &shape, device))
+			continue;
+		if (calibration->spent[side] >= calibration->time)
+		{
+			calibration->unfinished |= bit;
+			continue;
+		}
+		st = measure(executor, side, &task, &calibration->prior[kind * SIDES + side],
+		             &calibration->spent[side]);
+		if (st != HY_OK && (st == HY_CANCELLED || device == 0))
+			return st;
+		if (st != HY_OK)
+			calibration->failed |= bit;
+	}
+	return HY_OK;
 }
 
 /*
@@ -348,6 +354,32 @@ tells_a_law(const HyPrior *prior)
 			largest = work;
 	}
 	return prior->model.weight > 0 && largest >= LEAST_SPAN * smallest;
+}
+
+/* keep_priors: return the priors of all kinds and sides that tell a law. */
+static void
+keep_priors(const Calibration *calibration, HyPrior *priors, int32_t *count)
+{
+	int kind;
+	int32_t side;
+
+	for (kind = 0; kind < KINDS; kind++)
+	{
+		for (side = 0; side < SIDES; side++)
+		{
+			HyPrior *prior = &calibration->prior[kind * SIDES + side];
+
+			if (!tells_a_law(prior))
+				continue;
+			prior->device = side == SHARED_CPU ? 0 : side;
+			prior->shape = shape_of(kind, 0, calibration->memory);
+			prior->shape.threads = 1;
+			if (side == SHARED_CPU)
+				keep_threads(prior, calibration->classes[kind], priors, count);
+			else
+				priors[(*count)++] = *prior;
+		}
+	}
 }
 
 /* keep_threads: add a copy of the prior for each class of several threads that tasks get. */

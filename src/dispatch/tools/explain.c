@@ -78,7 +78,6 @@ bool
 hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history)
 {
 	HyTrackerRow *row = &history->row;
-	const HyMember *cpu = &executor->member[0];
 	const HyBreaker *breaker;
 
 	hy_memo_fold(executor, true);
@@ -87,7 +86,7 @@ hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history)
 	if (row->device > 0)
 	{
 		/* compare with the CPU as it would run such a task now */
-		row->shape.threads = cpu->backend->estimate(cpu->device, &row->shape).threads;
+		row->shape.threads = hy_gauge_threads(executor, &row->shape);
 		compare(executor->tracker, history);
 	}
 	breaker = &executor->member[row->device].breakers[row->shape.op];

@@ -1,0 +1,194 @@
+/*
+ * tracker_forecast.c
+ *		Predictions from history: see tracker_forecast.h.
+ */
+#include "dispatch/model/tracker_forecast.h"
+
+#include <math.h>
+
+#include "dispatch/model/tracker_state.h"
+
+#define POOL_UNTIL 30 /* observations of the kind; with more, the pool hardly matters */
+
+/* Contest: a device to compare with the CPU at various numbers of targets, for the break-even. */
+typedef struct Contest
+{
+	const HyTracker *tracker;
+	HyShape shape;
+	int32_t device;
+} Contest;
+
+static HyForecast divided(const HyTracker *tracker, const HyShape *shape);
+static double borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device);
+static double launch_belief(const HyTracker *tracker, int32_t device);
+static bool device_wins(void *arg, int64_t targets);
+
+double
+hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	return hy_tracker_forecast(tracker, shape, device).ns;
+}
+
+bool
+hy_tracker_knows(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	const HyTrackerSide *side = hy_tracker_find_side(tracker, shape, device);
+
+	return side != NULL && side->model.weight > 0;
+}
+
+double
+hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	double cpu = hy_tracker_predict(tracker, shape, 0);
+	double other = hy_tracker_predict(tracker, shape, device);
+
+	if (cpu < 0 || other < 0)
+		return -1;
+	return cpu / other;
+}
+
+int64_t
+hy_tracker_break_even(const HyTracker *tracker, const HyShape *shape, int32_t device, int64_t limit)
+{
+	Contest contest = {.tracker = tracker, .shape = *shape, .device = device};
+
+	if (hy_tracker_speedup(tracker, shape, device) < 0)
+		return -1;
+	return hy_cost_break_even(device_wins, &contest, limit);
+}
+
+HyForecast
+hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	HyForecast forecast = {.ns = -1, .hint_ns = -1};
+	HyCostTerms terms = hy_cost_terms(shape, device == 0);
+	const HyTrackerSide *side = hy_tracker_find_side(tracker, shape, device);
+	const HyTrackerKind *kind;
+	const HySize *size;
+
+	kind = hy_tracker_find_kind(tracker, hy_shape_kind(shape));
+	if (side == NULL || !side->known)
+	{
+		if (device == 0 && shape->threads > 1)
+			return divided(tracker, shape);
+		forecast.hint_ns = borrowed(tracker, shape, device);
+		forecast.unseen = kind != NULL ? kind->tasks : 0;
+		return forecast;
+	}
+	/* The pool may have grown since the last fit. */
+	if (side->model.weight > 0 && side->model.weight < POOL_UNTIL)
+		hy_tracker_refit((HyTracker *) tracker, (HyTrackerSide *) side, shape, device);
+	forecast.ns = hy_tracker_expect(side, shape, terms);
+	forecast.weight = side->model.weight;
+	forecast.cold = !(side->model.weight > 0);
+	forecast.unseen = kind->tasks - side->last;
+	forecast.above = hy_log2_floor(terms.work) - hy_log2_floor(side->least);
+	size = hy_sizes_find(&side->sizes, shape, terms.work);
+	if (size != NULL)
+		forecast.samples = (int32_t) size->samples;
+	if (side->largest > 0)
+	{
+		HyCostTerms largest = terms;
+
+		forecast.span = hy_log2_floor(side->largest) - hy_log2_floor(side->smallest);
+		if (terms.work > side->largest)
+		{
+			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->largest);
+			largest.work = side->largest;
+			/*
+			 * Scale the other terms likewise, since the predicted increase over the largest task may
+			 * be too high.
+			 */
+			largest.bytes = terms.bytes * (side->largest / terms.work);
+			largest.serial = terms.serial * (side->largest / terms.work);
+			forecast.largest_ns = hy_cost_predict(&side->fit, largest);
+		}
+		else if (terms.work < side->smallest)
+			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->smallest);
+	}
+	return forecast;
+}
+
+void
+hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device)
+{
+	HyModelState both = side->model;
+	double launch = launch_belief(tracker, device);
+
+	if (both.weight > 0)
+		hy_model_lean(
+			&both, &tracker->pools[hy_tracker_side_of(shape, device)][shape->op][shape->resident],
+			launch);
+	side->known = hy_model_solve(&both, launch, &side->fit);
+}
+
+double
+hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms)
+{
+	return hy_cost_predict(&side->fit, terms) *
+	       hy_sizes_correction(&side->sizes, &side->fit, shape, terms.work);
+}
+
+/*
+ * divided: predict the time on several threads that have no history, as the time on one thread
+ * divided by their number.
+ */
+static HyForecast
+divided(const HyTracker *tracker, const HyShape *shape)
+{
+	HyShape alone = *shape;
+	double hint_ns = borrowed(tracker, shape, 0);
+	HyForecast forecast;
+
+	alone.threads = 1;
+	forecast = hy_tracker_forecast(tracker, &alone, 0);
+	if (forecast.ns >= 0)
+		forecast.ns = fmax(forecast.ns / shape->threads, 1);
+	/* other kinds on as many threads say more than other kinds on one */
+	if (hint_ns >= 0 && forecast.ns < 0)
+		forecast.hint_ns = hint_ns;
+	else if (forecast.hint_ns >= 0)
+		forecast.hint_ns /= shape->threads;
+	forecast.largest_ns /= shape->threads;
+	return forecast;
+}
+
+/*
+ * borrowed: return the prediction by other kinds of the same operation and residency, < 0 if there
+ * is none.
+ */
+static double
+borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	HyCoefficients fit;
+
+	if (device < 0 || device >= HY_TRACKER_DEVICES ||
+	    !hy_model_solve(
+			&tracker->pools[hy_tracker_side_of(shape, device)][shape->op][shape->resident],
+			launch_belief(tracker, device), &fit))
+		return -1;
+	return hy_cost_predict(&fit, hy_cost_terms(shape, device == 0));
+}
+
+/*
+ * launch_belief: return the assumed launch time.  For a device, it is the smallest mean time of any
+ * size class, since a launch cannot take much longer than the shortest task.
+ */
+static double
+launch_belief(const HyTracker *tracker, int32_t device)
+{
+	if (device == 0)
+		return HY_LAUNCH_NONE;
+	return tracker->least_ns[device] > 0 ? tracker->least_ns[device] : HY_LAUNCH_UNKNOWN;
+}
+
+static bool
+device_wins(void *arg, int64_t targets)
+{
+	Contest *contest = arg;
+
+	contest->shape.targets = targets;
+	return hy_tracker_predict(contest->tracker, &contest->shape, contest->device) <=
+	       hy_tracker_predict(contest->tracker, &contest->shape, 0);
+}

@@ -1,0 +1,97 @@
+/*
+ * tracker_state.h
+ *		What the files of the tracker (tracker.h) share: the table in which it keeps its history.
+ *
+ * Kinds are in a fixed array, found through an open-addressed index.  The data of a side is allocated
+ * when the side first runs the kind, so later calls allocate nothing.
+ *
+ * The sides are the devices, and classes of numbers of threads of the CPU.
+ */
+#ifndef HY_TRACKER_STATE_H
+#define HY_TRACKER_STATE_H
+
+#include "dispatch/model/sizes.h"
+#include "dispatch/model/tracker.h"
+
+/* Sides: the devices, then the CPU with 2 to 3, 4 to 7, ... threads. */
+#define HY_TRACKER_THREAD_CLASSES 5
+#define HY_TRACKER_SIDES (HY_TRACKER_DEVICES + HY_TRACKER_THREAD_CLASSES)
+#define HY_TRACKER_SLOTS 512 /* slots of the index, a power of two, four times HY_TRACKER_KINDS */
+
+/* HyTrackerSide: the history of a kind of task on a device, or on a class of threads. */
+typedef struct HyTrackerSide
+{
+	HyModelState model;
+	HyModelState fresh; /* observations since the last hy_tracker_take */
+	HyCoefficients fit;
+	bool known; /* fit is valid */
+	bool prior; /* model includes results of a calibration */
+	int64_t observations;
+	int64_t last;    /* HyTrackerKind.tasks at the last task on this device */
+	double smallest; /* smallest work observed, without the observation set aside; 0: none */
+	double largest;
+	double least; /* smallest work of all observations, including the observation set aside */
+	HySizes sizes;
+} HyTrackerSide;
+
+/* HyTrackerKind: a kind of task, and its sides; NULL: never seen there. */
+typedef struct HyTrackerKind
+{
+	uint32_t number; /* 0: free */
+	uint64_t last_used;
+	int64_t tasks;
+	HyShape shape;
+	HyTrackerSide *sides[HY_TRACKER_SIDES];
+} HyTrackerKind;
+
+struct HyTracker
+{
+	const HyAllocator *allocator;
+	int32_t window;
+	int32_t used;
+	uint32_t generation;
+	uint32_t leaps;
+	uint64_t serial;
+	/* models of all kinds of an operation together; last index: HyShape.resident */
+	HyModelState pools[HY_TRACKER_SIDES][HY_OP_COUNT][2];
+	double least_ns[HY_TRACKER_SIDES]; /* smallest mean time of a size; 0: none */
+	int16_t index[HY_TRACKER_SLOTS];   /* kind + 1; 0: empty */
+	HyTrackerKind kinds[HY_TRACKER_KINDS];
+};
+
+/* hy_tracker_side_of: return the number of the side for a shape on a device, which may be out of range. */
+extern int32_t hy_tracker_side_of(const HyShape *shape, int32_t device);
+
+extern int32_t hy_tracker_device_of(int32_t side);
+
+/* hy_tracker_threads_of: return the least number of threads of a side of the CPU. */
+extern int32_t hy_tracker_threads_of(int32_t side);
+
+/* hy_tracker_find_kind: return the kind with a number from hy_shape_kind, or NULL if it was never seen. */
+extern const HyTrackerKind *hy_tracker_find_kind(const HyTracker *tracker, uint32_t number);
+
+/* hy_tracker_find_side: return the history of a shape's kind on a device, or NULL if there is none. */
+extern const HyTrackerSide *
+hy_tracker_find_side(const HyTracker *tracker, const HyShape *shape, int32_t device);
+
+/*
+ * hy_tracker_claim_side: like hy_tracker_find_side, but creates the kind and the side if necessary.  If
+ * the array is full, a new kind replaces the least recently used kind.  Returns NULL when out of memory.
+ */
+extern HyTrackerSide *
+hy_tracker_claim_side(HyTracker *tracker, const HyShape *shape, int32_t device);
+
+/* hy_tracker_forget_kind: free a kind. */
+extern void hy_tracker_forget_kind(const HyTracker *tracker, HyTrackerKind *kind);
+
+/*
+ * hy_tracker_refit: recompute the coefficients.  The pool affects the coefficients that the kind's own
+ * observations determine poorly.
+ */
+extern void
+hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device);
+
+/* hy_tracker_expect: return the regression's prediction, times the correction for the size. */
+extern double hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms);
+
+#endif
