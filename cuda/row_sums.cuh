@@ -329,8 +329,9 @@ hy_with_norm(const HyCudaRows &args, const float (*query)[HY_CUDA_SEGMENT])
 template <class Kind, bool Whole, bool Norms>
 __device__ __forceinline__ void
 hy_accumulate(const typename Kind::Element *const *target, const float (*query)[HY_CUDA_SEGMENT],
-              int start, int step, int count, int lane, HyLanes *lanes, HyLanes *norms)
+              int start, int step, int count, HyLanes *lanes, HyLanes *norms)
 {
+	const int lane = threadIdx.x % HY_CUDA_WARP;
 	float low[Kind::rows];
 	float high[Kind::rows];
 
@@ -380,14 +381,13 @@ hy_accumulate_segment(const typename Kind::Element *const *target,
                       const float (*query)[HY_CUDA_SEGMENT], int start, int length, HyLanes *lanes,
                       HyLanes *norms)
 {
-	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int whole = length - length % HY_LANES;
 
 #pragma unroll(2)
 	for (int step = 0; step < whole; step += HY_LANES)
-		hy_accumulate<Kind, true, Norms>(target, query, start, step, HY_LANES, lane, lanes, norms);
+		hy_accumulate<Kind, true, Norms>(target, query, start, step, HY_LANES, lanes, norms);
 	if (whole < length)
-		hy_accumulate<Kind, false, Norms>(target, query, start, whole, length - whole, lane, lanes,
+		hy_accumulate<Kind, false, Norms>(target, query, start, whole, length - whole, lanes,
 		                                  norms);
 }
 

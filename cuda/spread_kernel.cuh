@@ -344,6 +344,34 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 }
 
 /*
+ * hy_spread_long_arrive: fold the lanes of a row, which threads t < 32 x sets hold, and finish the row
+ * for the sets that still spread.
+ */
+template <class Kind>
+__device__ __forceinline__ void
+hy_spread_long_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, uint32_t live,
+                      double *lanes, double sum)
+{
+	const int t = threadIdx.x;
+
+	if (t < Kind::lanes)
+		lanes[t] = sum;
+	for (int h = Kind::lanes / 2; h >= Kind::sets; h /= 2)
+	{
+		__syncthreads();
+		if (t < h)
+			lanes[t] = hy_spread_join<Kind::combine>(lanes[t], lanes[t + h]);
+	}
+	if (t < Kind::sets && (live >> t & 1) != 0)
+	{
+		const int64_t at = (int64_t) row * Kind::sets + t;
+
+		if (hy_spread_arrive<Kind>(state, hop, row, at, hy_spread_known(state, row, at), lanes[t]))
+			state.control->fires[t] = 1;
+	}
+}
+
+/*
  * hy_spread_long_kernel: pull long rows, or a part of one long row, with one block per row.  Thread
  * t < 32 x sets keeps lane t / sets of set t % sets.
  */
@@ -414,22 +442,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 			state.control->carry[t] = sum;
 		return;
 	}
-	if (t < Kind::lanes)
-		lanes[t] = sum;
-	for (int h = Kind::lanes / 2; h >= Kind::sets; h /= 2)
-	{
-		__syncthreads();
-		if (t < h)
-			lanes[t] = hy_spread_join<Kind::combine>(lanes[t], lanes[t + h]);
-	}
-	if (t < Kind::sets && (live >> t & 1) != 0)
-	{
-		const int64_t at = (int64_t) row.row * Kind::sets + t;
-
-		if (hy_spread_arrive<Kind>(state, step.hop, row.row, at,
-		                           hy_spread_known(state, row.row, at), lanes[t]))
-			state.control->fires[t] = 1;
-	}
+	hy_spread_long_arrive<Kind>(state, step.hop, row.row, live, lanes, sum);
 }
 
 /*

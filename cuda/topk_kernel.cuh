@@ -166,6 +166,20 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 		answer[i] = i < best->count ? best->found[i] : best->worst;
 }
 
+/* hy_store_list: store the best rows as a list, whose entries are gridDim.x apart. */
+__device__ __forceinline__ void
+hy_store_list(const HyCudaTopK &args, const HyBest *best, HyNeighbor *list)
+{
+	for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)
+	{
+		HyNeighbor none;
+
+		none.distance = hy_nan();
+		none.row = 0;
+		list[(int64_t) i * gridDim.x] = i < best->count ? best->found[i] : none;
+	}
+}
+
 /*
  * hy_topk_kernel: find the k best of a block's rows for each of the block's queries, and store them
  * as list number blockIdx.x of the query.  Entry i of list l of query q is lists[(q * k + i) *
@@ -243,14 +257,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 			args.lists + (int64_t) (first_query + q) * args.k * gridDim.x + blockIdx.x;
 
 		hy_keep_best(&best[q], args.k);
-		for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)
-		{
-			HyNeighbor none;
-
-			none.distance = hy_nan();
-			none.row = 0;
-			list[(int64_t) i * gridDim.x] = i < best[q].count ? best[q].found[i] : none;
-		}
+		hy_store_list(args, &best[q], list);
 	}
 
 	if constexpr (Kind::queries == 1)

@@ -113,6 +113,15 @@ explained()
 	return $missing
 }
 
+# short_functions: each function fits a screen, and has no more parameters than one can keep apart
+short_functions()
+{
+	local long
+
+	long=$(c_files | grep -zE '^(src|cuda|compat)/' | xargs -0 awk -f test/functions.awk)
+	[ -z "$long" ] || { echo "$long"; return 1; }
+}
+
 step_lint()
 {
 	local program own
@@ -127,6 +136,7 @@ step_lint()
 		'-Dereport(level,...)=((level)>=21?abort():(void)0)' \
 		'-Delog(level,...)=((level)>=21?abort():(void)0)' -DERROR=21 -DFATAL=22 -DPANIC=23 \
 		-Isrc src compat
+	short_functions
 	named_tests
 	explained
 	test/meta.pl
@@ -221,16 +231,14 @@ tap()
 	gcc -shared -fPIC -Wall -Werror -Wl,-soname,libcuda.so.1 test/cuda/stub_driver.c -o "$private/pg/t/libcuda.so.1"
 	cp -r docs README.md "$private/pg/"
 	cp -r test/clients "$private/pg/clients"
-	cp bench/page.py bench/draw.py "$private/pg/"
 	mkdir "$private/pg/bench"
-	cp -r bench/scale.py bench/results "$private/pg/bench/"
+	cp -r bench/page.py bench/draw.py bench/scale.py bench/results "$private/pg/bench/"
 	# one test adds files of a newer version to the tree
 	open_to_server "$private/pg/t" "$private/pg/docs" "$private/pg/clients" "$private/pg/out" \
 		"$private/pg/tree/usr/share/postgresql/$major/extension"
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TESTDATADIR="$private/pg/out/tmp_check" \
 		TESTLOGDIR="$private/pg/out/tmp_check/log" TMPDIR="$private/pg/tmp" \
-		HYBRID_DOCS="$private/pg/docs" HYBRID_CLIENTS="$private/pg/clients" HYBRID_PAGE="$private/pg/page.py" \
-		HYBRID_DRAW="$private/pg/draw.py" HYBRID_BENCH="$private/pg/bench" \
+		HYBRID_DOCS="$private/pg/docs" HYBRID_CLIENTS="$private/pg/clients" HYBRID_BENCH="$private/pg/bench" \
 		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
 		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" \
 		${TEMP_CONFIG:+TEMP_CONFIG="$TEMP_CONFIG"} \

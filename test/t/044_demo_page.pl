@@ -6,7 +6,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $page = $ENV{HYBRID_PAGE} // 'bench/page.py';
+my $page = ($ENV{HYBRID_BENCH} // 'bench') . '/page.py';
 my $python = '/usr/bin/python3';
 
 plan skip_all => 'python3-matplotlib, python3-networkx or python3-psycopg2 is not installed'

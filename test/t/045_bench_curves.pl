@@ -5,7 +5,7 @@ use warnings;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $draw = $ENV{HYBRID_DRAW} // 'bench/draw.py';
+my $draw = ($ENV{HYBRID_BENCH} // 'bench') . '/draw.py';
 my $python = '/usr/bin/python3';
 
 plan skip_all => 'python3-matplotlib is not installed' if system("$python -c 'import matplotlib' 2>/dev/null") != 0;

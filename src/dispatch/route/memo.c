@@ -22,6 +22,7 @@ typedef struct End
 	double expected;
 } End;
 
+static uint64_t expiry(const HyExecutor *executor, const HyChoice *choice, uint64_t now);
 static inline uint32_t
 slot_of(int64_t queries, int64_t targets, int32_t dims, int32_t k, uint32_t kind);
 static inline bool holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now,
@@ -80,13 +81,12 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 {
 	HyMemo *memo;
 	bool dirty;
-	uint64_t expires = now + HY_MEMO_NS;
+	uint64_t expires = expiry(executor, choice, now);
 	End low = {.targets = shape->targets, .choice = *choice};
 	End high;
 	int64_t least;
 	int64_t most;
 	int32_t left;
-	int32_t d;
 
 	/* the time of a task that may run on several threads depends on their number, which may change */
 	if (hy_threads_worth(hy_cost_terms(shape, true).work))
@@ -96,16 +96,6 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	    choice->reason == HY_REASON_EXPLORATION || choice->refusal != HY_OK || shape->resident ||
 	    choice->tasks_until_trial < 2 || !expect(executor, shape, &low))
 		return;
-	if (choice->holds_ns < expires)
-		expires = choice->holds_ns;
-	for (d = 1; d < executor->members; d++)
-	{
-		const HyMember *member = &executor->member[d];
-
-		if ((choice->devices >> d & 1) && member->device == NULL && member->open_after_ns > now &&
-		    member->open_after_ns < expires)
-			expires = member->open_after_ns;
-	}
 	if (expires <= now)
 		return;
 	high = low;
@@ -154,6 +144,26 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	memo->bytes =
 		line((double) low.choice.bytes_required, (double) high.choice.bytes_required, most);
 	memo->expected = line(low.expected, high.expected, most);
+}
+
+/* expiry: return the time until which a decision may be repeated. */
+static uint64_t
+expiry(const HyExecutor *executor, const HyChoice *choice, uint64_t now)
+{
+	uint64_t expires = now + HY_MEMO_NS;
+	int32_t d;
+
+	if (choice->holds_ns < expires)
+		expires = choice->holds_ns;
+	for (d = 1; d < executor->members; d++)
+	{
+		const HyMember *member = &executor->member[d];
+
+		if ((choice->devices >> d & 1) && member->device == NULL && member->open_after_ns > now &&
+		    member->open_after_ns < expires)
+			expires = member->open_after_ns;
+	}
+	return expires;
 }
 
 /*
