@@ -18,12 +18,11 @@
 #include "miscadmin.h"
 #include "server/memory.h"
 #include "server/settings.h"
+#include "server/shared_memory.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/memutils.h"
-
-#define NAME "hybrid graphs"
 
 /* SharedGraph: an entry of the table. */
 typedef struct SharedGraph
@@ -53,12 +52,10 @@ static char *area;
 static bool attached;                             /* end_session will be called */
 static uint64 counted;                            /* this session's part of private_bytes */
 static dlist_head used = DLIST_STATIC_INIT(used); /* graphs of this session that are shared */
-static shmem_request_hook_type previous_request_hook;
-static shmem_startup_hook_type previous_startup_hook;
 
-static void request_memory(void);
-static void start_memory(void);
+static Size memory_bytes(void);
 static Size area_bytes(void);
+static void start_memory(void *memory, LWLockPadded *locks, bool is_new);
 static bool attach(void);
 static void end_session(int code, Datum arg);
 static SharedGraph *find(const HybridCopyKey *key, const ArrayType *types);
@@ -75,12 +72,9 @@ static void keep(void *arg, void *pointer);
 void
 hybrid_shared_graphs_init(void)
 {
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	previous_request_hook = shmem_request_hook;
-	shmem_request_hook = request_memory;
-	previous_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = start_memory;
+	static const HybridSharedPart part = {"hybrid graphs", 1, memory_bytes, start_memory};
+
+	hybrid_request_shared(&part);
 }
 
 HybridGraph *
@@ -218,41 +212,29 @@ hybrid_shared_graphs_count(uint64 bytes)
 	return pg_atomic_add_fetch_u64(&table->private_bytes, (int64) (bytes - before));
 }
 
-static void
-request_memory(void)
+static Size
+memory_bytes(void)
 {
-	if (previous_request_hook != NULL)
-		previous_request_hook();
-	RequestAddinShmemSpace(add_size(CACHELINEALIGN(sizeof(Table)), area_bytes()));
-	RequestNamedLWLockTranche(NAME, 1);
-}
-
-static void
-start_memory(void)
-{
-	Size bytes = area_bytes();
-	bool found;
-	char *memory;
-
-	if (previous_startup_hook != NULL)
-		previous_startup_hook();
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	memory = ShmemInitStruct(NAME, add_size(CACHELINEALIGN(sizeof(Table)), bytes), &found);
-	table = (Table *) memory;
-	area = memory + CACHELINEALIGN(sizeof(Table));
-	lock = &GetNamedLWLockTranche(NAME)[0].lock;
-	if (!found)
-	{
-		memset(table, 0, sizeof(Table));
-		pg_atomic_init_u64(&table->private_bytes, 0);
-	}
-	LWLockRelease(AddinShmemInitLock);
+	return add_size(CACHELINEALIGN(sizeof(Table)), area_bytes());
 }
 
 static Size
 area_bytes(void)
 {
 	return (Size) hybrid_graph_shared_memory * 1024;
+}
+
+static void
+start_memory(void *memory, LWLockPadded *locks, bool is_new)
+{
+	table = memory;
+	area = (char *) memory + CACHELINEALIGN(sizeof(Table));
+	lock = &locks[0].lock;
+	if (is_new)
+	{
+		memset(table, 0, sizeof(Table));
+		pg_atomic_init_u64(&table->private_bytes, 0);
+	}
 }
 
 /* attach: return whether there is shared memory. If so, end_session will be called when the session ends. */

@@ -12,12 +12,9 @@
 #include "dispatch/run/executor.h"
 #include "miscadmin.h"
 #include "server/shared.h"
-#include "storage/ipc.h"
+#include "server/shared_memory.h"
 #include "storage/lwlock.h"
-#include "storage/shmem.h"
 #include "utils/timestamp.h"
-
-#define NAME "hybrid"
 
 /* about 1 MB; contexts is set to MaxBackends */
 static HyTableLimits limits = {.devices = 32, .models = 1024, .events = 1024};
@@ -30,18 +27,18 @@ static pg_atomic_uint32 *threads;
 static HyQueueSeat seat;
 static int32_t seat_numbers[HY_MAX_DEVICES];
 static uint64 session;
-static shmem_request_hook_type previous_request_hook;
-static shmem_startup_hook_type previous_startup_hook;
 
-static void request_memory(void);
-static void start_memory(void);
+static Size table_bytes(void);
+static Size queue_bytes(void);
+static Size threads_bytes(void);
+static void start_table(void *memory, LWLockPadded *locks, bool is_new);
+static void start_queue(void *memory, LWLockPadded *locks, bool is_new);
+static void start_threads(void *memory, LWLockPadded *locks, bool is_new);
 static void acquire(void *arg);
 static void release(void *arg);
-static void acquire_queue(void *arg);
-static void release_queue(void *arg);
 static void origin_of(void *arg, HyOrigin *origin, int64_t *wall_us);
 
-static const HyShareHost host = {.lock = {acquire, release, NULL},
+static const HyShareHost host = {.lock = {acquire, release, &table_lock},
                                  .clock = &hy_monotonic_clock,
                                  .origin = origin_of,
                                  .arg = NULL};
@@ -49,12 +46,13 @@ static const HyShareHost host = {.lock = {acquire, release, NULL},
 void
 hybrid_shared_init(void)
 {
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	previous_request_hook = shmem_request_hook;
-	shmem_request_hook = request_memory;
-	previous_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = start_memory;
+	static const HybridSharedPart parts[] = {{"hybrid", 1, table_bytes, start_table},
+	                                         {"hybrid queue", 1, queue_bytes, start_queue},
+	                                         {"hybrid threads", 0, threads_bytes, start_threads}};
+	size_t i;
+
+	for (i = 0; i < lengthof(parts); i++)
+		hybrid_request_shared(&parts[i]);
 }
 
 HySharedTable *
@@ -83,7 +81,7 @@ hybrid_shared_seat(const HyExecutor *executor, Oid role)
 		seat_numbers[device] = number == HY_TABLE_NO_DEVICE ? device : number;
 	}
 	seat.queue = queue;
-	seat.lock = (HyLock){acquire_queue, release_queue, NULL};
+	seat.lock = (HyLock){acquire, release, &queue_lock};
 	seat.client = MyProcPid;
 	seat.role = (int32_t) role;
 	seat.numbers = seat_numbers;
@@ -112,68 +110,64 @@ hybrid_shared_session(void)
 	return session;
 }
 
-static void
-request_memory(void)
+static Size
+table_bytes(void)
 {
-	if (previous_request_hook != NULL)
-		previous_request_hook();
 	limits.contexts = MaxBackends;
-	RequestAddinShmemSpace(add_size(hy_table_size(&limits), sizeof(HyQueue)));
-	RequestAddinShmemSpace(sizeof(pg_atomic_uint32));
-	RequestNamedLWLockTranche(NAME, 2);
+	return hy_table_size(&limits);
+}
+
+static Size
+queue_bytes(void)
+{
+	return sizeof(HyQueue);
+}
+
+static Size
+threads_bytes(void)
+{
+	return sizeof(pg_atomic_uint32);
 }
 
 static void
-start_memory(void)
+start_table(void *memory, LWLockPadded *locks, bool is_new)
 {
-	bool found;
-	void *memory;
-
-	if (previous_startup_hook != NULL)
-		previous_startup_hook();
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	memory = ShmemInitStruct(NAME, hy_table_size(&limits), &found);
-	if (!found)
-		hy_table_init(memory, &limits);
 	table = memory;
-	table_lock = &GetNamedLWLockTranche(NAME)[0].lock;
-	queue = ShmemInitStruct(NAME " queue", sizeof(HyQueue), &found);
-	if (!found)
-		hy_queue_init(queue);
-	queue_lock = &GetNamedLWLockTranche(NAME)[1].lock;
-	threads = ShmemInitStruct(NAME " threads", sizeof(pg_atomic_uint32), &found);
-	if (!found)
-		pg_atomic_init_u32(threads, 0);
+	table_lock = &locks[0].lock;
+	if (is_new)
+		hy_table_init(memory, &limits);
 	session = 0;
-	LWLockRelease(AddinShmemInitLock);
 }
 
+static void
+start_queue(void *memory, LWLockPadded *locks, bool is_new)
+{
+	queue = memory;
+	queue_lock = &locks[0].lock;
+	if (is_new)
+		hy_queue_init(queue);
+}
+
+static void
+start_threads(void *memory, LWLockPadded *locks, bool is_new)
+{
+	(void) locks;
+	threads = memory;
+	if (is_new)
+		pg_atomic_init_u32(threads, 0);
+}
+
+/* acquire: arg is the address of the pointer to the lock. */
 static void
 acquire(void *arg)
 {
-	(void) arg;
-	LWLockAcquire(table_lock, LW_EXCLUSIVE);
+	LWLockAcquire(*(LWLock **) arg, LW_EXCLUSIVE);
 }
 
 static void
 release(void *arg)
 {
-	(void) arg;
-	LWLockRelease(table_lock);
-}
-
-static void
-acquire_queue(void *arg)
-{
-	(void) arg;
-	LWLockAcquire(queue_lock, LW_EXCLUSIVE);
-}
-
-static void
-release_queue(void *arg)
-{
-	(void) arg;
-	LWLockRelease(queue_lock);
+	LWLockRelease(*(LWLock **) arg);
 }
 
 static void
