@@ -182,7 +182,6 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 	for (int j = 0; j < HyTile::right * 2; j++)
 	{
 		const int centroid = first_centroid + hy_column(j);
-		bool any = false;
 
 		if (centroid >= args.assign.end)
 			continue;
@@ -190,14 +189,7 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 		const HyCudaReach reach = args.reach[centroid];
 		float value[HY_CUDA_LEFT * 2];
 
-#pragma unroll
-		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
-		{
-			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
-			/* a NaN may belong to the nearest centroid */
-			any |= !(value[i] < least[i]);
-		}
-		if (!any)
+		if (!hy_reaches(reach, sum, j, least, value))
 			continue;
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)

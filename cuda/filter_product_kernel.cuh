@@ -62,7 +62,6 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 	for (int j = 0; j < HyTile::right * 2; j++)
 	{
 		const int row = first_row + hy_column(j);
-		bool any = false;
 
 		if (row >= rows)
 			continue;
@@ -70,14 +69,7 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 		const HyCudaReach reach = args.reach[row];
 		float value[HY_CUDA_LEFT * 2];
 
-#pragma unroll
-		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
-		{
-			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
-			/* a NaN may belong to a near row */
-			any |= !(value[i] < least[i]);
-		}
-		if (!any)
+		if (!hy_reaches(reach, sum, j, least, value))
 			continue;
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)

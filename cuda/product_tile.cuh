@@ -343,4 +343,23 @@ hy_most_bound(float value, float length, float rest, const HyMost &most)
 	return __fmaf_ru(rest, most.rough, __fmaf_ru(length, most.reach, value));
 }
 
+/*
+ * hy_reaches: compute the values of column j of a thread's sums.  Returns whether any of them reaches its
+ * least value, or is a NaN, which may belong to a row that is searched for.
+ */
+__device__ __forceinline__ bool
+hy_reaches(const HyCudaReach &reach, const float (&sum)[HY_CUDA_LEFT][HyTile::right][4], int j,
+           const float (&least)[HY_CUDA_LEFT * 2], float (&value)[HY_CUDA_LEFT * 2])
+{
+	bool any = false;
+
+#pragma unroll
+	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+	{
+		value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
+		any |= !(value[i] < least[i]);
+	}
+	return any;
+}
+
 #endif
