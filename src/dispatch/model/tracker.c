@@ -50,7 +50,7 @@ hy_tracker_destroy(HyTracker *tracker)
 	allocator = tracker->allocator;
 	for (i = 0; i < HY_TRACKER_KINDS; i++)
 	{
-		for (d = 0; d < HY_TRACKER_SIDES; d++)
+		for (d = 0; d < HY_SIDES; d++)
 			hy_free(allocator, tracker->kinds[i].sides[d]);
 	}
 	hy_free(allocator, tracker);
@@ -96,7 +96,7 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
                        int32_t count)
 {
 	HyTrackerSide *side = hy_tracker_claim_side(tracker, shape, device);
-	int32_t number = hy_tracker_side_of(shape, device);
+	int32_t number = hy_side_of(shape, device);
 	HyCostTerms terms = hy_cost_terms(shape, device == 0);
 	HyTrackerKind *kind;
 	HySize *size;
@@ -109,7 +109,7 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 		ns = 1;
 	if (ns > LONGEST_NS)
 		ns = LONGEST_NS;
-	kind = (HyTrackerKind *) hy_tracker_find_kind(tracker, hy_shape_kind(shape));
+	kind = side->kind;
 	kind->last_used = ++tracker->serial;
 	kind->tasks += count;
 	kind->shape = *shape;
@@ -171,7 +171,7 @@ hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
 	{
 		const HyTrackerKind *kind = &tracker->kinds[k];
 
-		for (d = 0; d < HY_TRACKER_SIDES; d++)
+		for (d = 0; d < HY_SIDES; d++)
 		{
 			const HyTrackerSide *side = kind->sides[d];
 
@@ -184,9 +184,9 @@ hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
 				row->dims_low = INT32_C(1) << hy_log2_floor(kind->shape.dims);
 				row->dims_high = 2 * row->dims_low - 1;
 			}
-			row->device = hy_tracker_device_of(d);
+			row->device = hy_side_device(d);
 			if (row->device == 0)
-				row->shape.threads = hy_tracker_threads_of(d);
+				row->shape.threads = hy_side_threads(d);
 			row->observations = side->observations;
 			row->unseen = kind->tasks - side->last;
 			row->samples = side->model.weight;
@@ -262,11 +262,11 @@ hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device,
 bool
 hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrackerNews *news)
 {
-	for (; *position < tracker->used * HY_TRACKER_SIDES; ++*position)
+	for (; *position < tracker->used * HY_SIDES; ++*position)
 	{
-		const HyTrackerKind *kind = &tracker->kinds[*position / HY_TRACKER_SIDES];
-		int32_t number = *position % HY_TRACKER_SIDES;
-		int32_t device = hy_tracker_device_of(number);
+		const HyTrackerKind *kind = &tracker->kinds[*position / HY_SIDES];
+		int32_t number = *position % HY_SIDES;
+		int32_t device = hy_side_device(number);
 		HyTrackerSide *side = kind->sides[number];
 
 		if (side == NULL || !(devices >> device & 1) || !(side->fresh.weight > 0))
@@ -274,7 +274,7 @@ hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrack
 		news->shape = kind->shape;
 		news->device = device;
 		if (device == 0)
-			news->shape.threads = hy_tracker_threads_of(number);
+			news->shape.threads = hy_side_threads(number);
 		news->model = side->fresh;
 		memset(&side->fresh, 0, sizeof(side->fresh));
 		return true;

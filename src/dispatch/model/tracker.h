@@ -26,10 +26,10 @@
 #include "core/allocator.h"
 #include "dispatch/backend.h"
 #include "dispatch/model/cost_model.h"
+#include "dispatch/model/kind.h"
 
 #define HY_TRACKER_KINDS 128
 #define HY_TRACKER_MAX_WINDOW 1000
-#define HY_TRACKER_DEVICES 8
 #define HY_TRACKER_PRIOR 10     /* weight limit of an imported model, in observations */
 #define HY_TRACKER_SIZE_PRIOR 5 /* weight of an imported size, in observations */
 
@@ -128,20 +128,5 @@ typedef struct HyTrackerNews
  */
 extern bool
 hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrackerNews *news);
-
-/* hy_shape_kind: return the kind of a shape as a number above 0. */
-extern uint32_t hy_shape_kind(const HyShape *shape);
-
-/*
- * hy_shape_model: return the kind of a shape, with the class of its threads if device is 0, as a number
- * above 0.
- */
-extern uint32_t hy_shape_model(const HyShape *shape, int32_t device);
-
-/*
- * hy_shape_class: return a number above 0 for the kind and size class of a shape, for tables with
- * one entry per class.
- */
-extern uint32_t hy_shape_class(const HyShape *shape);
 
 #endif

@@ -20,7 +20,6 @@ typedef struct Contest
 
 static HyForecast divided(const HyTracker *tracker, const HyShape *shape);
 static double borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device);
-static double launch_belief(const HyTracker *tracker, int32_t device);
 static bool device_wins(void *arg, int64_t targets);
 
 double
@@ -64,14 +63,15 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 	HyForecast forecast = {.ns = -1, .hint_ns = -1};
 	HyCostTerms terms = hy_cost_terms(shape, device == 0);
 	const HyTrackerSide *side = hy_tracker_find_side(tracker, shape, device);
-	const HyTrackerKind *kind;
 	const HySize *size;
 
-	kind = hy_tracker_find_kind(tracker, hy_shape_kind(shape));
 	if (side == NULL || !side->known)
 	{
+		const HyTrackerKind *kind;
+
 		if (device == 0 && shape->threads > 1)
 			return divided(tracker, shape);
+		kind = hy_tracker_find_kind(tracker, hy_shape_kind(shape));
 		forecast.hint_ns = borrowed(tracker, shape, device);
 		forecast.unseen = kind != NULL ? kind->tasks : 0;
 		return forecast;
@@ -82,7 +82,7 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 	forecast.ns = hy_tracker_expect(side, shape, terms);
 	forecast.weight = side->model.weight;
 	forecast.cold = !(side->model.weight > 0);
-	forecast.unseen = kind->tasks - side->last;
+	forecast.unseen = side->kind->tasks - side->last;
 	forecast.above = hy_log2_floor(terms.work) - hy_log2_floor(side->least);
 	size = hy_sizes_find(&side->sizes, shape, terms.work);
 	if (size != NULL)
@@ -108,26 +108,6 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->smallest);
 	}
 	return forecast;
-}
-
-void
-hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device)
-{
-	HyModelState both = side->model;
-	double launch = launch_belief(tracker, device);
-
-	if (both.weight > 0)
-		hy_model_lean(
-			&both, &tracker->pools[hy_tracker_side_of(shape, device)][shape->op][shape->resident],
-			launch);
-	side->known = hy_model_solve(&both, launch, &side->fit);
-}
-
-double
-hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms)
-{
-	return hy_cost_predict(&side->fit, terms) *
-	       hy_sizes_correction(&side->sizes, &side->fit, shape, terms.work);
 }
 
 /*
@@ -164,23 +144,10 @@ borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 	HyCoefficients fit;
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES ||
-	    !hy_model_solve(
-			&tracker->pools[hy_tracker_side_of(shape, device)][shape->op][shape->resident],
-			launch_belief(tracker, device), &fit))
+	    !hy_model_solve(&tracker->pools[hy_side_of(shape, device)][shape->op][shape->resident],
+	                    hy_tracker_launch(tracker, device), &fit))
 		return -1;
 	return hy_cost_predict(&fit, hy_cost_terms(shape, device == 0));
-}
-
-/*
- * launch_belief: return the assumed launch time.  For a device, it is the smallest mean time of any
- * size class, since a launch cannot take much longer than the shortest task.
- */
-static double
-launch_belief(const HyTracker *tracker, int32_t device)
-{
-	if (device == 0)
-		return HY_LAUNCH_NONE;
-	return tracker->least_ns[device] > 0 ? tracker->least_ns[device] : HY_LAUNCH_UNKNOWN;
 }
 
 static bool

@@ -4,8 +4,6 @@
  *
  * Kinds are in a fixed array, found through an open-addressed index.  The data of a side is allocated
  * when the side first runs the kind, so later calls allocate nothing.
- *
- * The sides are the devices, and classes of numbers of threads of the CPU.
  */
 #ifndef HY_TRACKER_STATE_H
 #define HY_TRACKER_STATE_H
@@ -13,14 +11,14 @@
 #include "dispatch/model/sizes.h"
 #include "dispatch/model/tracker.h"
 
-/* Sides: the devices, then the CPU with 2 to 3, 4 to 7, ... threads. */
-#define HY_TRACKER_THREAD_CLASSES 5
-#define HY_TRACKER_SIDES (HY_TRACKER_DEVICES + HY_TRACKER_THREAD_CLASSES)
 #define HY_TRACKER_SLOTS 512 /* slots of the index, a power of two, four times HY_TRACKER_KINDS */
+
+typedef struct HyTrackerKind HyTrackerKind;
 
 /* HyTrackerSide: the history of a kind of task on a device, or on a class of threads. */
 typedef struct HyTrackerSide
 {
+	HyTrackerKind *kind;
 	HyModelState model;
 	HyModelState fresh; /* observations since the last hy_tracker_take */
 	HyCoefficients fit;
@@ -35,14 +33,14 @@ typedef struct HyTrackerSide
 } HyTrackerSide;
 
 /* HyTrackerKind: a kind of task, and its sides; NULL: never seen there. */
-typedef struct HyTrackerKind
+struct HyTrackerKind
 {
 	uint32_t number; /* 0: free */
 	uint64_t last_used;
 	int64_t tasks;
 	HyShape shape;
-	HyTrackerSide *sides[HY_TRACKER_SIDES];
-} HyTrackerKind;
+	HyTrackerSide *sides[HY_SIDES];
+};
 
 struct HyTracker
 {
@@ -53,19 +51,11 @@ struct HyTracker
 	uint32_t leaps;
 	uint64_t serial;
 	/* models of all kinds of an operation together; last index: HyShape.resident */
-	HyModelState pools[HY_TRACKER_SIDES][HY_OP_COUNT][2];
-	double least_ns[HY_TRACKER_SIDES]; /* smallest mean time of a size; 0: none */
-	int16_t index[HY_TRACKER_SLOTS];   /* kind + 1; 0: empty */
+	HyModelState pools[HY_SIDES][HY_OP_COUNT][2];
+	double least_ns[HY_SIDES];       /* smallest mean time of a size; 0: none */
+	int16_t index[HY_TRACKER_SLOTS]; /* kind + 1; 0: empty */
 	HyTrackerKind kinds[HY_TRACKER_KINDS];
 };
-
-/* hy_tracker_side_of: return the number of the side for a shape on a device, which may be out of range. */
-extern int32_t hy_tracker_side_of(const HyShape *shape, int32_t device);
-
-extern int32_t hy_tracker_device_of(int32_t side);
-
-/* hy_tracker_threads_of: return the least number of threads of a side of the CPU. */
-extern int32_t hy_tracker_threads_of(int32_t side);
 
 /* hy_tracker_find_kind: return the kind with a number from hy_shape_kind, or NULL if it was never seen. */
 extern const HyTrackerKind *hy_tracker_find_kind(const HyTracker *tracker, uint32_t number);
@@ -90,6 +80,12 @@ extern void hy_tracker_forget_kind(const HyTracker *tracker, HyTrackerKind *kind
  */
 extern void
 hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device);
+
+/*
+ * hy_tracker_launch: return the assumed launch time.  For a device, it is the smallest mean time of any
+ * size class, since a launch cannot take much longer than the shortest task.
+ */
+extern double hy_tracker_launch(const HyTracker *tracker, int32_t device);
 
 /* hy_tracker_expect: return the regression's prediction, times the correction for the size. */
 extern double hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms);

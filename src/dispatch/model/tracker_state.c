@@ -1,73 +1,14 @@
 /*
- * tracker_kinds.c
- *		The tracker's table of kinds: see tracker_state.h.
- *
- * It also numbers kinds of tasks, for this table and for others.
+ * tracker_state.c
+ *		The tracker's table: see tracker_state.h.
  */
 #include "dispatch/model/tracker_state.h"
 
 #include <string.h>
 
-/* Layout of a kind's number: the bit KIND_USED, the parts of the kind, SIZE_BITS bits for a size. */
-#define SIZE_BITS 6
-#define THREADS_SHIFT 24 /* position of the thread class in a result of hy_shape_model */
-#define KIND_USED (UINT32_C(1) << 31)
-
 static uint32_t index_slot(uint32_t number);
 static HyTrackerKind *claim_kind(HyTracker *tracker, const HyShape *shape);
 static void rebuild_index(HyTracker *tracker);
-
-uint32_t
-hy_shape_kind(const HyShape *shape)
-{
-	uint32_t kind;
-
-	kind = (uint32_t) shape->op;
-	kind = kind << 1 | (uint32_t) shape->dtype;
-	kind = kind << 2 | (uint32_t) shape->metric;
-	kind = kind << 5 | (uint32_t) (shape->dims > 0 ? 1 + hy_log2_floor(shape->dims) : 0);
-	kind = kind << 1 | (uint32_t) shape->resident;
-	return KIND_USED | kind << SIZE_BITS;
-}
-
-uint32_t
-hy_shape_model(const HyShape *shape, int32_t device)
-{
-	int32_t side = hy_tracker_side_of(shape, device);
-	uint32_t threads = side < HY_TRACKER_DEVICES ? 0 : (uint32_t) (side - HY_TRACKER_DEVICES + 1);
-
-	return hy_shape_kind(shape) | threads << THREADS_SHIFT;
-}
-
-uint32_t
-hy_shape_class(const HyShape *shape)
-{
-	return hy_shape_kind(shape) | (uint32_t) hy_log2_floor((double) hy_shape_items(shape));
-}
-
-int32_t
-hy_tracker_side_of(const HyShape *shape, int32_t device)
-{
-	int32_t number;
-
-	if (device != 0 || shape->threads < 2)
-		return device;
-	number = hy_log2_floor(shape->threads) - 1;
-	return HY_TRACKER_DEVICES +
-	       (number < HY_TRACKER_THREAD_CLASSES ? number : HY_TRACKER_THREAD_CLASSES - 1);
-}
-
-int32_t
-hy_tracker_device_of(int32_t side)
-{
-	return side < HY_TRACKER_DEVICES ? side : 0;
-}
-
-int32_t
-hy_tracker_threads_of(int32_t side)
-{
-	return side == 0 ? 1 : INT32_C(2) << (side - HY_TRACKER_DEVICES);
-}
 
 const HyTrackerKind *
 hy_tracker_find_kind(const HyTracker *tracker, uint32_t number)
@@ -92,14 +33,14 @@ hy_tracker_find_side(const HyTracker *tracker, const HyShape *shape, int32_t dev
 	if (device < 0 || device >= HY_TRACKER_DEVICES)
 		return NULL;
 	kind = hy_tracker_find_kind(tracker, hy_shape_kind(shape));
-	return kind != NULL ? kind->sides[hy_tracker_side_of(shape, device)] : NULL;
+	return kind != NULL ? kind->sides[hy_side_of(shape, device)] : NULL;
 }
 
 HyTrackerSide *
 hy_tracker_claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
 {
 	HyTrackerKind *kind;
-	int32_t number = hy_tracker_side_of(shape, device);
+	int32_t number = hy_side_of(shape, device);
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES)
 		return NULL;
@@ -110,9 +51,49 @@ hy_tracker_claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
 	{
 		kind->sides[number] = hy_alloc_zero(tracker->allocator, sizeof(HyTrackerSide));
 		if (kind->sides[number] != NULL)
+		{
+			kind->sides[number]->kind = kind;
 			kind->sides[number]->last = kind->tasks;
+		}
 	}
 	return kind->sides[number];
+}
+
+void
+hy_tracker_forget_kind(const HyTracker *tracker, HyTrackerKind *kind)
+{
+	int d;
+
+	for (d = 0; d < HY_SIDES; d++)
+		hy_free(tracker->allocator, kind->sides[d]);
+	memset(kind, 0, sizeof(*kind));
+}
+
+void
+hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device)
+{
+	HyModelState both = side->model;
+	double launch = hy_tracker_launch(tracker, device);
+
+	if (both.weight > 0)
+		hy_model_lean(&both, &tracker->pools[hy_side_of(shape, device)][shape->op][shape->resident],
+		              launch);
+	side->known = hy_model_solve(&both, launch, &side->fit);
+}
+
+double
+hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms)
+{
+	return hy_cost_predict(&side->fit, terms) *
+	       hy_sizes_correction(&side->sizes, &side->fit, shape, terms.work);
+}
+
+double
+hy_tracker_launch(const HyTracker *tracker, int32_t device)
+{
+	if (device == 0)
+		return HY_LAUNCH_NONE;
+	return tracker->least_ns[device] > 0 ? tracker->least_ns[device] : HY_LAUNCH_UNKNOWN;
 }
 
 /*
@@ -162,16 +143,6 @@ rebuild_index(HyTracker *tracker)
 			slot = (slot + 1) % HY_TRACKER_SLOTS;
 		tracker->index[slot] = (int16_t) (i + 1);
 	}
-}
-
-void
-hy_tracker_forget_kind(const HyTracker *tracker, HyTrackerKind *kind)
-{
-	int d;
-
-	for (d = 0; d < HY_TRACKER_SIDES; d++)
-		hy_free(tracker->allocator, kind->sides[d]);
-	memset(kind, 0, sizeof(*kind));
 }
 
 static uint32_t

@@ -1,0 +1,63 @@
+/*
+ * kind.c
+ *		Numbers kinds of tasks and sides: see kind.h.
+ */
+#include "dispatch/model/kind.h"
+
+#include "dispatch/model/sizes.h"
+
+/* Layout of a kind's number: the bit KIND_USED, the parts of the kind, SIZE_BITS bits for a size. */
+#define SIZE_BITS 6
+#define THREADS_SHIFT 24 /* position of the thread class in a result of hy_shape_model */
+#define KIND_USED (UINT32_C(1) << 31)
+
+uint32_t
+hy_shape_kind(const HyShape *shape)
+{
+	uint32_t kind;
+
+	kind = (uint32_t) shape->op;
+	kind = kind << 1 | (uint32_t) shape->dtype;
+	kind = kind << 2 | (uint32_t) shape->metric;
+	kind = kind << 5 | (uint32_t) (shape->dims > 0 ? 1 + hy_log2_floor(shape->dims) : 0);
+	kind = kind << 1 | (uint32_t) shape->resident;
+	return KIND_USED | kind << SIZE_BITS;
+}
+
+uint32_t
+hy_shape_model(const HyShape *shape, int32_t device)
+{
+	int32_t side = hy_side_of(shape, device);
+	uint32_t threads = side < HY_TRACKER_DEVICES ? 0 : (uint32_t) (side - HY_TRACKER_DEVICES + 1);
+
+	return hy_shape_kind(shape) | threads << THREADS_SHIFT;
+}
+
+uint32_t
+hy_shape_class(const HyShape *shape)
+{
+	return hy_shape_kind(shape) | (uint32_t) hy_log2_floor((double) hy_shape_items(shape));
+}
+
+int32_t
+hy_side_of(const HyShape *shape, int32_t device)
+{
+	int32_t number;
+
+	if (device != 0 || shape->threads < 2)
+		return device;
+	number = hy_log2_floor(shape->threads) - 1;
+	return HY_TRACKER_DEVICES + (number < HY_THREAD_CLASSES ? number : HY_THREAD_CLASSES - 1);
+}
+
+int32_t
+hy_side_device(int32_t side)
+{
+	return side < HY_TRACKER_DEVICES ? side : 0;
+}
+
+int32_t
+hy_side_threads(int32_t side)
+{
+	return side == 0 ? 1 : INT32_C(2) << (side - HY_TRACKER_DEVICES);
+}

@@ -1,0 +1,40 @@
+/*
+ * kind.h
+ *		Numbers kinds of tasks, and the sides that may run them.
+ *
+ * A kind of task is (op, dtype, metric, dims class, residency).  The sides are the devices, and classes
+ * of numbers of threads of the CPU: one thread (device 0), then 2 to 3, 4 to 7, and so on.
+ */
+#ifndef HY_KIND_H
+#define HY_KIND_H
+
+#include "dispatch/backend.h"
+
+#define HY_TRACKER_DEVICES 8
+#define HY_THREAD_CLASSES 5
+#define HY_SIDES (HY_TRACKER_DEVICES + HY_THREAD_CLASSES)
+
+/* hy_shape_kind: return the kind of a shape as a number above 0. */
+extern uint32_t hy_shape_kind(const HyShape *shape);
+
+/*
+ * hy_shape_model: return the kind of a shape, with the class of its threads if device is 0, as a number
+ * above 0.
+ */
+extern uint32_t hy_shape_model(const HyShape *shape, int32_t device);
+
+/*
+ * hy_shape_class: return a number above 0 for the kind and size class of a shape, for tables with
+ * one entry per class.
+ */
+extern uint32_t hy_shape_class(const HyShape *shape);
+
+/* hy_side_of: return the number of the side for a shape on a device, which may be out of range. */
+extern int32_t hy_side_of(const HyShape *shape, int32_t device);
+
+extern int32_t hy_side_device(int32_t side);
+
+/* hy_side_threads: return the least number of threads of a side of the CPU. */
+extern int32_t hy_side_threads(int32_t side);
+
+#endif
