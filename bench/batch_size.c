@@ -225,7 +225,7 @@ run(Contender *contender, int64_t rows)
 			die("the dispatcher failed");
 		contender->ns += (double) decision.actual_ns;
 		hy_accumulator_flushed(batch, contender->executor,
-		                       cause != HY_FLUSH_NONE ? cause : HY_FLUSH_END, decision.actual_ns);
+		                       cause != HY_FLUSH_NONE ? cause : HY_FLUSH_END);
 	}
 }
 

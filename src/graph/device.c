@@ -27,7 +27,7 @@ void
 hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room)
 {
 	if (graph->number == 0 || !hybrid_graph_device_possible() || !by_device(graph, task, room))
-		(void) hybrid_run(task, what);
+		hybrid_run(task, what);
 }
 
 void

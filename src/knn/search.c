@@ -346,22 +346,21 @@ static void
 search_batch(HybridSearch *search, HyFlush cause)
 {
 	HyTask task = task_over(search, search->gathered.count);
-	uint64_t ns;
 
 	if (!search->ordered)
 		order_batch(search);
 	task.u.topk.targets.data = search->vectors;
 	task.u.topk.targets.norms = search->norms;
 	if (search->read_ahead == NULL || cause == HY_FLUSH_END)
-		ns = hybrid_run(&task, "find nearest rows");
+		hybrid_run(&task, "find nearest rows");
 	else
 	{
 		if (search->ahead_vectors == NULL)
 			make_room_ahead(search);
-		ns = hybrid_run_beside(&task, "find nearest rows", read_beside, search);
+		hybrid_run_beside(&task, "find nearest rows", read_beside, search);
 	}
 	take_found(search, &task, search->positions);
-	hy_accumulator_flushed(&search->gathered, hybrid_executor(), cause, ns);
+	hy_accumulator_flushed(&search->gathered, hybrid_executor(), cause);
 	if (search->went != NULL)
 		search->went(search->went_arg);
 }

@@ -112,13 +112,13 @@ hybrid_executor(void)
 	return executor;
 }
 
-uint64
+void
 hybrid_run(HyTask *task, const char *what)
 {
-	return hybrid_run_beside(task, what, NULL, NULL);
+	hybrid_run_beside(task, what, NULL, NULL);
 }
 
-uint64
+void
 hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void *arg)
 {
 	HyExecutor *target = hybrid_executor();
@@ -146,11 +146,10 @@ hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void 
 	hybrid_threads_check();
 	flush_log();
 	if (status == HY_OK)
-		return decision.actual_ns;
+		return;
 	if (status != HY_CANCELLED && was_forced(&decision))
 		hybrid_report_forced(target, &decision, what);
 	hybrid_check(status, what);
-	return 0;
 }
 
 bool

@@ -26,16 +26,15 @@ extern HyExecutor *hybrid_executor(void);
 /*
  * hybrid_run: send a task through the dispatcher, and return when its outputs are filled.  Raises on cancel, on
  * a forced device that cannot run the task, and on lack of memory.  Sets the task's cancel.  If the task has no
- * allocator, uses one for the current memory context.  `what` completes "could not ...".  Returns the duration
- * of the call in ns, by hybrid_clock.
+ * allocator, uses one for the current memory context.  `what` completes "could not ...".
  */
-extern uint64 hybrid_run(HyTask *task, const char *what);
+extern void hybrid_run(HyTask *task, const char *what);
 
 /*
  * hybrid_run_beside: do the same, and let the main thread do other work while other threads run the task (see
  * hybrid_threads_beside).  Some of this work, or all of it, may be left undone.
  */
-extern uint64 hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void *arg);
+extern void hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void *arg);
 
 /*
  * hybrid_keep, hybrid_resident_begin, hybrid_resident_send, hybrid_resident_end, hybrid_run_resident: call

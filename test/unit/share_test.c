@@ -166,7 +166,7 @@ test_flush_causes_after_a_flush(void)
 	stage.clock.time += HY_SHARE_NS;
 	stage_dispatch(10, NULL);
 	CHECK_INT(shared_counters(0).calls, 1);
-	hy_accumulator_flushed(&gathered, stage.executor, HY_FLUSH_END, 1000);
+	hy_accumulator_flushed(&gathered, stage.executor, HY_FLUSH_END);
 	hy_executor_settle(stage.executor);
 	CHECK_INT(shared_flushes(HY_OP_TOPK, HY_FLUSH_END), 1);
 	end();

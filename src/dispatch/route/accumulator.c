@@ -4,25 +4,35 @@
  */
 #include "dispatch/route/accumulator.h"
 
+#include "dispatch/model/sizes.h"
 #include "dispatch/route/decide.h"
+#include "dispatch/route/gauge.h"
+#include "dispatch/route/memo.h"
 #include "dispatch/route/session.h"
 
-/* Question: the argument of forecast. */
-typedef struct Question
+#define TIE 1.03       /* a larger size must be better by this factor */
+#define TRIALS 3       /* a size with fewer observations is tried */
+#define MOST_TRIALS 64 /* trials of neighbors of the best size, by one accumulator */
+#define TRIAL_SHARE 32 /* a trial takes at most 1/32 of the time since the last trial of the size */
+#define LOSS_SHARE 512 /* a repeated trial is expected to lose at most 1/512 of that time */
+
+/* Forecast: the predicted time of a batch, and how often a task of its size has run there. */
+typedef struct Forecast
 {
-	const HyAccumulator *accumulator;
-	HyExecutor *executor;
-	uint64_t now;
-} Question;
+	double ns; /* < 0: unknown */
+	int32_t samples;
+} Forecast;
 
 static void begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
 static bool waited(HyAccumulator *accumulator);
 static uint64_t choose_wait(const HyAccumulator *accumulator, HyExecutor *executor);
 static int64_t
-choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
-static HyBatchSize *find_size(const HyAccumulator *accumulator, HyExecutor *executor);
-static uint64_t name_bits(const HyConfig *config);
-static double forecast(void *arg, int64_t items);
+most_items(const HyAccumulator *accumulator, const HyExecutor *executor, uint64_t item_bytes);
+static bool still_chosen(const HyAccumulator *accumulator, const HyExecutor *executor);
+static int64_t choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most);
+static int size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *sizes,
+                       int low, int best, int high);
+static Forecast forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items);
 
 void
 hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyShape *shape,
@@ -31,6 +41,8 @@ hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyS
 	accumulator->shape = *shape;
 	accumulator->axis = axis;
 	accumulator->memory = memory;
+	accumulator->kept_ns = -1;
+	accumulator->trials = 0;
 	begin_batch(accumulator, executor, item_bytes);
 }
 
@@ -57,7 +69,7 @@ hy_accumulator_add(HyAccumulator *accumulator, uint64_t bytes)
 }
 
 void
-hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush cause, uint64_t ns)
+hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush cause)
 {
 	int64_t items = accumulator->count;
 	uint64_t bytes = accumulator->bytes;
@@ -67,20 +79,26 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
 	/* The executor may have flushed the counters to the table after the call that ran the batch. */
 	executor->share.postponed = true;
-	hy_batch_size_learn(find_size(accumulator, executor), items, ns);
 	begin_batch(accumulator, executor, bytes / (uint64_t) items);
 }
 
 static void
 begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes)
 {
+	int64_t most;
+
 	accumulator->count = 0;
 	accumulator->bytes = 0;
 	accumulator->clock = executor->clock;
 	accumulator->least = executor->config.batch_min;
 	accumulator->wait_ns = choose_wait(accumulator, executor);
 	accumulator->look_at = 1;
-	accumulator->size = choose_size(accumulator, executor, item_bytes);
+	most = most_items(accumulator, executor, item_bytes);
+	if (!still_chosen(accumulator, executor) || executor->config.batch_max > 0 ||
+	    most <= HY_BATCH_LEAST)
+		accumulator->size = choose_size(accumulator, executor, most);
+	while (accumulator->size > most)
+		accumulator->size /= 2;
 }
 
 /*
@@ -115,86 +133,122 @@ waited(HyAccumulator *accumulator)
 static uint64_t
 choose_wait(const HyAccumulator *accumulator, HyExecutor *executor)
 {
-	Question question = {accumulator, executor, hy_now(executor)};
+	int64_t least = accumulator->least > 1 ? accumulator->least : 1;
 	uint64_t wait = executor->config.batch_wait_ns;
 	double start;
 
 	if (wait == 0)
 		return 0;
-	start = HY_BATCH_STARTS * forecast(&question, accumulator->least > 1 ? accumulator->least : 1);
+	start = HY_BATCH_STARTS * forecast(accumulator, executor, least).ns;
 	/* limit the wait to one day */
 	return start > (double) wait ? (uint64_t) (start < 86400e9 ? start : 86400e9) : wait;
 }
 
+/* most_items: return the largest size that the settings and the memory allow, at least 1. */
 static int64_t
-choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes)
+most_items(const HyAccumulator *accumulator, const HyExecutor *executor, uint64_t item_bytes)
 {
-	Question question = {accumulator, executor, hy_now(executor)};
-	int64_t most = INT64_MAX;
+	uint64_t most = item_bytes > 0 ? accumulator->memory / item_bytes : INT64_MAX;
 
 	if (executor->config.batch_max > 0)
 		return executor->config.batch_max;
-	if (item_bytes > 0 && accumulator->memory / item_bytes < (uint64_t) most)
-		most = (int64_t) (accumulator->memory / item_bytes);
-	return hy_batch_size_choose(find_size(accumulator, executor), most < 1 ? 1 : most, forecast,
-	                            &question);
+	return most < 1 ? 1 : most < INT64_MAX ? (int64_t) most : INT64_MAX;
+}
+
+/* still_chosen: return whether the size was chosen a short time ago.  A reset ends this time. */
+static bool
+still_chosen(const HyAccumulator *accumulator, const HyExecutor *executor)
+{
+	double since = executor->spent_ns - accumulator->kept_ns;
+
+	return accumulator->kept_ns >= 0 && since >= 0 && since < HY_BATCH_KEPT_NS;
 }
 
 /*
- * find_size: find the measurements of this kind of batch.  If two kinds share a slot, the later one
- * replaces the other.  The kind includes the side that the user chose, since each side has its own
- * best size.
+ * choose_size: choose the size with the smallest predicted time per item.  Predictions are exact only
+ * for sizes that have run, so other sizes are tried a few times.
  */
-static HyBatchSize *
-find_size(const HyAccumulator *accumulator, HyExecutor *executor)
+static int64_t
+choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
 {
-	const HyShape *shape = &accumulator->shape;
-	bool targets = accumulator->axis == HY_BATCH_TARGETS;
-	int64_t other = targets ? shape->queries : shape->targets;
-	uint64_t kind = 1;
-	HyBatchSize *size;
+	Forecast sizes[HY_BATCH_SIZES];
+	int low = hy_log2_floor(HY_BATCH_LEAST);
+	double best_ns = 0;
+	int best = -1;
+	int high;
+	int c;
 
-	kind = kind << 3 | (uint64_t) shape->op;
-	kind = kind << 1 | (uint64_t) shape->dtype;
-	kind = kind << 2 | (uint64_t) shape->metric;
-	kind = kind << 14 | (uint64_t) shape->dims;
-	kind = kind << 1 | (uint64_t) targets;
-	kind =
-		kind << 6 | (uint64_t) (other > 0 ? 64 - __builtin_clzll((unsigned long long) other) : 0);
-	kind = kind << 6 | (uint64_t) (shape->k > 0 ? 64 - __builtin_clzll((unsigned) shape->k) : 0);
-	kind = kind << 4 | (uint64_t) executor->config.execution;
-	kind = kind << 1 | (uint64_t) executor->config.force_cpu;
-	kind = kind << 16 | name_bits(&executor->config);
+	accumulator->kept_ns = -1;
+	if (executor->config.batch_max > 0 || most <= HY_BATCH_LEAST)
+		return most;
+	hy_memo_fold(executor, true);
+	high = hy_log2_floor((double) most);
+	high = high < HY_BATCH_SIZES ? high : HY_BATCH_SIZES - 1;
+	for (c = low; c <= high; c++)
+	{
+		double item_ns;
 
-	/* Fibonacci hashing */
-	size =
-		&executor->batch_sizes[kind * UINT64_C(11400714819323198485) >> (64 - HY_BATCH_KIND_BITS)];
-	if (size->kind != kind)
-		hy_batch_size_begin(size, kind);
-	return size;
+		sizes[c] = forecast(accumulator, executor, INT64_C(1) << c);
+		item_ns = sizes[c].ns / (double) (INT64_C(1) << c);
+		if (item_ns >= 0 && (best < 0 || item_ns * TIE < best_ns))
+		{
+			best = c;
+			best_ns = item_ns;
+		}
+	}
+	if (best < 0)
+		return most < HY_BATCH_START ? INT64_C(1) << high : HY_BATCH_START;
+	c = size_to_try(accumulator, executor, sizes, low, best, high);
+	if (c == best && sizes[c].samples >= TRIALS)
+		accumulator->kept_ns = executor->spent_ns;
+	return INT64_C(1) << c;
 }
 
 /*
- * name_bits: return a hash of the name of the backend that the user chose (FNV-1a, folded); 0: no
- * name.
+ * size_to_try: return the power of two of the size to use now.  This is the best one, unless another is
+ * tried.  Neighbors of the best size that have run less than TRIALS times are tried at once.  Any other
+ * size is tried now and then, so that a change in speed is noticed.
  */
-static uint64_t
-name_bits(const HyConfig *config)
+static int
+size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *sizes, int low,
+            int best, int high)
 {
-	const char *name = config->execution == HY_EXECUTION_NAMED ? config->backend_name : "";
-	uint32_t hash = *name != '\0' ? UINT32_C(2166136261) : 0;
+	double best_ns = sizes[best].ns / (double) (INT64_C(1) << best);
+	int c;
 
-	for (; *name != '\0'; name++)
-		hash = (hash ^ (uint8_t) *name) * UINT32_C(16777619);
-	return (hash >> 16) ^ (hash & 0xffff);
+	/* a size that fails each time is never recorded, so the number of trials is limited */
+	if (accumulator->trials < MOST_TRIALS && sizes[best].samples >= TRIALS)
+	{
+		int other = best < high && sizes[best + 1].samples < TRIALS ? best + 1 : best - 1;
+
+		if (other >= low && sizes[other].samples < TRIALS)
+		{
+			accumulator->trials++;
+			return other;
+		}
+	}
+	for (c = low; c <= high; c++)
+	{
+		double since = executor->spent_ns - executor->batch_tried_ns[c];
+		double loss = sizes[c].ns - best_ns * (double) (INT64_C(1) << c);
+
+		if (c == best || sizes[c].ns < 0 || sizes[c].ns > since / TRIAL_SHARE ||
+		    (sizes[c].samples >= TRIALS && loss > since / LOSS_SHARE))
+			continue;
+		executor->batch_tried_ns[c] = executor->spent_ns;
+		return c;
+	}
+	return best;
 }
 
-/* forecast: predict the time of a batch on the side that the dispatcher would choose now without trials. */
-static double
-forecast(void *arg, int64_t items)
+/*
+ * forecast: predict the time of a batch on the side that the dispatcher would choose now without
+ * trials.  A batch that runs in pieces is recorded as these, so its size needs no trial.
+ */
+static Forecast
+forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items)
 {
-	const HyAccumulator *accumulator = ((Question *) arg)->accumulator;
-	HyExecutor *executor = ((Question *) arg)->executor;
+	Forecast unknown = {.ns = -1};
 	HyShape shape = accumulator->shape;
 	HyChoice choice;
 
@@ -202,12 +256,14 @@ forecast(void *arg, int64_t items)
 		shape.targets = items;
 	else
 		shape.queries = items;
-	hy_decide(executor, NULL, &shape, ((Question *) arg)->now, &choice);
+	hy_decide(executor, NULL, &shape, hy_now(executor), &choice);
 	if (choice.refusal != HY_OK)
-		return -1;
+		return unknown;
 	if (choice.reason == HY_REASON_EXPLORATION)
-		return choice.instead_ns;
+		return (Forecast){choice.instead_ns, TRIALS};
 	if (choice.split)
-		return choice.split_ns;
-	return hy_side_ns(executor, &shape, choice.device);
+		return (Forecast){choice.split_ns, TRIALS};
+	return (Forecast){hy_side_ns(executor, &shape, choice.device),
+	                  choice.chunked ? TRIALS
+	                                 : hy_gauge_forecast(executor, &shape, choice.device).samples};
 }

@@ -6,7 +6,7 @@
  * batch ends for the first of these causes:
  *
  *		memory	another item would exceed the bytes that the caller allows
- *		size	it holds batch_max items, or the best size found (batch_size.h) if batch_max is 0
+ *		size	it holds batch_max items, or the best size for the history if batch_max is 0
  *		time	it holds batch_min items and its oldest item has waited for batch_wait
  *		end		the caller has no more items
  *
@@ -17,6 +17,10 @@
  * HY_BATCH_LOOK items arrived within 1/HY_BATCH_LOOK of the wait, the clock is not read again for
  * HY_BATCH_LOOK items.
  *
+ * The best size has the smallest time per item, as the dispatcher predicts it.  Other sizes are tried
+ * a few times, because a size that has run is predicted better, and again now and then.  A chosen size
+ * is kept for a while.
+ *
  * A batch uses the settings in force when it began.  The caller passes the executor with each
  * batch, since the executor may be replaced between two batches.  Adding an item uses only the
  * clock of the executor.  The clock outlives the executor.
@@ -26,6 +30,10 @@
 
 #include "dispatch/route/config.h"
 
+#define HY_BATCH_LEAST 64   /* smallest size chosen, unless fewer items fit */
+#define HY_BATCH_START 1024 /* size before any history */
+/* time of calls, in ns, after which a size is chosen anew: a hundred times what choosing takes */
+#define HY_BATCH_KEPT_NS 3e6
 #define HY_BATCH_LOOK 4
 #define HY_BATCH_STARTS 20
 
@@ -42,6 +50,8 @@ typedef struct HyAccumulator
 	HyBatchAxis axis;
 	uint64_t memory;    /* bytes a batch may hold */
 	int64_t size;       /* items at which this batch is full */
+	double kept_ns;     /* HyExecutor.spent_ns when the size was chosen; < 0: choose anew */
+	int32_t trials;     /* batches of a size beside the best one */
 	int64_t count;      /* items in the batch */
 	uint64_t bytes;     /* bytes of the items in the batch */
 	uint64_t oldest_ns; /* arrival of the first item */
@@ -75,10 +85,9 @@ extern HyFlush hy_accumulator_full(const HyAccumulator *accumulator, uint64_t by
 extern HyFlush hy_accumulator_add(HyAccumulator *accumulator, uint64_t bytes);
 
 /*
- * hy_accumulator_flushed: record that the batch was flushed for this cause and that the flush took
- * ns.  Begins the next batch.  Does nothing if the batch is empty.
+ * hy_accumulator_flushed: record that the batch was flushed for this cause, and begin the next batch.
+ * Does nothing if the batch is empty.
  */
-extern void hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush cause,
-                                   uint64_t ns);
+extern void hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush cause);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "core/allocator.h"
 #include "core/clock.h"
-#include "dispatch/model/batch_size.h"
 #include "dispatch/model/tracker.h"
 #include "dispatch/route/config.h"
 #include "dispatch/share/queue.h"
@@ -18,7 +17,7 @@
 #define HY_ROUTES 512
 #define HY_MEMOS 128      /* a power of two */
 #define HY_MAX_FLIGHTS 16 /* maximum flights of one executor on a device */
-#define HY_BATCH_KIND_BITS 5
+#define HY_BATCH_SIZES 24 /* 2^0 .. 2^23 items */
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
 /* HyMember: a device of the executor; number 0 is the CPU. */
@@ -198,7 +197,6 @@ struct HyExecutor
 	HyMember member[HY_MAX_DEVICES];
 	HyTracker *tracker;
 	HyRoute routes[HY_ROUTES];
-	HyBatchSize batch_sizes[1 << HY_BATCH_KIND_BITS];
 	HyLoad load;      /* load of the machine at the last report */
 	double load_seen; /* average runnable processes per core while the CPU's history was recorded */
 	bool cuts;        /* tasks may be cut into pieces */
@@ -210,6 +208,8 @@ struct HyExecutor
 	HyQueueSeat seat;
 	HyLosses *losses; /* NULL: losses are not recorded */
 	double spent_ns;  /* total time of all calls */
+	/* spent_ns when a batch of 2^i items was last tried beside the best size (accumulator.c) */
+	double batch_tried_ns[HY_BATCH_SIZES];
 	/* time lost by trials, compared with the side that was predicted to be faster */
 	double regret_ns;
 	HyShare share;

@@ -325,7 +325,6 @@ hy_executor_forget(HyExecutor *executor)
 
 	hy_memo_forget(executor);
 	executor->generation++;
-	memset(executor->batch_sizes, 0, sizeof(executor->batch_sizes));
 	for (i = 0; i < executor->members; i++)
 	{
 		HyMember *member = &executor->member[i];
@@ -341,6 +340,7 @@ hy_executor_forget(HyExecutor *executor)
 	}
 	memset(executor->routes, 0, sizeof(executor->routes));
 	executor->spent_ns = 0;
+	memset(executor->batch_tried_ns, 0, sizeof(executor->batch_tried_ns));
 	executor->regret_ns = 0;
 	/* new observations are made under the current load */
 	executor->load_seen = executor->load.runnable;
