@@ -115,7 +115,7 @@ spreading(int64_t nodes, double limit_ms)
 	HyTask task = gpu_spread_task(nodes, 10, 1, 3);
 	HyCsr *graph = (HyCsr *) (uintptr_t) task.u.spread.graph;
 	const HyCsr pageable = *graph;
-	size_t starts = (size_t) (nodes + 1) * sizeof(int64_t);
+	size_t starts = (size_t) (nodes + 1) * sizeof(uint32_t);
 	size_t entries = (size_t) graph->edges * 4;
 	size_t doubles = (size_t) nodes * sizeof(double);
 	char name[96];

@@ -166,12 +166,12 @@ random_graph(int64_t nodes, int32_t entries)
 
 	graph->nodes = nodes;
 	graph->edges = nodes * entries;
-	graph->row_start = gpu_room((size_t) nodes + 1, sizeof(int64_t));
+	graph->row_start = gpu_room((size_t) nodes + 1, sizeof(uint32_t));
 	graph->column = gpu_room((size_t) graph->edges, sizeof(uint32_t));
 	graph->weight = gpu_room((size_t) graph->edges, sizeof(float));
 	graph->out_weight = gpu_room((size_t) nodes, sizeof(double));
 	for (i = 0; i <= nodes; i++)
-		graph->row_start[i] = i * entries;
+		graph->row_start[i] = (uint32_t) (i * entries);
 	for (i = 0; i < graph->edges; i++)
 	{
 		state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

@@ -58,7 +58,7 @@ SELECT * FROM hybrid_similar_nodes(:edges, 1, NULL);
 SELECT * FROM hybrid_similar_nodes(:edges, 1, k => 0);
 SELECT * FROM hybrid_similar_nodes(:edges, 1, direction => 'sideways');
 SET hybrid.graph_memory_limit = '64kB';
-SELECT count(*) FROM hybrid_triangles('SELECT i, 1000 + i FROM generate_series(1, 470) i');
+SELECT count(*) FROM hybrid_triangles('SELECT i, 1000 + i FROM generate_series(1, 540) i');
 RESET hybrid.graph_memory_limit;
 
 DROP TABLE link, neighbor, triangle, similar_node;

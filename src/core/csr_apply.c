@@ -22,7 +22,7 @@ static HyStatus renumber(HyCsrPlan *plan);
 static int64_t count_before(const HyCsrPlan *plan, int64_t node);
 static void move_ids(HyCsrPlan *plan);
 static void
-move_starts(const HyCsrPlan *plan, int64_t *start, int64_t nodes, const HyCsrStep *entry);
+move_starts(const HyCsrPlan *plan, uint32_t *start, int64_t nodes, const HyCsrStep *entry);
 static HyStatus insert_entries(HyCsrPlan *plan);
 static HyStatus sum_again(HyCsrPlan *plan);
 static HyStatus find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count);
@@ -268,7 +268,7 @@ move_ids(HyCsrPlan *plan)
 
 /* move_starts: adjust the starts of lists to the nodes and entries that come and go. */
 static void
-move_starts(const HyCsrPlan *plan, int64_t *start, int64_t nodes, const HyCsrStep *entry)
+move_starts(const HyCsrPlan *plan, uint32_t *start, int64_t nodes, const HyCsrStep *entry)
 {
 	const HyCsr *csr = plan->csr;
 	int64_t shift = 0;
@@ -284,7 +284,7 @@ move_starts(const HyCsrPlan *plan, int64_t *start, int64_t nodes, const HyCsrSte
 		const HyCsrStep *step = &plan->node[i];
 
 		if (step->change > 0)
-			start[step->at + shift] = step->other;
+			start[step->at + shift] = (uint32_t) step->other;
 		shift += step->change;
 	}
 	shift = 0;
@@ -292,7 +292,7 @@ move_starts(const HyCsrPlan *plan, int64_t *start, int64_t nodes, const HyCsrSte
 	{
 		for (; next < plan->steps && (i == csr->nodes || entry[next].id < csr->ids[i]); next++)
 			shift += entry[next].change;
-		start[i] += shift;
+		start[i] = (uint32_t) (start[i] + shift);
 	}
 }
 

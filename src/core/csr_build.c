@@ -32,7 +32,7 @@ typedef struct Build
 
 static HyStatus sort_cells(Build *build);
 static HyStatus sort_by_column(Build *build, int64_t *start);
-static HyStatus sort_by_row(Build *build, const int64_t *column_end, int64_t *start);
+static HyStatus sort_by_row(Build *build, const int64_t *column_end, uint32_t *start);
 static HyStatus fill_rows(Build *build);
 static HyStatus sort_run(Build *build, HyParallel *run, int64_t count);
 static HyStatus merge_run(Build *build, const HyParallel *run, int64_t count);
@@ -46,12 +46,12 @@ hy_csr_bytes(int64_t edges, HyDirection direction)
 {
 	/*
 	 * n edges have at most 2n nodes, and e = n or, for 'both', e = 2n entries.  Memory peaks either
-	 * while the cells are sorted: ids and two arrays of starts (48n), and the cells twice (24e); or
-	 * while the out lists are filled: ids, row_start, out_start and out_weight (64n), and column,
+	 * while the cells are sorted: ids, ends and starts (40n), and the cells twice (24e); or
+	 * while the out lists are filled: ids, row_start, out_start and out_weight (48n), and column,
 	 * weight, origin, out_row, a copy of the weights, and parallel edges (at most 22e).  Arrays with
 	 * room for a patch are larger by 1/64 and 64 elements.
 	 */
-	uint64_t each = direction == HY_DIRECTION_BOTH ? 112 : 90;
+	uint64_t each = direction == HY_DIRECTION_BOTH ? 96 : 74;
 
 	if (edges < 0 || (uint64_t) edges > (UINT64_MAX - 4096) / each)
 		return UINT64_MAX;
@@ -118,13 +118,18 @@ sort_cells(Build *build)
 
 	build->cells =
 		build->input.direction == HY_DIRECTION_BOTH ? 2 * build->input.count : build->input.count;
+	if (build->cells > (int64_t) UINT32_MAX)
+	{
+		hy_free(allocator, column_end);
+		return HY_QUOTA;
+	}
 	build->cell = alloc_array(allocator, build->cells, sizeof(HyParallel));
 	status =
 		column_end == NULL || build->cell == NULL ? HY_NOMEM : sort_by_column(build, column_end);
 	release_edges(build);
 	if (status == HY_OK)
 	{
-		csr->row_start = alloc_array(allocator, room, sizeof(int64_t));
+		csr->row_start = alloc_array(allocator, room, sizeof(uint32_t));
 		status = csr->row_start == NULL ? HY_NOMEM : sort_by_row(build, column_end, csr->row_start);
 	}
 	hy_free(allocator, column_end);
@@ -175,7 +180,7 @@ sort_by_column(Build *build, int64_t *end)
 
 /* sort_by_row: sort the cells by row.  start[r] is set to the start of row r. */
 static HyStatus
-sort_by_row(Build *build, const int64_t *column_end, int64_t *start)
+sort_by_row(Build *build, const int64_t *column_end, uint32_t *start)
 {
 	HyParallel *sorted = alloc_array(build->allocator, build->cells, sizeof(HyParallel));
 	int64_t nodes = build->csr->nodes;
@@ -186,7 +191,7 @@ sort_by_row(Build *build, const int64_t *column_end, int64_t *start)
 	if (sorted == NULL)
 		return HY_NOMEM;
 	/* start[r + 1] is the next free place in row r, and thus the end of the row when it is full */
-	memset(start, 0, (size_t) (nodes + 1) * sizeof(int64_t));
+	memset(start, 0, (size_t) (nodes + 1) * sizeof(uint32_t));
 	for (i = 0; i < build->cells; i++)
 	{
 		if (hy_cancelled_at(i, build->cancel))
@@ -264,7 +269,7 @@ fill_rows(Build *build)
 	{
 		int64_t end = csr->row_start[row + 1];
 
-		csr->row_start[row] = csr->edges;
+		csr->row_start[row] = (uint32_t) csr->edges;
 		while (first < end)
 		{
 			int64_t next = first + 1;
@@ -286,7 +291,7 @@ fill_rows(Build *build)
 			first = next;
 		}
 	}
-	csr->row_start[csr->nodes] = csr->edges;
+	csr->row_start[csr->nodes] = (uint32_t) csr->edges;
 	return HY_OK;
 }
 
@@ -368,7 +373,7 @@ fill_out_lists(Build *build)
 	int64_t i;
 	HyStatus status = HY_NOMEM;
 
-	csr->out_start = alloc_array(allocator, with_room(build, csr->nodes) + 1, sizeof(int64_t));
+	csr->out_start = alloc_array(allocator, with_room(build, csr->nodes) + 1, sizeof(uint32_t));
 	csr->out_row = alloc_array(allocator, with_room(build, csr->edges), sizeof(uint32_t));
 	csr->out_weight = alloc_array(allocator, with_room(build, csr->nodes), sizeof(double));
 	if (leaving == NULL || csr->out_start == NULL || csr->out_row == NULL ||
@@ -380,7 +385,7 @@ fill_out_lists(Build *build)
 	 * list i, and filling the list moves it to the end of list i.
 	 */
 	status = HY_CANCELLED;
-	memset(csr->out_start, 0, (size_t) (csr->nodes + 1) * sizeof(int64_t));
+	memset(csr->out_start, 0, (size_t) (csr->nodes + 1) * sizeof(uint32_t));
 	for (i = 0; i < csr->edges; i++)
 	{
 		if (hy_cancelled_at(i, build->cancel))

@@ -385,7 +385,7 @@ plan_nodes(HyCsrPlan *plan)
 		int64_t id = node[i].id;
 		int64_t at = hy_csr_first(csr, id);
 		bool exists = at < csr->nodes && csr->ids[at] == id;
-		int64_t ends = exists ? csr->row_start[at + 1] - csr->row_start[at] +
+		int64_t ends = exists ? (int64_t) csr->row_start[at + 1] - csr->row_start[at] +
 		                            csr->out_start[at + 1] - csr->out_start[at]
 		                      : 0;
 

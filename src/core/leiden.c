@@ -44,12 +44,12 @@
 typedef struct Level
 {
 	int64_t nodes;
-	const int64_t *start; /* as in HyCsr: the entries of each row */
+	const uint32_t *start; /* as in HyCsr: the entries of each row */
 	const uint32_t *neighbor;
 	const float *base_weight; /* weights of the entries of the first level; else NULL */
 	double *weight; /* weights of any other level; this array and own_* belong to the level */
 	const double *strength; /* sum of each row */
-	int64_t *own_start;
+	uint32_t *own_start;
 	uint32_t *own_neighbor;
 	double *own_strength;
 } Level;
@@ -431,7 +431,7 @@ aggregate(Leiden *leiden, Level *level, int64_t groups)
 	int64_t i;
 	HyStatus status = HY_NOMEM;
 
-	next.own_start = hy_alloc_array(allocator, (size_t) groups + 1, sizeof(int64_t));
+	next.own_start = hy_alloc_array(allocator, (size_t) groups + 1, sizeof(uint32_t));
 	next.own_neighbor = hy_alloc_array(allocator, entries, sizeof(uint32_t));
 	next.weight = hy_alloc_array(allocator, entries, sizeof(double));
 	next.own_strength = hy_alloc_zero(allocator, (size_t) groups * sizeof(double));
@@ -497,7 +497,7 @@ connect_groups(Leiden *leiden, const Level *level, Level *next)
 		int64_t touched = 0;
 		int64_t t;
 
-		next->own_start[g] = filled;
+		next->own_start[g] = (uint32_t) filled;
 		for (; i < leiden->spare[g]; i++)
 		{
 			uint32_t node = leiden->order[i];
@@ -529,7 +529,7 @@ connect_groups(Leiden *leiden, const Level *level, Level *next)
 		}
 		clear(leiden, touched);
 	}
-	next->own_start[next->nodes] = filled;
+	next->own_start[next->nodes] = (uint32_t) filled;
 	return HY_OK;
 }
 

@@ -164,7 +164,7 @@ count_rows(const HyCsr *graph, const HyCancel *cancel, HyPackedGraph *packed)
 		return HY_INVALID;
 	for (i = 0; i < graph->nodes; i++)
 	{
-		int64_t entries = graph->row_start[i + 1] - graph->row_start[i];
+		int64_t entries = (int64_t) graph->row_start[i + 1] - graph->row_start[i];
 
 		if (i % POLL_NODES == 0 && hy_cancelled(cancel))
 			return HY_CANCELLED;

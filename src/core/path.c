@@ -232,7 +232,7 @@ static float
 weight_of(const HyCsr *graph, uint32_t source, uint32_t target)
 {
 	int64_t low = graph->row_start[target];
-	int64_t high = graph->row_start[target + 1] - 1;
+	int64_t high = (int64_t) graph->row_start[target + 1] - 1;
 
 	while (low < high)
 	{

@@ -36,7 +36,7 @@
 #include "core/status.h"
 #include "core/threads.h"
 
-#define HY_BACKEND_ABI 9
+#define HY_BACKEND_ABI 10
 #define HY_NAME_LENGTH 64
 #define HY_BACKEND_DEVICES 64 /* a backend numbers its devices from 0 to 63 */
 #define HY_TEXT_LENGTH 160

@@ -113,9 +113,13 @@ unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph)
 			return HY_INVALID;
 		graph->row_start[row[i].row + 1] = row[i].count;
 	}
-	for (i = 0; i < graph->nodes; i++)
-		graph->row_start[i + 1] += graph->row_start[i];
 	/* the buffer may contain anything, so check the numbers that are used as indexes */
+	for (i = 0; i < graph->nodes; i++)
+	{
+		if ((int64_t) graph->row_start[i] + graph->row_start[i + 1] > graph->edges)
+			return HY_INVALID;
+		graph->row_start[i + 1] += graph->row_start[i];
+	}
 	if (graph->row_start[graph->nodes] != graph->edges)
 		return HY_INVALID;
 	for (i = 0; i < graph->edges; i++)

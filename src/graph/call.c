@@ -19,7 +19,7 @@
 #define MOST_COLUMNS 8
 
 /* Bytes of a graph for each node and each edge: see HyCsr. */
-#define NODE_BYTES (3 * sizeof(int64) + sizeof(double))
+#define NODE_BYTES (sizeof(int64) + 2 * sizeof(uint32) + sizeof(double))
 #define EDGE_BYTES (2 * sizeof(uint32) + sizeof(float))
 
 /* in the order of HyDirection */

@@ -105,13 +105,13 @@ answer_untyped(Reached *reached)
 {
 	static const bool nulls[] = {false, false, false, true};
 	const HyCsr *csr = reached->call.csr;
-	int64 *next;
+	uint32 *next;
 	int64 source;
 	int64 i;
 
 	/* next[i]: the next entry of row i to store; both the row and this loop ascend by source */
-	next = hybrid_call_array(&reached->call, csr->nodes, sizeof(int64));
-	memcpy(next, csr->row_start, sizeof(int64) * (Size) csr->nodes);
+	next = hybrid_call_array(&reached->call, csr->nodes, sizeof(uint32));
+	memcpy(next, csr->row_start, sizeof(uint32) * (Size) csr->nodes);
 	for (source = 0; source < csr->nodes; source++)
 	{
 		for (i = csr->out_start[source]; i < csr->out_start[source + 1]; i++)

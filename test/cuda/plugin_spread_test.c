@@ -260,7 +260,7 @@ empty_tasks(void)
 	HySpreadParams params = {0.9, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-9, NULL};
 	HyDevice *device = open_one(0);
 	HyCsr graph = make_graph(&randomness, 5, 9, 0, HY_DIRECTION_OUT);
-	int64_t bare_start[4] = {0, 0, 0, 0};
+	uint32_t bare_start[4] = {0, 0, 0, 0};
 	GraphJob job;
 
 	/* no sets, no seeds, no hops */

@@ -19,7 +19,7 @@ make_rows(int64_t nodes, int64_t longest)
 	HyCsr graph = {.nodes = nodes};
 	int64_t i;
 
-	graph.row_start = malloc(sizeof(int64_t) * (size_t) (nodes + 1));
+	graph.row_start = malloc(sizeof(uint32_t) * (size_t) (nodes + 1));
 	graph.row_start[0] = 0;
 	for (i = 0; i < nodes; i++)
 	{
@@ -28,7 +28,7 @@ make_rows(int64_t nodes, int64_t longest)
 
 		if (unit_random_below(&randomness, 3) == 0)
 			entries = (int64_t) unit_random_below(&randomness, 12);
-		graph.row_start[i + 1] = graph.row_start[i] + entries;
+		graph.row_start[i + 1] = graph.row_start[i] + (uint32_t) entries;
 	}
 	graph.edges = graph.row_start[nodes];
 	graph.column = calloc((size_t) graph.edges + 1, sizeof(uint32_t));

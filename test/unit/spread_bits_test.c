@@ -139,7 +139,7 @@ restate_via(const HyCsr *graph, const double *sent, int64_t node)
 	int64_t via = -1;
 	int64_t e;
 
-	for (e = graph->row_start[node + 1] - 1; e >= graph->row_start[node]; e--)
+	for (e = (int64_t) graph->row_start[node + 1] - 1; e >= graph->row_start[node]; e--)
 	{
 		double given = sent[graph->column[e]] * (double) graph->weight[e];
 

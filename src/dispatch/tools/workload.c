@@ -295,7 +295,7 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	memset(graph, 0, sizeof(*graph));
 	graph->nodes = (int64_t) nodes;
 	graph->edges = (int64_t) edges;
-	graph->row_start = carve(workload, nodes + 1, sizeof(int64_t));
+	graph->row_start = carve(workload, nodes + 1, sizeof(uint32_t));
 	graph->column = carve(workload, edges, sizeof(uint32_t));
 	graph->weight = carve(workload, edges, sizeof(float));
 	graph->out_weight = carve(workload, nodes, sizeof(double));
@@ -314,7 +314,7 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 		uint64_t band = nodes / EDGES_PER_NODE > 0 ? nodes / EDGES_PER_NODE : 1;
 		uint64_t b;
 
-		graph->row_start[i] = (int64_t) e;
+		graph->row_start[i] = (uint32_t) e;
 		/* one source node from each quarter of the nodes, so that sources are distinct and ascending */
 		for (b = 0; b < EDGES_PER_NODE && b * band < nodes && e < edges; b++, e++)
 		{
@@ -323,7 +323,7 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 			graph->out_weight[graph->column[e]] += (double) graph->weight[e];
 		}
 	}
-	graph->row_start[nodes] = (int64_t) e;
+	graph->row_start[nodes] = (uint32_t) e;
 	graph->edges = (int64_t) e;
 	for (i = 0; i < sets; i++)
 	{
