@@ -19,6 +19,13 @@ export const nearBits = '101';
 // the ids in the order of the distance from near, or of bits from nearBits
 export const order = { l2: [1, 3, 2], ip: [2, 3, 1], cosine: [1, 2, 3], l1: [1, 3, 2], hamming: [2, 3, 1], jaccard: [2, 3, 1] };
 
+// a made-up embedding: each letter of a text counts as a dimension
+export function letters(text) {
+  const counts = new Array(26).fill(0);
+  for (const letter of text.toLowerCase().match(/[a-z]/g)) counts[letter.charCodeAt(0) - 97] += 1;
+  return counts;
+}
+
 let number = 0;
 let failed = 0;
 

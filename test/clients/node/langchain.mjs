@@ -1,16 +1,14 @@
-// LangChain's PGVectorStore, with made-up embeddings: each letter of a text counts as a dimension.
+// LangChain's PGVectorStore, with made-up embeddings.
 import { PGVectorStore } from '@langchain/community/vectorstores/pgvector';
 import { Embeddings } from '@langchain/core/embeddings';
-import { host, port, user, database, is, done } from './check.mjs';
+import { host, port, user, database, is, done, letters } from './check.mjs';
 
 class Letters extends Embeddings {
   constructor() {
     super({});
   }
   async embedQuery(text) {
-    const counts = new Array(26).fill(0);
-    for (const letter of text.toLowerCase().match(/[a-z]/g)) counts[letter.charCodeAt(0) - 97] += 1;
-    return counts;
+    return letters(text);
   }
   async embedDocuments(texts) {
     return Promise.all(texts.map((text) => this.embedQuery(text)));
