@@ -303,8 +303,8 @@ step_device()
 	test/cuda/sections.sh
 }
 
-# clients of pgvector on Node.js: three of them, in a soak run all
-step_clients() { test/clients/node.sh "$([ -n "${SOAK_SECONDS:-}" ] && echo all || echo short)"; }
+# clients of pgvector for Node.js and Python: three of each, in a soak run all
+step_clients() { test/clients/run.sh "$([ -n "${SOAK_SECONDS:-}" ] && echo all || echo short)"; }
 
 # a crash after each record of the log; one vector a million times
 step_long() { HYBRID_CUTS=0 HYBRID_ROWS=1000000 tap 013_index_cut.pl 015_index_extremes.pl; }

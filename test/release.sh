@@ -77,7 +77,7 @@ build_packages()
 	SCRIPT
 }
 
-# All tags of errors and warnings; nothing is overridden.
+# All tags of errors and warnings, but for what debian/*.lintian-overrides explains.
 lintian_is_silent()
 {
 	script "$1" <<-'SCRIPT'
