@@ -3,7 +3,7 @@ import asyncio
 
 import asyncpg
 
-from check import (BY_INDEX, CREATE_TABLE, DISTANCES, INDEXES, NEAR, OPERATORS, ORDER, ROWS, Vector, dense_binary, dense_from_binary, done,
+from check import (CREATE_TABLE, DISTANCES, INDEXES, NEAR, OPERATORS, ORDER, ROWS, Vector, dense_binary, dense_from_binary, done,
                    equal, sparse_binary, sparse_from_binary)
 
 
