@@ -99,7 +99,7 @@ report(HybridFetched *fetched)
 	                MANY_FETCHED, fetched->relation),
 	         errhint("SELECT ... FROM %s ORDER BY %s <-> query LIMIT k lets the foreign server "
 	                 "find the nearest rows, if hybrid is in the server's option "
-	                 "\"extensions\".",
+	                 "\"extensions\". hybrid_knn_sharded does so for many queries.",
 	                 quote_identifier(fetched->relation), quote_identifier(fetched->column))));
 	fetched->function = NULL;
 }

@@ -78,7 +78,7 @@ refuse_citus(Relation relation, const char *column)
 	                  "shards",
 	                  name, get_rel_name(found)),
 	     errhint("Run SELECT ... FROM %s ORDER BY %s <-> query LIMIT k for each query. Citus runs "
-	             "it on the shards.",
+	             "it on the shards. hybrid_knn_sharded does so for many queries.",
 	             quote_identifier(name), quote_identifier(column))));
 }
 
