@@ -36,16 +36,19 @@ class VECTOR(UserDefinedType):
 
 
 class HALFVEC(VECTOR):
+    cache_ok = True
     name = "HALFVEC"
 
 
 class SPARSEVEC(VECTOR):
+    cache_ok = True
     name = "SPARSEVEC"
     to_text = staticmethod(sparse_text)
     from_text = staticmethod(sparse_from_text)
 
 
 class BITS(VECTOR):
+    cache_ok = True
     name = "BIT"
     from_text = staticmethod(str)
 
