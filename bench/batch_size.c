@@ -200,7 +200,7 @@ run(Contender *contender, int64_t rows)
 	HyAccumulator *batch = &contender->batch;
 	int64_t row;
 
-	hy_accumulator_begin(batch, contender->executor, &shape, HY_BATCH_TARGETS, bytes, MOST * bytes);
+	hy_accumulator_begin(batch, contender->executor, &shape, bytes, MOST * bytes);
 	for (row = 0; row < rows; row++)
 	{
 		HyFlush cause = hy_accumulator_add(batch, bytes);

@@ -15,8 +15,6 @@
 
 #include "core/threads.h"
 
-#define NONE UINT32_MAX
-
 #define ENTRY_WORK 20.0     /* work of comparing an entry, for hy_threads_for */
 #define PARTS_PER_THREAD 32 /* so that threads end at about the same time */
 
@@ -25,7 +23,7 @@ typedef struct Directed
 {
 	int64_t *start;   /* nodes + 1 entries */
 	uint32_t *target; /* ascending for each node */
-	/* for each thread, the last node that marked each node; NONE at first */
+	/* for each thread, the last node that marked each node; UINT32_MAX at first */
 	uint32_t *mark[HY_THREADS_MOST];
 } Directed;
 

@@ -60,8 +60,8 @@ hybrid_search_begin(HybridSearch *search, MemoryContext context, HyShape shape, 
 	search->limits = palloc(sizeof(double) * queries->count);
 	for (i = 0; i < queries->count; i++)
 		search->limits[i] = INFINITY;
-	hy_accumulator_begin(&search->gathered, hybrid_executor(), &shape, HY_BATCH_TARGETS,
-	                     search->row_bytes, (uint64) work_mem * 1024 / 2);
+	hy_accumulator_begin(&search->gathered, hybrid_executor(), &shape, search->row_bytes,
+	                     (uint64) work_mem * 1024 / 2);
 	MemoryContextSwitchTo(before);
 }
 
@@ -76,8 +76,8 @@ hybrid_search_read_ahead(HybridSearch *search, bool (*read_ahead)(void *arg), vo
 	search->read_ahead = read_ahead;
 	search->read_arg = arg;
 	/* half of the memory is for rows read ahead */
-	hy_accumulator_begin(&search->gathered, hybrid_executor(), &shape, HY_BATCH_TARGETS,
-	                     search->row_bytes, search->gathered.memory / 2);
+	hy_accumulator_begin(&search->gathered, hybrid_executor(), &shape, search->row_bytes,
+	                     search->gathered.memory / 2);
 }
 
 bool

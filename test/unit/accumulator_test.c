@@ -19,7 +19,7 @@ begin(int64_t batch_max, uint64_t memory)
 	stage_begin(0);
 	stage.config.batch_max = batch_max;
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_accumulator_begin(&batch, stage.executor, &shape, HY_BATCH_TARGETS, ITEM, memory);
+	hy_accumulator_begin(&batch, stage.executor, &shape, ITEM, memory);
 }
 
 static HyFlush
@@ -172,7 +172,7 @@ no_wait_means_for_ever(void)
 	stage.config.batch_max = 100;
 	stage.config.batch_wait_ns = 0;
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_accumulator_begin(&batch, stage.executor, &shape, HY_BATCH_TARGETS, ITEM, 1 << 20);
+	hy_accumulator_begin(&batch, stage.executor, &shape, ITEM, 1 << 20);
 	for (i = 1; i < 100; i++)
 	{
 		CHECK_INT(add(), HY_FLUSH_NONE);
@@ -265,7 +265,7 @@ the_size_found_is_as_good_as_the_best_fixed_one(void)
 		stage_begin(1);
 		stage.config.batch_max = fixed;
 		hy_executor_configure(stage.executor, &stage.config);
-		hy_accumulator_begin(&batch, stage.executor, &one, HY_BATCH_TARGETS, ITEM, ITEM << 13);
+		hy_accumulator_begin(&batch, stage.executor, &one, ITEM, ITEM << 13);
 		rows(count);
 		ns = rows(count);
 		best = ns < best ? ns : best;
@@ -273,7 +273,7 @@ the_size_found_is_as_good_as_the_best_fixed_one(void)
 	}
 	stage_begin(1);
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_accumulator_begin(&batch, stage.executor, &one, HY_BATCH_TARGETS, ITEM, ITEM << 13);
+	hy_accumulator_begin(&batch, stage.executor, &one, ITEM, ITEM << 13);
 	rows(4 * count);
 	found = rows(count);
 	CHECK_MSG((double) best >= 0.9 * (double) found, "it took %llu ns, the best fixed size %llu",
@@ -454,7 +454,7 @@ kinds_learn_apart(void)
 	feed(square, 4000000, 0);
 	CHECK_INT(batch.size, 64);
 	wide.dims = 768;
-	hy_accumulator_begin(&other, stage.executor, &wide, HY_BATCH_TARGETS, ITEM, ITEM << 15);
+	hy_accumulator_begin(&other, stage.executor, &wide, ITEM, ITEM << 15);
 	CHECK_INT(other.size, HY_BATCH_START);
 	for (i = 0; i < 4; i++)
 	{
@@ -465,8 +465,7 @@ kinds_learn_apart(void)
 		hy_executor_configure(stage.executor, &stage.config);
 		/* each other size may be tried once */
 		for (c = 0; c == 0 || (other.size != 64 && c < 10); c++)
-			hy_accumulator_begin(&other, stage.executor, &shape, HY_BATCH_TARGETS, ITEM,
-			                     ITEM << 15);
+			hy_accumulator_begin(&other, stage.executor, &shape, ITEM, ITEM << 15);
 		CHECK_INT(other.size, 64);
 	}
 	stage_end();
@@ -480,7 +479,7 @@ first_size(void)
 		.op = HY_OP_DISTANCE, .metric = HY_METRIC_L2, .dims = STAGE_DIMS, .queries = 1};
 
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_accumulator_begin(&batch, stage.executor, &one, HY_BATCH_TARGETS, ITEM, ITEM << 13);
+	hy_accumulator_begin(&batch, stage.executor, &one, ITEM, ITEM << 13);
 	return batch.size;
 }
 

@@ -161,7 +161,7 @@ test_flush_causes_after_a_flush(void)
 
 	begin();
 	turn(1);
-	hy_accumulator_begin(&gathered, stage.executor, &shape, HY_BATCH_TARGETS, 16, 1 << 20);
+	hy_accumulator_begin(&gathered, stage.executor, &shape, 16, 1 << 20);
 	(void) hy_accumulator_add(&gathered, 16);
 	stage.clock.time += HY_SHARE_NS;
 	stage_dispatch(10, NULL);

@@ -36,10 +36,9 @@ static Forecast forecast(const HyAccumulator *accumulator, HyExecutor *executor,
 
 void
 hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyShape *shape,
-                     HyBatchAxis axis, uint64_t item_bytes, uint64_t memory)
+                     uint64_t item_bytes, uint64_t memory)
 {
 	accumulator->shape = *shape;
-	accumulator->axis = axis;
 	accumulator->memory = memory;
 	accumulator->kept_ns = -1;
 	accumulator->trials = 0;
@@ -252,10 +251,7 @@ forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items)
 	HyShape shape = accumulator->shape;
 	HyChoice choice;
 
-	if (accumulator->axis == HY_BATCH_TARGETS)
-		shape.targets = items;
-	else
-		shape.queries = items;
+	shape.targets = items;
 	hy_decide(executor, NULL, &shape, hy_now(executor), &choice);
 	if (choice.refusal != HY_OK)
 		return unknown;

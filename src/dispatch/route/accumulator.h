@@ -1,6 +1,6 @@
 /*
  * accumulator.h
- *		Gathers single items (rows of a scan, seed sets) into batches.
+ *		Gathers single items (rows of a scan) into batches.
  *
  * The caller keeps the items.  The accumulator reports when the batch must be flushed, and why.  A
  * batch ends for the first of these causes:
@@ -37,17 +37,9 @@
 #define HY_BATCH_LOOK 4
 #define HY_BATCH_STARTS 20
 
-/* HyBatchAxis: the side of the shape that grows with each item. */
-typedef enum HyBatchAxis
-{
-	HY_BATCH_TARGETS = 0,
-	HY_BATCH_QUERIES /* each item is a query, or a seed set */
-} HyBatchAxis;
-
 typedef struct HyAccumulator
 {
-	HyShape shape; /* shape of a batch; the growing side is ignored */
-	HyBatchAxis axis;
+	HyShape shape;      /* shape of a batch; the growing side is ignored */
 	uint64_t memory;    /* bytes a batch may hold */
 	int64_t size;       /* items at which this batch is full */
 	double kept_ns;     /* HyExecutor.spent_ns when the size was chosen; < 0: choose anew */
@@ -64,13 +56,12 @@ typedef struct HyAccumulator
 } HyAccumulator;
 
 /*
- * hy_accumulator_begin: begin gathering batches of this shape.  The side of the shape that axis
- * names is ignored.  An item takes item_bytes (an estimate if items differ), and a batch takes at
+ * hy_accumulator_begin: begin gathering the targets of batches of this shape, whose own number of
+ * targets is ignored.  An item takes item_bytes (an estimate if items differ), and a batch takes at
  * most memory bytes.
  */
-extern void
-hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyShape *shape,
-                     HyBatchAxis axis, uint64_t item_bytes, uint64_t memory);
+extern void hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor,
+                                 const HyShape *shape, uint64_t item_bytes, uint64_t memory);
 
 /*
  * hy_accumulator_full: return whether the batch must be flushed before an item of this many bytes

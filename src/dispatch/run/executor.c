@@ -229,12 +229,6 @@ hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
 	executor->load = *load;
 }
 
-HyLoad
-hy_executor_load(const HyExecutor *executor)
-{
-	return executor->load;
-}
-
 int32_t
 hy_executor_devices(const HyExecutor *executor)
 {

@@ -74,7 +74,6 @@ hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why,
  * recorded.
  */
 extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
-extern HyLoad hy_executor_load(const HyExecutor *executor);
 
 /*
  * hy_executor_use_queue: make tasks for devices wait for their turn in this queue, which other
