@@ -222,7 +222,7 @@ test_import_and_take(void)
 	CHECK(!hy_tracker_take(from, 7, &position, &news));
 	CHECK(hy_tracker_import(to, &shape, 1, &state));
 	CHECK(!hy_tracker_import(to, &shape, 1, &broken));
-	CHECK(!hy_tracker_import(to, &shape, HY_TRACKER_DEVICES, &state));
+	CHECK(!hy_tracker_import(to, &shape, HY_MAX_DEVICES, &state));
 	other = shape_of(3000);
 	CHECK_NEAR(hy_tracker_predict(to, &other, 1), 35000, 500);
 	CHECK_INT(hy_tracker_forecast(to, &other, 1).samples, 0);
@@ -476,9 +476,9 @@ test_devices_out_of_range(void)
 	HyShape shape = shape_of(1000);
 
 	hy_tracker_record(t, &shape, -1, 5);
-	hy_tracker_record(t, &shape, HY_TRACKER_DEVICES, 5);
+	hy_tracker_record(t, &shape, HY_MAX_DEVICES, 5);
 	CHECK(hy_tracker_predict(t, &shape, -1) < 0);
-	CHECK(hy_tracker_predict(t, &shape, HY_TRACKER_DEVICES) < 0);
+	CHECK(hy_tracker_predict(t, &shape, HY_MAX_DEVICES) < 0);
 	CHECK_INT(hy_tracker_forecast(t, &shape, -1).samples, 0);
 	hy_tracker_destroy(t);
 	hy_tracker_destroy(NULL);

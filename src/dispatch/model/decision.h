@@ -5,10 +5,8 @@
 #ifndef HY_DECISION_H
 #define HY_DECISION_H
 
-#include "dispatch/backend.h"
+#include "dispatch/model/kind.h"
 
-/* most devices of an executor, the CPU included; device 0 is the CPU */
-#define HY_MAX_DEVICES 8
 #define HY_NOWHERE (-1)
 #define HY_EVENT_RING 256 /* decisions that an executor keeps */
 

@@ -28,7 +28,7 @@ uint32_t
 hy_shape_model(const HyShape *shape, int32_t device)
 {
 	int32_t side = hy_side_of(shape, device);
-	uint32_t threads = side < HY_TRACKER_DEVICES ? 0 : (uint32_t) (side - HY_TRACKER_DEVICES + 1);
+	uint32_t threads = side < HY_MAX_DEVICES ? 0 : (uint32_t) (side - HY_MAX_DEVICES + 1);
 
 	return hy_shape_kind(shape) | threads << THREADS_SHIFT;
 }
@@ -47,17 +47,17 @@ hy_side_of(const HyShape *shape, int32_t device)
 	if (device != 0 || shape->threads < 2)
 		return device;
 	number = hy_log2_floor(shape->threads) - 1;
-	return HY_TRACKER_DEVICES + (number < HY_THREAD_CLASSES ? number : HY_THREAD_CLASSES - 1);
+	return HY_MAX_DEVICES + (number < HY_THREAD_CLASSES ? number : HY_THREAD_CLASSES - 1);
 }
 
 int32_t
 hy_side_device(int32_t side)
 {
-	return side < HY_TRACKER_DEVICES ? side : 0;
+	return side < HY_MAX_DEVICES ? side : 0;
 }
 
 int32_t
 hy_side_threads(int32_t side)
 {
-	return side == 0 ? 1 : INT32_C(2) << (side - HY_TRACKER_DEVICES);
+	return side == 0 ? 1 : INT32_C(2) << (side - HY_MAX_DEVICES);
 }

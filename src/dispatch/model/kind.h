@@ -10,9 +10,10 @@
 
 #include "dispatch/backend.h"
 
-#define HY_TRACKER_DEVICES 8
-#define HY_THREAD_CLASSES 5
-#define HY_SIDES (HY_TRACKER_DEVICES + HY_THREAD_CLASSES)
+/* most devices of an executor, the CPU included; device 0 is the CPU */
+#define HY_MAX_DEVICES 8
+#define HY_THREAD_CLASSES 5 /* the last one: 32 threads and more */
+#define HY_SIDES (HY_MAX_DEVICES + HY_THREAD_CLASSES)
 
 /* hy_shape_kind: return the kind of a shape as a number above 0. */
 extern uint32_t hy_shape_kind(const HyShape *shape);

@@ -143,7 +143,7 @@ borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
 	HyCoefficients fit;
 
-	if (device < 0 || device >= HY_TRACKER_DEVICES ||
+	if (device < 0 || device >= HY_MAX_DEVICES ||
 	    !hy_model_solve(&tracker->pools[hy_side_of(shape, device)][shape->op][shape->resident],
 	                    hy_tracker_launch(tracker, device), &fit))
 		return -1;

@@ -30,7 +30,7 @@ hy_tracker_find_side(const HyTracker *tracker, const HyShape *shape, int32_t dev
 {
 	const HyTrackerKind *kind;
 
-	if (device < 0 || device >= HY_TRACKER_DEVICES)
+	if (device < 0 || device >= HY_MAX_DEVICES)
 		return NULL;
 	kind = hy_tracker_find_kind(tracker, hy_shape_kind(shape));
 	return kind != NULL ? kind->sides[hy_side_of(shape, device)] : NULL;
@@ -42,7 +42,7 @@ hy_tracker_claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
 	HyTrackerKind *kind;
 	int32_t number = hy_side_of(shape, device);
 
-	if (device < 0 || device >= HY_TRACKER_DEVICES)
+	if (device < 0 || device >= HY_MAX_DEVICES)
 		return NULL;
 	kind = (HyTrackerKind *) hy_tracker_find_kind(tracker, hy_shape_kind(shape));
 	if (kind == NULL)

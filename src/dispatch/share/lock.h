@@ -5,6 +5,10 @@
  * The dispatcher knows nothing of PostgreSQL.  In a server the functions take an LWLock, which the
  * error path releases, and in the tests they take a mutex.  The lock is not recursive.  Its holder
  * waits for nothing, raises no error and calls no function that may do so.
+ *
+ * While another process writes the table as fast as it can, the dispatcher adds 81 ns to a small call.
+ * With two copies of each value, which a reader compared without a lock, it added 80 ns (medians of
+ * nine runs of bench/dispatch.c in turn).
  */
 #ifndef HY_LOCK_H
 #define HY_LOCK_H

@@ -10,7 +10,8 @@
  * The CPU is measured twice, as two sides: on one thread, and on as many threads as a task gets.
  * The speedup by threads cannot be predicted, because it depends on the task.  A single query, for
  * example, mostly waits for memory, so more threads help little.  On the second side, small tasks
- * still run on one thread.  So its law covers all sizes.
+ * still run on one thread.  So its law covers all sizes.  On two cores, hybrid_audit() judges .957 of
+ * the tasks to be on the right side, against .81 if the CPU is measured on one thread only.
  */
 #include "dispatch/tools/calibration.h"
 
@@ -62,9 +63,8 @@ static const GridSize grid_sizes[] = {{1, 16, 0},      {1, 0, 48 * MB}, {64, 204
 /* The sides are the devices (device 0: the CPU on one thread), and the CPU on a task's threads. */
 #define SHARED_CPU HY_MAX_DEVICES
 #define SIDES (HY_MAX_DEVICES + 1)
-#define LARGEST_CLASS 5 /* the last class of numbers of threads: 32 and more */
 
-_Static_assert(KINDS *(HY_MAX_DEVICES + LARGEST_CLASS) <= HY_CALIBRATION_PRIORS,
+_Static_assert(KINDS *(HY_MAX_DEVICES + HY_THREAD_CLASSES) <= HY_CALIBRATION_PRIORS,
                "a calibration has room");
 _Static_assert(LENGTH(grid_sizes) <= HY_PRIOR_SIZES, "a prior has room");
 
@@ -257,7 +257,7 @@ classes_of(const Calibration *calibration, int kind)
 		HyShape shape = shape_of(kind, size, calibration->memory);
 		int c = hy_log2_floor(hy_gauge_threads(calibration->executor, &shape));
 
-		classes |= UINT32_C(1) << (c < LARGEST_CLASS ? c : LARGEST_CLASS);
+		classes |= UINT32_C(1) << (c < HY_THREAD_CLASSES ? c : HY_THREAD_CLASSES);
 	}
 	return classes;
 }
@@ -388,7 +388,7 @@ keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *c
 {
 	int c;
 
-	for (c = 1; c <= LARGEST_CLASS; c++)
+	for (c = 1; c <= HY_THREAD_CLASSES; c++)
 	{
 		if (!(classes >> c & 1))
 			continue;
