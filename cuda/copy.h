@@ -1,6 +1,9 @@
 /*
  * copy.h
  *		Copies many rows in host memory, on several threads if the host lends them.
+ *
+ * On the host of an H200, three threads pack rows for the device at 22 GB/s.  Without threads and
+ * streaming stores it is 7.9 GB/s.  The bus carries 54 GB/s.
  */
 #ifndef HY_CUDA_COPY_H
 #define HY_CUDA_COPY_H

@@ -8,6 +8,9 @@
  * the snapshot of a session sees other edges, the session copies the graph into its own memory and patches
  * the copy.
  *
+ * With a shared graph, the first answer of a session on WordNet takes 6 ms. It takes 114 ms if the session
+ * has to read the edges by a query.
+ *
  * There are shared graphs only if the library is preloaded and hybrid.graph_shared_memory is not 0.
  */
 #ifndef HYBRID_GRAPH_SHARED_GRAPHS_H
