@@ -287,6 +287,8 @@ CREATE TABLE flat AS SELECT i AS id, (SELECT sum(x * array_fill((random() - 0.5)
 	FROM generate_series(1, 6000) i;
 CREATE INDEX flat_v ON flat USING hybrid (v vector_l2_ops) WITH (list_size = 32);
 CREATE TEMP TABLE by_rows AS SELECT * FROM hybrid_index_measure('flat_v', (SELECT array_agg(v) FROM flat WHERE id <= 400));
+-- the planner's rows are those that searches score
+SELECT target, c.rows BETWEEN r.rows_scored / 1.5 AND r.rows_scored * 1.5 AS alike FROM by_rows r JOIN hybrid_index_curve('flat_v') c ON c.recall = target::real ORDER BY target;
 SELECT target, q.recall > target - 0.02 AS enough, q.rows_scored < r.rows_scored / 2 AS much_less
 	FROM hybrid_index_measure('flat_v', (SELECT array_agg(v) FROM flat WHERE id <= 400), keep => true) q JOIN by_rows r USING (target) ORDER BY target;
 DROP TABLE factor, flat, by_rows;

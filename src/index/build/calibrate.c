@@ -128,7 +128,8 @@ static void add_up_outliers(const Measuring *measuring, HybridCurve *curve);
 static float missing_for(const Sums *sums, const Sums *all, double recall, double own);
 static const Sums *known(const Sums *sums, const Sums *all, int level);
 static double recall_of(const Sums *sums, double own);
-static double rows_for(const Sums *all, double recall, double own);
+static double rows_for(const Measuring *measuring, const HybridCurve *curve, double recall);
+static int level_of(double missing);
 static double mean_of(const pg_atomic_uint64 *sum, const Sums *sums);
 static double tried_of(const Sums *sums);
 
@@ -360,7 +361,6 @@ make_curve(const Measuring *measuring, HybridCurve *curve)
 	for (point = 0; point < HYBRID_CURVE_POINTS; point++)
 	{
 		curve->points[point].recall = recalls[point];
-		curve->points[point].rows = (float) rows_for(all, recalls[point], own);
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 		{
 			const Sums *sums = measuring->measured->sums[i];
@@ -371,6 +371,8 @@ make_curve(const Measuring *measuring, HybridCurve *curve)
 			curve->points[point].missing[i] = missing_for(sums, all, recalls[point], own);
 		}
 	}
+	for (point = 0; point < HYBRID_CURVE_POINTS; point++)
+		curve->points[point].rows = (float) rows_for(measuring, curve, recalls[point]);
 }
 
 /* range_of_nearness: set the least and the greatest nearness of all queries. */
@@ -474,15 +476,43 @@ recall_of(const Sums *sums, double own)
 	return Max(1 - Max(missed, LOW * mean_of(&sums->low, sums)), 0);
 }
 
-/* rows_for: return the mean number of rows scored at this recall. */
+/*
+ * rows_for: return the mean number of rows that a search for this recall scores. It uses the curve as
+ * hybrid_lookup_limits does, so it goes further than the curve alone would let it.
+ */
 static double
-rows_for(const Sums *all, double recall, double own)
+rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)
+{
+	const Sums *all = measuring->measured->sums[ALL];
+	HybridTree tree = *hybrid_lookup_tree(measuring->search);
+	HybridLookupLimits limits;
+	double rows = 0, tried = 0;
+	int i;
+
+	tree.curve = *curve;
+	hybrid_lookup_limits(&tree, recall, 0, &limits);
+	for (i = 0; i < HYBRID_DIFFICULTIES; i++)
+	{
+		const Sums *sums = measuring->measured->sums[i];
+		double missing = limits.missing[i] < 0 ? limits.other : limits.missing[i], number;
+		int level = level_of(missing);
+
+		number = tried_of(&sums[level]);
+		rows += number * (missing > 0 ? mean_of(&sums[level].rows, &sums[level]) : measuring->rows);
+		tried += number;
+	}
+	return tried > 0 ? rows / tried : mean_of(&all[LEVELS - 1].rows, &all[LEVELS - 1]);
+}
+
+/* level_of: return the first level at which a search may expect to miss at most this many rows; else the last. */
+static int
+level_of(double missing)
 {
 	int level = 0;
 
-	while (level + 1 < LEVELS && recall_of(&all[level], own) < recall)
+	while (level + 1 < LEVELS && levels[level] > missing)
 		level++;
-	return mean_of(&all[level].rows, &all[level]);
+	return level;
 }
 
 static double
