@@ -6,9 +6,12 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "core/distance.h"
 #include "server/position.h"
 
 #include "index/build/leaves.h"
@@ -21,6 +24,33 @@
 #define ROWS_SHARE 4      /* divisor of the memory, for a batch and for the rows of one list */
 #define LOADED_MOST 65536 /* maximum number of rows of a list that are loaded at a time */
 
+/*
+ * Outliers of a list go to lists of their own: rows that are farther from the centroid than the others, or from the
+ * nearest other row. A search expects no rows where the outliers of an ordinary list are, but among outliers they
+ * are rows like any others. A distance is an outlier if it is more than FENCE times the interquartile range above the
+ * third quartile (the outer fence of J. Tukey, "Exploratory Data Analysis", 1977; about one normally distributed
+ * number in a million is beyond it).
+ */
+#define FENCE 3.0f
+#define OTHERS 32       /* maximum number of rows to which the distances of a row are computed */
+#define OUTLIERS_MOST 8 /* divisor of the rows of a list: more of them than this are not outliers */
+#define OUTLIERS_SORT                                                                              \
+	16 /* divisor of the memory, for a sort of outliers; there are at most two at a time */
+/* divisor of list_size for lists of outliers, whose rows are not near each other */
+#define OUTLIERS_CUT 4
+#define PASSES 3 /* a list of outliers may have outliers, too; the last pass leaves them there */
+
+/* Writing: where leaves go, and the outliers of lists that are set aside meanwhile. */
+typedef struct Writing
+{
+	HybridSink *sink;
+	bool central; /* the only leaf has the center as its centroid */
+	HybridLeafDone done;
+	void *arg;
+	HybridRowSort *outliers; /* NULL: outliers stay in their lists */
+	int64 outlier_rows;
+} Writing;
+
 /* Stream: state of next_of_stream. */
 typedef struct Stream
 {
@@ -30,9 +60,18 @@ typedef struct Stream
 } Stream;
 
 static int load_most(const HybridLeaves *leaves);
-static bool write_rows(HybridLeaves *leaves, int count, HybridSink *sink, bool central,
-                       HybridLeafDone done, void *arg);
-static void load_rows(HybridLeaves *leaves, HybridContents *rows, int count);
+static void write_outliers(HybridLeaves *leaves, Writing *writing);
+static void begin_outliers(const HybridLeaves *leaves, Writing *writing, HybridRowSort *sort);
+static void
+write_list(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int64 rows, int list_size);
+static void
+write_rows(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int count, int list_size);
+static int set_aside(const HybridLeaves *leaves, Writing *writing, const HybridContents *rows,
+                     int *order, int count, const float *mean);
+static const float *place_of(const HybridContents *rows, int row, int dims);
+static void mark_outliers(const float *distances, int count, bool *outliers);
+static int compare_floats(const void *a, const void *b);
+static void load_rows(HybridLeaves *leaves, HybridRowSort *from, HybridContents *rows, int count);
 static void next_of_stream(void *arg, HybridNewEntry *entry);
 
 void
@@ -145,25 +184,71 @@ bool
 hybrid_leaves_write(HybridLeaves *leaves, HybridSink *sink, bool central, HybridLeafDone done,
                     void *arg)
 {
-	int lists = Max(leaves->centroids->count, 1), most = load_most(leaves), list;
+	int lists = Max(leaves->centroids->count, 1), list_size = leaves->open->list_size, list;
+	Writing writing = {
+		sink, central && lists == 1 && leaves->rows <= load_most(leaves), done, arg, NULL, 0};
+	HybridRowSort outliers;
 
-	central = central && lists == 1 && leaves->rows <= most;
 	/* a tree has at least one leaf */
 	if (leaves->rows == 0)
-		return write_rows(leaves, 0, sink, central, done, arg);
+		write_rows(leaves, &writing, &leaves->sort, 0, list_size);
+	/* by inner product, the longest rows are the answers, and the radius of a list includes them */
+	if (lists > 1 && leaves->open->metric != HY_METRIC_IP)
+		begin_outliers(leaves, &writing, &outliers);
 	for (list = 0; list < lists; list++)
+		write_list(leaves, &writing, &leaves->sort, leaves->list_rows[list], list_size);
+	if (writing.outliers != NULL)
+		write_outliers(leaves, &writing);
+	return writing.central;
+}
+
+/* write_outliers: write the outliers that were set aside as lists of their own, and end their sort. */
+static void
+write_outliers(HybridLeaves *leaves, Writing *writing)
+{
+	HybridRowSort sorts[2];
+	int pass;
+
+	sorts[0] = *writing->outliers;
+	for (pass = 1; pass <= PASSES; pass++)
 	{
-		int64 left = leaves->list_rows[list];
+		HybridRowSort *from = &sorts[(pass + 1) % 2];
+		int64 rows = writing->outlier_rows;
 
-		while (left > 0)
-		{
-			int count = (int) Min(left, most);
-
-			central = write_rows(leaves, count, sink, central, done, arg);
-			left -= count;
-		}
+		writing->outliers = NULL;
+		tuplesort_performsort(from->state);
+		if (pass < PASSES && rows > 0)
+			begin_outliers(leaves, writing, &sorts[pass % 2]);
+		write_list(leaves, writing, from, rows, Max(leaves->open->list_size / OUTLIERS_CUT, 1));
+		hybrid_row_sort_end(from);
+		if (writing->outliers == NULL)
+			break;
 	}
-	return central;
+}
+
+/* begin_outliers: set outliers aside from now on, in this sort. */
+static void
+begin_outliers(const HybridLeaves *leaves, Writing *writing, HybridRowSort *sort)
+{
+	hybrid_row_sort_begin(sort, &leaves->open->layout,
+	                      (int) (leaves->memory / 1024 / OUTLIERS_SORT), NULL);
+	writing->outliers = sort;
+	writing->outlier_rows = 0;
+}
+
+/* write_list: write the next rows of a sort, which are of one list. */
+static void
+write_list(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int64 rows, int list_size)
+{
+	int most = load_most(leaves);
+
+	while (rows > 0)
+	{
+		int count = (int) Min(rows, most);
+
+		write_rows(leaves, writing, from, count, list_size);
+		rows -= count;
+	}
 }
 
 /* load_most: return the maximum number of rows of a list that are loaded at a time. */
@@ -179,12 +264,11 @@ load_most(const HybridLeaves *leaves)
 }
 
 /*
- * write_rows: load the next `count` rows of the sort, which are of one list. Write them as one leaf, or as
- * several leaves if they are too many for one. Returns whether the centroid of a single leaf is the center.
+ * write_rows: load the next `count` rows of a sort, which are of one list. Write them as one leaf, or as
+ * several leaves if they are too many for one.
  */
-static bool
-write_rows(HybridLeaves *leaves, int count, HybridSink *sink, bool central, HybridLeafDone done,
-           void *arg)
+static void
+write_rows(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int count, int list_size)
 {
 	const HybridIndex *open = leaves->open;
 	int dims = open->layout.dims, *order, *sizes, parts, part;
@@ -192,33 +276,115 @@ write_rows(HybridLeaves *leaves, int count, HybridSink *sink, bool central, Hybr
 	HybridContents rows;
 	float *mean;
 
-	load_rows(leaves, &rows, count);
+	load_rows(leaves, from, &rows, count);
 	order = palloc(Max(count, 1) * sizeof(int));
-	parts = hybrid_cut_rows(rows.places, count, dims, open->list_size, order, &sizes);
+	parts = hybrid_cut_rows(rows.places, count, dims, list_size, order, &sizes);
 	mean = palloc(dims * sizeof(float));
-	central = central && parts == 1;
+	writing->central = writing->central && parts == 1;
 	for (part = 0; part < parts; order += sizes[part++])
 	{
+		int kept = sizes[part];
 		HybridCopy leaf;
 
 		CHECK_FOR_INTERRUPTS();
 		if (sizes[part] == 0 && parts > 1)
 			continue;
-		hybrid_mean(rows.places, order, sizes[part], dims, mean);
-		hybrid_copy_make(open, &rows, order, sizes[part], mean, &leaf);
-		hybrid_copy_write(sink, leaves->frame, 0, &leaf, central);
+		hybrid_mean(rows.places, order, kept, dims, mean);
+		if (writing->outliers != NULL)
+			kept = set_aside(leaves, writing, &rows, order, kept, mean);
+		if (kept < sizes[part])
+			hybrid_mean(rows.places, order, kept, dims, mean);
+		hybrid_copy_make(open, &rows, order, kept, mean, &leaf);
+		hybrid_copy_write(writing->sink, leaves->frame, 0, &leaf, writing->central);
 		MemoryContextSwitchTo(old);
-		done(arg, &leaf);
+		writing->done(writing->arg, &leaf);
 		MemoryContextSwitchTo(leaves->context);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(leaves->context);
-	return central;
+}
+
+/*
+ * set_aside: put the outliers among these rows of a list into the sort of outliers, and move the other rows to
+ * the beginning of `order`. Returns the number of the other rows.
+ */
+static int
+set_aside(const HybridLeaves *leaves, Writing *writing, const HybridContents *rows, int *order,
+          int count, const float *mean)
+{
+	const HybridLayout *layout = &leaves->open->layout;
+	float *distances = palloc(Max(count, 1) * sizeof(float));
+	bool *outliers = palloc0(Max(count, 1) * sizeof(bool));
+	int dims = layout->dims, step = (count + OTHERS - 1) / OTHERS, kept = 0, i, j;
+
+	for (i = 0; i < count; i++)
+		distances[i] =
+			sqrtf((float) hy_l2_squared(mean, HY_F32, place_of(rows, order[i], dims), dims));
+	mark_outliers(distances, count, outliers);
+	for (i = 0; i < count; i++)
+	{
+		const float *place = place_of(rows, order[i], dims);
+		double least = INFINITY;
+
+		CHECK_FOR_INTERRUPTS();
+		for (j = 0; j < count; j += step)
+		{
+			if (j != i)
+				least =
+					Min(least, hy_l2_squared(place, HY_F32, place_of(rows, order[j], dims), dims));
+		}
+		distances[i] = sqrtf((float) least);
+	}
+	mark_outliers(distances, count, outliers);
+	for (i = 0; i < count; i++)
+	{
+		HybridEntry entry;
+
+		if (!outliers[i])
+		{
+			order[kept++] = order[i];
+			continue;
+		}
+		entry.tid = rows->tids[order[i]];
+		entry.stored = rows->stored[order[i]];
+		entry.vector = rows->vectors + (Size) order[i] * layout->stride;
+		hybrid_row_sort_put(writing->outliers, 0, &entry);
+		writing->outlier_rows++;
+	}
+	return kept;
+}
+
+static const float *
+place_of(const HybridContents *rows, int row, int dims)
+{
+	return rows->places + (Size) row * dims;
+}
+
+/* mark_outliers: mark the rows with outlying distances, unless they are too many. */
+static void
+mark_outliers(const float *distances, int count, bool *outliers)
+{
+	float *sorted = palloc(Max(count, 1) * sizeof(float)), most;
+	int i;
+
+	memcpy(sorted, distances, count * sizeof(float));
+	qsort(sorted, count, sizeof(float), compare_floats);
+	most = sorted[count * 3 / 4] + FENCE * (sorted[count * 3 / 4] - sorted[count / 4]);
+	for (i = 0; i < count && sorted[count - 1 - count / OUTLIERS_MOST] <= most; i++)
+		outliers[i] = outliers[i] || distances[i] > most;
+}
+
+static int
+compare_floats(const void *a, const void *b)
+{
+	float x = *(const float *) a, y = *(const float *) b;
+
+	return (x > y) - (x < y);
 }
 
 /* load_rows: load the next rows of the sort. */
 static void
-load_rows(HybridLeaves *leaves, HybridContents *rows, int count)
+load_rows(HybridLeaves *leaves, HybridRowSort *from, HybridContents *rows, int count)
 {
 	const HybridLayout *layout = &leaves->open->layout;
 	Size room = Max(count, 1);
@@ -236,7 +402,7 @@ load_rows(HybridLeaves *leaves, HybridContents *rows, int count)
 		char *vector = rows->vectors + i * layout->stride;
 		int64 position;
 
-		hybrid_row_sort_next(&leaves->sort, &position, &rows->stored[i], vector);
+		hybrid_row_sort_next(from, &position, &rows->stored[i], vector);
 		rows->tids[i] = hybrid_position_tid(position);
 		hybrid_widen_vector(layout->storage, &rows->stored[i], vector, layout->dims,
 		                    leaves->widened);

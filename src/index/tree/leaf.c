@@ -5,6 +5,10 @@
  * The search descends from the root and keeps the few nearest lists of each level. It compares the
  * centroids of the lists below them first by their codes. If the codes do not decide, it compares the
  * centroids exactly.
+ *
+ * The nearest list of an outlier is often one of rows that are much nearer to its centroid. A search would not expect the
+ * outlier there, and other outliers have lists of their own (leaves.c). So a row that is more than twice the radius of its
+ * nearest list from the centroid goes to the most probable of the lists of which it is no outlier.
  */
 #include "postgres.h"
 
@@ -16,8 +20,9 @@
 #include "index/tree/leaf.h"
 #include "index/page/distance_bound.h"
 
-#define BEAM 4 /* number of lists kept per level while the nearest leaf is searched for */
-#define SURE 4 /* standard deviations allowed for the estimates, so that no list is missed */
+#define BEAM 4       /* number of lists kept per level while the nearest leaf is searched for */
+#define SURE 4       /* standard deviations allowed for the estimates, so that no list is missed */
+#define OUTSIDE 4.0f /* 2 squared; as in stopping.c */
 
 /* Near: one of the nearest lists of a level. */
 typedef struct Near
@@ -31,6 +36,10 @@ typedef struct Near
 
 static int nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
                          Near *found, int wanted);
+static inline bool is_outlier(float squared, float radius);
+static void most_probable(HybridLeafSearch *search, Near *found);
+static float improbability(float squared, float radius);
+static Near near_at(HybridLeafSearch *search, int entry, int level);
 static int score_below(HybridLeafSearch *search, const Near *lists, int count, int level);
 static void make_room(HybridLeafSearch *search, int rows);
 
@@ -66,6 +75,11 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf
 			                errhint("REINDEX it.")));
 		memcpy(beam, below, sizeof(beam));
 	}
+	/* by inner product, the radius of a list includes its longest rows, and no row is an outlier */
+	if (scorer->tree.height > 0 && scorer->open.metric != HY_METRIC_IP &&
+	    is_outlier(beam[0].reach.reach * beam[0].reach.reach, beam[0].radius))
+		most_probable(search, &beam[0]);
+	hybrid_inner_set_clear(&search->inner);
 
 	leaf->link = beam[0].link;
 	leaf->above = beam[0].above;
@@ -97,22 +111,13 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 	while (waiting > 0)
 	{
 		HyHeapItem next = hy_heap_take(search->order, &waiting);
-		const HybridInner *inner;
-		int entry = next.which;
 		Near near;
 
 		/* a bound of an inner product does not bound the distance */
 		if (scorer->open.metric != HY_METRIC_IP && kept == wanted &&
 		    next.key > found[kept - 1].reach.reach * found[kept - 1].reach.reach)
 			break;
-		for (i = 0; entry >= search->inner.items[i]->blocks * HY_CODE_ROWS; i++)
-			entry -= search->inner.items[i]->blocks * HY_CODE_ROWS;
-		inner = search->inner.items[i];
-		near.link = inner->below[entry];
-		near.above = inner->link;
-		near.at = inner->at[entry];
-		near.radius = inner->radii[entry];
-		near.reach = hybrid_inner_reach(scorer, inner, level, entry, NULL);
+		near = near_at(search, next.which, level);
 		if (kept < wanted)
 			kept++;
 		else if (near.reach.reach >= found[kept - 1].reach.reach)
@@ -121,8 +126,83 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 			found[i] = found[i - 1];
 		found[i] = near;
 	}
-	hybrid_inner_set_clear(&search->inner);
 	return kept;
+}
+
+/* near_at: describe the list at a position of search->lowers. */
+static Near
+near_at(HybridLeafSearch *search, int entry, int level)
+{
+	const HybridInner *inner;
+	Near near;
+	int i;
+
+	for (i = 0; entry >= search->inner.items[i]->blocks * HY_CODE_ROWS; i++)
+		entry -= search->inner.items[i]->blocks * HY_CODE_ROWS;
+	inner = search->inner.items[i];
+	near.link = inner->below[entry];
+	near.above = inner->link;
+	near.at = inner->at[entry];
+	near.radius = inner->radii[entry];
+	near.reach = hybrid_inner_reach(&search->scorer, inner, level, entry, NULL);
+	return near;
+}
+
+/*
+ * is_outlier: test whether a row at this squared distance from the centroid of a list is an outlier of the list.
+ */
+static inline bool
+is_outlier(float squared, float radius)
+{
+	return squared > OUTSIDE * radius * radius;
+}
+
+/*
+ * most_probable: replace the nearest leaf, of which the row is an outlier, by the most probable one of the lists in
+ * search->inner of which it is no outlier, if there are any.
+ */
+static void
+most_probable(HybridLeafSearch *search, Near *found)
+{
+	float least = INFINITY;
+	int waiting = 0, rows = 0, list, i;
+
+	for (list = 0; list < search->inner.count; list++)
+	{
+		const HybridInner *inner = search->inner.items[list];
+
+		for (i = 0; i < inner->count; i++)
+		{
+			float lower = Max(search->lowers[rows + i], 0), radius = inner->radii[i];
+
+			if (!(radius > 0) || is_outlier(lower, radius))
+				continue;
+			search->order[waiting].key = improbability(lower, radius);
+			search->order[waiting++].which = rows + i;
+		}
+		rows += inner->blocks * HY_CODE_ROWS;
+	}
+	hy_heap_make(search->order, waiting);
+	while (waiting > 0 && search->order[0].key < least)
+	{
+		Near near = near_at(search, hy_heap_take(search->order, &waiting).which, 1);
+		float squared = near.reach.reach * near.reach.reach;
+
+		if (is_outlier(squared, near.radius) || improbability(squared, near.radius) >= least)
+			continue;
+		least = improbability(squared, near.radius);
+		*found = near;
+	}
+}
+
+/*
+ * improbability: return the negative logarithm of the density of a list's rows at this squared distance from the centroid,
+ * up to a factor and a constant. The rows are taken to be normally distributed, alike in all dimensions.
+ */
+static float
+improbability(float squared, float radius)
+{
+	return squared / (radius * radius) + 2 * logf(radius);
 }
 
 /*
