@@ -287,8 +287,9 @@ search_for(Measuring *measuring, int query)
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 			limits.missing[i] = levels[level];
 		limits.other = limits.target = levels[level];
-		limits.nearness[0] = 0;
+		limits.nearness[0] = -INFINITY;
 		limits.nearness[1] = INFINITY;
+		limits.known = true;
 		limits.outliers = limits.outlier_reach = 0;
 		limits.eps = hybrid_lookup_eps(Max(1 - levels[level], 0));
 		limits.probes = 0;
@@ -383,16 +384,17 @@ range_of_nearness(const Measuring *measuring, float *nearness)
 	int i;
 
 	nearness[0] = INFINITY;
-	nearness[1] = 0;
+	nearness[1] = -INFINITY;
 	for (i = 0; i < measuring->queries->count; i++)
 	{
-		if (truths[i].nearness < 0)
+		if (isnan(truths[i].nearness))
 			continue;
 		nearness[0] = Min(nearness[0], truths[i].nearness);
 		nearness[1] = Max(nearness[1], truths[i].nearness);
 	}
 	/* no query has a nearness */
-	nearness[0] = Min(nearness[0], nearness[1]);
+	if (nearness[0] > nearness[1])
+		nearness[0] = nearness[1] = 0;
 }
 
 /* add_up_outliers: set the share of outliers among the rows that all queries sampled, and their reach. */

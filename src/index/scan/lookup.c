@@ -99,6 +99,7 @@ static double upper_distance(const HybridFoundRow *find);
 static bool look_into_lists(HybridLookup *search);
 static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
+static int found_since(const HybridLookup *search, int first, float limit);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
 static void
 add_row(HybridLookup *search, float lower, HybridVectorPosition at, int list, int64 position);
@@ -192,7 +193,7 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	int i;
 
 	hybrid_found_rows_leave(&search->finds);
-	search->stopping.taken_count = 0;
+	search->stopping.taken_count = search->stopping.steps_count = 0;
 	begin_nearest(search, k);
 	look_again(search);
 	for (i = 0; i < search->finds.count; i++)
@@ -536,21 +537,39 @@ choose_lists(HybridLookup *search, int *chosen)
 	left = stopping->rest;
 	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &stopping->tail, beyond, &left,
 	                             chosen);
-	hybrid_stopping_took(stopping, chosen, count);
+	hybrid_stopping_took(stopping, chosen, count, &search->work, search->finds.count);
 	search->finds_before = search->finds.count;
 	return count;
 }
 
-/* compare: compare the number of rows found in the last lists with the number that was expected there. */
+/*
+ * compare: compare the number of rows found in the last lists with the number that was expected there, and count the
+ * rows that were found lately.
+ */
 static void
 compare(HybridLookup *search, float limit)
 {
+	HybridStopping *stopping = &search->stopping;
+	int count = search->finds.count, before = search->finds_before;
+
+	if (stopping->taken_count == 0)
+		before = count;
+	stopping->lately =
+		found_since(search, hybrid_stopping_lately(stopping, &search->work, count), limit);
+	hybrid_stopping_compare(stopping, &search->frontier, limit, search->nearest.k,
+	                        found_since(search, before, limit));
+}
+
+/* found_since: count the rows from this number on that are at most as far as the limit. */
+static int
+found_since(const HybridLookup *search, int first, float limit)
+{
 	int found = 0, i;
 
-	for (i = search->finds_before; search->stopping.taken_count > 0 && i < search->finds.count; i++)
+	for (i = first; i < search->finds.count; i++)
 		found +=
 			hybrid_scorer_unit(&search->scorer, upper_distance(&search->finds.items[i])) <= limit;
-	hybrid_stopping_compare(&search->stopping, &search->frontier, limit, search->nearest.k, found);
+	return found;
 }
 
 /*

@@ -29,7 +29,8 @@ typedef struct HybridLookupLimits
 	float nearness[2];
 	float outliers; /* as in HybridCurve; 0: unknown */
 	float outlier_reach;
-	float eps; /* standard deviations allowed to the estimates from codes */
+	bool known; /* the index has a curve that is not outdated */
+	float eps;  /* standard deviations allowed to the estimates from codes */
 	/* examine only this many leaf lists, the nearest ones; 0: until few enough rows are missing */
 	int probes;
 } HybridLookupLimits;
@@ -121,8 +122,8 @@ extern int hybrid_lookup_difficulty(const HybridLookup *search);
 
 /*
  * hybrid_lookup_nearness: return the squared distance from the query to the nearest centroids, divided by
- * the squared radius of their lists. It is about 1 for a row of the index. Returns -1 for inner products,
- * which have no such distance, and if the lists have no radius.
+ * the squared radius of their lists. It is about 1 for a row of the index. For inner products, which have
+ * no such distance, it is the mean of -<q,c> / (|q| R). Returns NaN if this is not known.
  */
 extern float hybrid_lookup_nearness(const HybridLookup *search);
 

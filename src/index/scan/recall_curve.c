@@ -60,6 +60,7 @@ hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLo
 		limits->other /= UNMEASURED;
 	limits->nearness[0] = tree->curve.nearness[0];
 	limits->nearness[1] = tree->curve.nearness[1];
+	limits->known = known;
 	limits->outliers = tree->curve.outliers;
 	limits->outlier_reach = tree->curve.outlier_reach;
 	for (i = 0; i < HYBRID_DIFFICULTIES; i++)

@@ -45,6 +45,7 @@
 #define OUTLIERS_SEEN 5
 #define RARE 0.001f
 #define PART 4
+#define STEP 8 /* divisor of the rows scored so far: a step that scores fewer is not recorded */
 #define NEAR 4 /* number of first lists that determine difficulty and nearness of a query */
 /* ratio of a list's radius to its distance from the query, below which its rows are not sampled */
 #define NARROW 1e-3f
@@ -118,10 +119,26 @@ hybrid_stopping_rows(HybridStopping *stopping, const HybridFrontier *frontier, i
 }
 
 void
-hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count)
+hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count,
+                     const HybridLookupWork *work, int finds)
 {
+	HybridStep *last = &stopping->steps[Max(stopping->steps_count, 1) - 1];
+
 	memcpy(stopping->taken, lists, count * sizeof(int));
 	stopping->taken_count = count;
+	if (stopping->steps_count == 0 ||
+	    (stopping->steps_count < HYBRID_STEPS_MOST && work->rows > last->rows + last->rows / STEP))
+		stopping->steps[stopping->steps_count++] = (HybridStep){work->rows, finds};
+}
+
+int
+hybrid_stopping_lately(const HybridStopping *stopping, const HybridLookupWork *work, int finds)
+{
+	int step = stopping->steps_count - 1;
+
+	while (step >= 0 && stopping->steps[step].rows > work->rows / 3 * 2)
+		step--;
+	return step >= 0 ? stopping->steps[step].finds : finds;
 }
 
 void
@@ -160,23 +177,29 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	 */
 	double left = Max(1 - (double) work->lists / frontier->scorer->tree.leaves, 0);
 	double missing;
+	bool measured;
 
 	stopping->rest = hybrid_frontier_expect(frontier, &stopping->tail, limit);
 	stopping->estimated = true;
 	missing = difficulty < 0 ? -1 : limits->missing[difficulty];
+	measured = limits->known && missing >= 0;
 	/*
 	 * The curve says nothing about a query that is nearer or farther than all queries on which it was
 	 * measured. (bench/recall.sh, 30 clusters of unequal widths, LIMIT 100 at .95: 2% of the queries find
 	 * half or less without this line, and none with it.)
 	 */
-	if (nearness >= 0 && (nearness < limits->nearness[0] || nearness > limits->nearness[1]))
+	if (!isnan(nearness) && (nearness < limits->nearness[0] || nearness > limits->nearness[1]))
+	{
 		missing = Min(missing, limits->other);
+		measured = false;
+	}
 	missing = missing < 0 ? limits->other : missing;
 	/* in few dimensions, the lists that have near rows are known with more certainty */
 	missing = Min(missing, Max(missing * frontier->scorer->open.layout.dims / CLEAR, NEARLY));
 	*beyond = missing * k * left * left / scale(stopping, work);
 	/* too early to stop; below 0, so that the caller examines as many lists as it may */
-	if (outliers_unseen(stopping, frontier, work))
+	if (outliers_unseen(stopping, frontier, work) ||
+	    (!measured && stopping->lately > missing * k * left * left))
 		*beyond = -1;
 	stopping->ended = stopping->rest <= *beyond;
 	return stopping->ended;
@@ -210,8 +233,10 @@ hybrid_stopping_difficulty(const HybridStopping *stopping, float limit)
 float
 hybrid_stopping_nearness(const HybridStopping *stopping, const HybridFrontier *frontier)
 {
-	if (frontier->scorer->open.metric == HY_METRIC_IP || !(stopping->near_radius > 0))
-		return -1;
+	if (frontier->scorer->open.metric == HY_METRIC_IP)
+		return stopping->near > 0 ? (float) (stopping->near_middle / stopping->near) : NAN;
+	if (!(stopping->near_radius > 0))
+		return NAN;
 	return (float) (stopping->near_reach / stopping->near_radius);
 }
 

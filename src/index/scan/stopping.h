@@ -11,6 +11,14 @@
 #include "index/scan/lookup.h"
 
 #define HYBRID_LISTS_MOST 256 /* maximum number of lists examined between two checks */
+#define HYBRID_STEPS_MOST 128 /* maximum number of steps of a search that are recorded */
+
+/* HybridStep: a moment of a search, before it examined more lists. */
+typedef struct HybridStep
+{
+	int64 rows; /* number of rows scored so far */
+	int finds;  /* number of rows found so far */
+} HybridStep;
 
 /*
  * HybridStopping: state for one search. Distances are in the unit of the estimates. For u and cosines,
@@ -28,6 +36,9 @@ typedef struct HybridStopping
 	double found;                 /* number of such rows found in these lists */
 	int taken[HYBRID_LISTS_MOST]; /* lists that were examined last */
 	int taken_count;
+	HybridStep steps[HYBRID_STEPS_MOST]; /* moments at which the search went on */
+	int steps_count;
+	int lately; /* number of the k best rows that were found in the last third of the rows scored */
 	double rest;    /* number of rows expected in all other lists */
 	bool estimated; /* `rest` is set */
 	bool ended;     /* `rest` is so small that the search ended */
@@ -59,8 +70,18 @@ hybrid_stopping_list(HybridStopping *stopping, const HybridFrontier *frontier, i
 extern void hybrid_stopping_rows(HybridStopping *stopping, const HybridFrontier *frontier,
                                  int which, const HybridBlock *block, const float *estimates);
 
-/* hybrid_stopping_took: record the lists that are about to be examined. */
-extern void hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count);
+/*
+ * hybrid_stopping_took: record the lists that are about to be examined. `finds` rows have been found so far.
+ */
+extern void hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count,
+                                 const HybridLookupWork *work, int finds);
+
+/*
+ * hybrid_stopping_lately: return how many of the `finds` rows found so far had been found when the search had scored
+ * two thirds of the rows that it has scored now. Returns all of them if this is not known.
+ */
+extern int
+hybrid_stopping_lately(const HybridStopping *stopping, const HybridLookupWork *work, int finds);
 
 /*
  * hybrid_stopping_compare: record that those lists had `found` rows nearer than `limit`, the k-th best,
