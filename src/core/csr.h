@@ -48,11 +48,11 @@ typedef struct HyCsr
 {
 	int64_t nodes;
 	int64_t edges;
-	int64_t *ids;       /* `nodes` entries, ascending */
+	int64_t *ids;        /* `nodes` entries, ascending */
 	uint32_t *row_start; /* nodes + 1 entries */
-	uint32_t *column;   /* `edges` entries: the source of each entry */
-	float *weight;      /* `edges` entries */
-	double *out_weight; /* `nodes` entries: s_i as defined above, in canonical order */
+	uint32_t *column;    /* `edges` entries: the source of each entry */
+	float *weight;       /* `edges` entries */
+	double *out_weight;  /* `nodes` entries: s_i as defined above, in canonical order */
 	uint32_t *out_start; /* nodes + 1 entries, for sparse frontiers; NULL if unknown */
 	uint32_t *out_row; /* `edges` destinations, ascending per node; node i starts at out_start[i] */
 } HyCsr;
