@@ -8,14 +8,15 @@
 #
 #	total_ms	time of the call
 #	slowest_ms	longest time that a server spent on a statement of the call, by its own log
-#	ratio		total_ms / slowest_ms
+#	own_ms		processor time of the calling session meanwhile: it writes the queries as text, and reads and merges the answers
+#	ratio		(total_ms - own_ms) / slowest_ms
 #	sent		bytes sent to all servers, mostly the queries as text
 #	received	bytes received from them
 #	answers		bytes of the rows in their answers: 20 each, for the number of the query, the id and the distance
 #	moved		received / answers
 #	right		whether the result equals that of hybrid_knn over one table with all rows
 #
-# Bytes are counted in a separate call, through bench/count_bytes.py.
+# Bytes are counted in a separate call, through bench/count_bytes.py. A wrong answer fails the run.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -74,6 +75,8 @@ CREATE FOREIGN TABLE far$i PARTITION OF parted FOR VALUES FROM ($from) TO ($from
 SQL
 done
 
+# nanoseconds that the session has spent on a processor
+spent="split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::bigint"
 call="hybrid_knn_sharded('parted', 'v', 'id', asked.v, $k)"
 right=$(sql here <<SQL
 SELECT (SELECT md5(string_agg(s::text, ',')) FROM asked, $call s) = (SELECT md5(string_agg(ROW(n.query, w.id, n.distance)::text, ',' ORDER BY n.query, n.distance, w.id))
@@ -87,18 +90,22 @@ for ((round = 1; round <= rounds; round++)); do
 	total=$(sql here <<SQL
 -- loads the libraries
 SELECT count(*) FROM asked, hybrid_knn_sharded('parted', 'v', 'id', asked.v[1:1], $k) s \\g /dev/null
+SELECT $spent AS before \\gset
 \timing on
 SELECT count(*) FROM asked, $call;
+\timing off
+SELECT 'own', ($spent - :before) / 1e6;
 SQL
 	)
+	own=$(sed -nE 's/^own\|//p' <<<"$total")
 	total=$(sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' <<<"$total")
 	sleep 0.2 # the logs
 	for ((i = 1; i <= servers; i++)); do
 		tail -n "+$(($(<"$work/lines$i") + 1))" "$work/far$i/server.log"
-	done | sed -nE 's/.*duration: ([0-9.]+) ms.*/\1/p' | sort -g | tail -1 | awk -v total="$total" '{ print total / $1, total, $1 }' >>"$work/times"
+	done | sed -nE 's/.*duration: ([0-9.]+) ms.*/\1/p' | sort -g | tail -1 | awk -v total="$total" -v own="$own" '{ print (total - own) / $1, total, $1, own }' >>"$work/times"
 done
 sort -g "$work/times" | awk '{ line[NR] = $0 } END { print line[int((NR + 1) / 2)] }' >"$work/median"
-read -r ratio total slowest <"$work/median"
+read -r ratio total slowest own <"$work/median"
 
 for ((i = 1; i <= servers; i++)); do
 	mkdir -p "$work/count$i"
@@ -116,6 +123,7 @@ kill "${counters[@]}"
 wait "${counters[@]}" || true
 counters=()
 read -r sent received < <(cat "$work"/bytes* | awk '{ s += $1; r += $2 } END { print s, r }')
-echo servers,rows,dims,queries,total_ms,slowest_ms,ratio,sent,received,answers,moved,right
-awk -v OFS=, -v a="$servers,$rows,$dims,$queries" -v t="$total" -v s="$slowest" -v q="$ratio" -v o="$sent" -v i="$received" -v n="$answers" -v r="$right" \
-	'BEGIN { print a, sprintf("%.0f,%.0f,%.3f", t, s, q), o, i, n, sprintf("%.2f", i / n), r == "t" ? "yes" : "no" }'
+echo servers,rows,dims,queries,total_ms,slowest_ms,own_ms,ratio,sent,received,answers,moved,right
+awk -v OFS=, -v a="$servers,$rows,$dims,$queries" -v t="$total" -v s="$slowest" -v w="$own" -v q="$ratio" -v o="$sent" -v i="$received" -v n="$answers" -v r="$right" \
+	'BEGIN { print a, sprintf("%.0f,%.0f,%.0f,%.3f", t, s, w, q), o, i, n, sprintf("%.2f", i / n), r == "t" ? "yes" : "no" }'
+[ "$right" = t ]
