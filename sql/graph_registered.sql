@@ -298,7 +298,7 @@ SELECT kept, edges, differences FROM hybrid_graph_check('large_graph');
 SELECT count(*) FROM hybrid_degree('large_graph', 'out');
 SELECT kept, differences FROM hybrid_graph_check('graph');
 -- of two copies that do not fit together, the one that was used last is kept
-SET hybrid.graph_memory_limit = '2250kB';
+SET hybrid.graph_memory_limit = '1900kB';
 CREATE INDEX large_back ON large USING hybrid_graph (target, source, weight);
 SELECT count(*) FROM hybrid_degree('large_graph', 'out');
 SELECT count(*) FROM hybrid_degree('large_back', 'out');
