@@ -344,8 +344,8 @@ hy_most_bound(float value, float length, float rest, const HyMost &most)
 }
 
 /*
- * hy_reaches: compute the values of column j of a thread's sums.  Returns whether any of them reaches its
- * least value, or is a NaN, which may belong to a row that is searched for.
+ * hy_reaches: compute the values of column j of a thread's sums.  Returns whether any of them is at least
+ * its threshold, or is NaN.  A row whose value is NaN may belong to the result.
  */
 __device__ __forceinline__ bool
 hy_reaches(const HyCudaReach &reach, const float (&sum)[HY_CUDA_LEFT][HyTile::right][4], int j,

@@ -8,7 +8,7 @@
  * and together read 128 neighboring bytes of it at a time.  A warp processes four rows at a time.
  *
  * On an H200, a search among a million rows reads .81 (float32, 128 dims) and .94 (float16, 768 dims)
- * of what a kernel can read, against .57 and .27 with reads of 2 or 4 bytes.
+ * of what a kernel can read. With reads of 2 or 4 bytes, these are .57 and .27.
  *
  * A thread keeps eight of a row's 64 canonical lanes.  A read has four float32 or eight float16
  * elements.  So with float32, thread t of a row keeps the lanes 4 t .. 4 t + 3 and 4 t + 32 ..

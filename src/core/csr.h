@@ -80,7 +80,10 @@ typedef struct HyOrigins
 	int64_t edge_room; /* entries that the arrays of the graph and `entry` have room for */
 } HyOrigins;
 
-/* With origins, arrays are larger than necessary, so that a patch can add edges. */
+/*
+ * hy_csr_room: return the number of elements to allocate for `count` of them in a graph with origins, so
+ * that a patch can add edges.
+ */
 static inline int64_t
 hy_csr_room(int64_t count)
 {

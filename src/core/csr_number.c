@@ -2,8 +2,8 @@
  * csr_number.c
  *		Numbers the nodes of a graph: see csr_number.h.
  *
- * Where ids are dense, a bitmap over their range numbers them: the number of an id is the count of the
- * bits before its own.  Otherwise a radix sort of the ends of the edges numbers them.
+ * If ids are dense, a bitmap over their range numbers them: the number of an id is the count of set bits
+ * before its own bit.  Otherwise a radix sort of the ends of the edges numbers them.
  */
 #include "core/csr_number.h"
 

@@ -9,7 +9,7 @@
 
 /*
  * hy_csr_number: fill in csr->ids and csr->nodes, and replace the ends of each edge by the numbers of
- * their nodes.  Under `patchable`, ids has room for the nodes of a patch.  Returns HY_NOMEM,
+ * their nodes.  If `patchable` is set, ids has room for the nodes of a patch.  Returns HY_NOMEM,
  * HY_CANCELLED, HY_INVALID for a weight that is not finite or is negative, or HY_QUOTA for more than
  * 2^31 nodes.  On failure, csr->ids may be allocated.
  */

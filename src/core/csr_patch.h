@@ -7,7 +7,7 @@
  * replaces all edges of some origins.
  *
  * If 100 rows of a table of 16 million edges change, a patch takes between 1/32 and 1/64 of the time
- * in which the graph is built again.
+ * of a new build.
  */
 #ifndef HY_CSR_PATCH_H
 #define HY_CSR_PATCH_H

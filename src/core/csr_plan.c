@@ -4,7 +4,7 @@
  *
  * One pass over the origins of all entries finds the entries that have edges of changed origins.  The
  * new edges are ordered like the entries, so the pass meets both lists in the same order.  The edges
- * that an entry keeps and its new edges are merged by the rule of a build.
+ * that an entry keeps and its new edges are merged by the same rule as in a build.
  */
 #include "core/csr_plan.h"
 

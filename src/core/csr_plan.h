@@ -10,7 +10,7 @@
 
 #include "core/csr_patch.h"
 
-/* HyCsrCell: a new edge, by the ids of its row and column. */
+/* HyCsrCell: a new edge, with the ids of its row and column. */
 typedef struct HyCsrCell
 {
 	int64_t row;
@@ -64,16 +64,19 @@ typedef struct HyCsrPlan
 	int64_t nodes;
 } HyCsrPlan;
 
-/* hy_csr_plan: make a plan.  Its first five fields are set, and the others are zero. */
+/* hy_csr_plan: make a plan.  The caller has set its first five fields, and cleared the others. */
 extern HyStatus hy_csr_plan(HyCsrPlan *plan);
 
 /* hy_csr_plan_apply: change the graph and its origins.  On failure both are left half changed. */
 extern HyStatus hy_csr_plan_apply(HyCsrPlan *plan);
 
-/* hy_csr_plan_free: free the arrays of a plan, also of one that was not completed. */
+/* hy_csr_plan_free: free the arrays of a plan, also of an incomplete plan. */
 extern void hy_csr_plan_free(HyCsrPlan *plan);
 
-/* hy_csr_first_number: return the place of the first of ascending numbers that is not below least. */
+/*
+ * hy_csr_first_number: return the index of the first number that is at least `least`, or `end`.  The
+ * numbers from begin to end ascend.
+ */
 extern int64_t
 hy_csr_first_number(const uint32_t *number, int64_t begin, int64_t end, int64_t least);
 

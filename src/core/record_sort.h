@@ -1,6 +1,6 @@
 /*
  * record_sort.h
- *		A radix sort of records of a key and a payload, for millions of them.
+ *		A radix sort for millions of records, each with a key and a payload.
  */
 #ifndef HY_RECORD_SORT_H
 #define HY_RECORD_SORT_H

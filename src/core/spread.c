@@ -392,9 +392,9 @@ fire(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 }
 
 /*
- * fire_all: do the same for the 64 nodes of a word, all of which are active, without a threshold.
- * Returns the bits of the nodes whose charge is not 0. The loops have no branches, so that compilers
- * can vectorize them. y that is NaN does not fire.
+ * fire_all: do the same as fire for one word.  All of its 64 nodes are active, and there is no threshold.
+ * Returns the bits of the nodes whose charge is not 0.  The loops have no branches, so that compilers
+ * can vectorize them.  A node whose y is NaN does not fire.
  */
 static uint64_t
 fire_all(const Walk *walk, int64_t first)
@@ -428,7 +428,7 @@ fire_all(const Walk *walk, int64_t first)
 	return nonzero(charge);
 }
 
-/* nonzero: return the bits of those of 64 values that are not 0. */
+/* nonzero: return a word with a bit for each of 64 values: 1 if the value is not 0. */
 static uint64_t
 nonzero(const double *value)
 {

@@ -2,11 +2,12 @@
  * spread_pull_avx2.c
  *		Summing whole rows in 256-bit registers.
  *
- * Eight registers of four doubles are the 32 lanes of a row.  A row of at most 32 entries has one entry
- * in each lane, so it needs products only, in as many registers as it has fours of entries.  A switch
- * over this number costs one wrong guess of the processor for a row at most; a loop over the fours, and
- * then over the rest, costs several.  The fold adds only the registers in use, because x + 0 is x.  The
- * charges are loaded one by one: gather instructions are slower on many processors.
+ * Eight registers of four doubles are the 32 lanes of a row.  A row of at most 32 entries has at most one
+ * entry in each lane, so a lane is a product and not a sum.  Such a row uses one register for each four
+ * entries.  A switch over the number of registers costs at most one branch misprediction per row.  A
+ * loop over groups of four entries, and another over the rest, cost several.  The fold adds only the
+ * registers in use, because x + 0 is x.  The charges are loaded one by one: gather instructions are
+ * slower on many processors.
  */
 #include "core/spread_pull.h"
 
@@ -42,7 +43,7 @@ last_products(const uint32_t *column, const float *weight, int64_t count, const 
 	__m128i mask = _mm_loadu_si128((const __m128i *) (ones + WIDTH - count));
 	uint32_t source[WIDTH];
 
-	/* a lane outside of the row has the charge of node 0 and a weight of 0 */
+	/* a lane beyond the end of the row has the charge of node 0 and a weight of 0 */
 	_mm_storeu_si128((__m128i *) source, _mm_maskload_epi32((const int *) column, mask));
 	return _mm256_and_pd(
 		_mm256_mul_pd(four_charges(source, charge), _mm256_cvtps_pd(_mm_maskload_ps(weight, mask))),
@@ -58,7 +59,7 @@ sum_of_four(__m256d lanes)
 	return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
 }
 
-/* fold: return the sum of the lanes of the first registers. */
+/* fold: return the sum of the lanes of the first `used` registers. */
 PRIMITIVE double
 fold(__m256d *lanes, int used)
 {
@@ -76,7 +77,7 @@ fold(__m256d *lanes, int used)
 	return sum_of_four(lanes[0]);
 }
 
-/* few_fours: return the sum of a row whose entries need this many registers, a constant. */
+/* few_fours: return the sum of a row that uses this number of registers, a compile-time constant. */
 PRIMITIVE double
 few_fours(int registers, const uint32_t *column, const float *weight, int64_t count,
           const double *charge)
