@@ -2,8 +2,8 @@
  * kind.h
  *		Numbers kinds of tasks, and the sides that may run them.
  *
- * A kind of task is (op, dtype, metric, dims class, residency).  The sides are the devices, and classes
- * of numbers of threads of the CPU: one thread (device 0), then 2 to 3, 4 to 7, and so on.
+ * A kind of task is (op, dtype, metric, dims class, residency).  The sides are the devices, and
+ * classes of the CPU by the number of threads: one thread (device 0), then 2 to 3, 4 to 7, and so on.
  */
 #ifndef HY_KIND_H
 #define HY_KIND_H
@@ -12,7 +12,7 @@
 
 /* most devices of an executor, the CPU included; device 0 is the CPU */
 #define HY_MAX_DEVICES 8
-#define HY_THREAD_CLASSES 5 /* the last one: 32 threads and more */
+#define HY_THREAD_CLASSES 5 /* the last class: 32 or more threads */
 #define HY_SIDES (HY_MAX_DEVICES + HY_THREAD_CLASSES)
 
 /* hy_shape_kind: return the kind of a shape as a number above 0. */
@@ -30,7 +30,10 @@ extern uint32_t hy_shape_model(const HyShape *shape, int32_t device);
  */
 extern uint32_t hy_shape_class(const HyShape *shape);
 
-/* hy_side_of: return the number of the side for a shape on a device, which may be out of range. */
+/*
+ * hy_side_of: return the number of the side that runs a shape on a device.  The number may be out of
+ * range.
+ */
 extern int32_t hy_side_of(const HyShape *shape, int32_t device);
 
 extern int32_t hy_side_device(int32_t side);

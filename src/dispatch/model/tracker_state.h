@@ -1,6 +1,6 @@
 /*
  * tracker_state.h
- *		What the files of the tracker (tracker.h) share: the table in which it keeps its history.
+ *		The table in which the tracker (tracker.h) keeps its history. The tracker's files share it.
  *
  * Kinds are in a fixed array, found through an open-addressed index.  The data of a side is allocated
  * when the side first runs the kind, so later calls allocate nothing.

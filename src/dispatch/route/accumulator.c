@@ -12,11 +12,11 @@
 
 #define TIE 1.03       /* a larger size must be better by this factor */
 #define TRIALS 3       /* a size with fewer observations is tried */
-#define MOST_TRIALS 64 /* trials of neighbors of the best size, by one accumulator */
-#define TRIAL_SHARE 32 /* a trial takes at most 1/32 of the time since the last trial of the size */
+#define MOST_TRIALS 64 /* most trials of neighbors of the best size, per accumulator */
+#define TRIAL_SHARE 32 /* a trial takes at most 1/32 of the time since the last trial of its size */
 #define LOSS_SHARE 512 /* a repeated trial is expected to lose at most 1/512 of that time */
 
-/* Forecast: the predicted time of a batch, and how often a task of its size has run there. */
+/* Forecast: the predicted time of a batch on a side, and how often tasks of its size ran on the side. */
 typedef struct Forecast
 {
 	double ns; /* < 0: unknown */
@@ -154,7 +154,7 @@ most_items(const HyAccumulator *accumulator, const HyExecutor *executor, uint64_
 	return most < 1 ? 1 : most < INT64_MAX ? (int64_t) most : INT64_MAX;
 }
 
-/* still_chosen: return whether the size was chosen a short time ago.  A reset ends this time. */
+/* still_chosen: return whether the size was chosen a short time ago.  A reset of spent_ns ends this. */
 static bool
 still_chosen(const HyAccumulator *accumulator, const HyExecutor *executor)
 {
@@ -204,9 +204,9 @@ choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
 }
 
 /*
- * size_to_try: return the power of two of the size to use now.  This is the best one, unless another is
- * tried.  Neighbors of the best size that have run less than TRIALS times are tried at once.  Any other
- * size is tried now and then, so that a change in speed is noticed.
+ * size_to_try: return c, where 2^c is the size to use now.  This is the best size, unless another one is
+ * tried.  A neighbor of the best size that has run less than TRIALS times is tried at once.  Any other
+ * size is tried from time to time, so that a change in speed is noticed.
  */
 static int
 size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *sizes, int low,
@@ -215,7 +215,7 @@ size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *si
 	double best_ns = sizes[best].ns / (double) (INT64_C(1) << best);
 	int c;
 
-	/* a size that fails each time is never recorded, so the number of trials is limited */
+	/* batches that fail are not recorded, so the number of trials is limited */
 	if (accumulator->trials < MOST_TRIALS && sizes[best].samples >= TRIALS)
 	{
 		int other = best < high && sizes[best + 1].samples < TRIALS ? best + 1 : best - 1;
@@ -242,7 +242,8 @@ size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *si
 
 /*
  * forecast: predict the time of a batch on the side that the dispatcher would choose now without
- * trials.  A batch that runs in pieces is recorded as these, so its size needs no trial.
+ * trials.  If a batch runs in pieces, its pieces are recorded and not the batch, so its size needs no
+ * trial.
  */
 static Forecast
 forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items)

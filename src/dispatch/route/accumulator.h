@@ -6,7 +6,7 @@
  * batch ends for the first of these causes:
  *
  *		memory	another item would exceed the bytes that the caller allows
- *		size	it holds batch_max items, or the best size for the history if batch_max is 0
+ *		size	it holds batch_max items, or the best size if batch_max is 0
  *		time	it holds batch_min items and its oldest item has waited for batch_wait
  *		end		the caller has no more items
  *
@@ -17,9 +17,9 @@
  * HY_BATCH_LOOK items arrived within 1/HY_BATCH_LOOK of the wait, the clock is not read again for
  * HY_BATCH_LOOK items.
  *
- * The best size has the smallest time per item, as the dispatcher predicts it.  Other sizes are tried
- * a few times, because a size that has run is predicted better, and again now and then.  A chosen size
- * is kept for a while.
+ * The best size has the smallest time per item that the dispatcher predicts.  Other sizes are tried a
+ * few times, because predictions are better for sizes that have run.  They are tried again from time to
+ * time.  A chosen size is kept for a while.
  *
  * A batch uses the settings in force when it began.  The caller passes the executor with each
  * batch, since the executor may be replaced between two batches.  Adding an item uses only the
@@ -32,7 +32,7 @@
 
 #define HY_BATCH_LEAST 64   /* smallest size chosen, unless fewer items fit */
 #define HY_BATCH_START 1024 /* size before any history */
-/* time of calls, in ns, after which a size is chosen anew: a hundred times what choosing takes */
+/* total time of calls, in ns, after which a size is chosen again: 100 times the time of choosing */
 #define HY_BATCH_KEPT_NS 3e6
 #define HY_BATCH_LOOK 4
 #define HY_BATCH_STARTS 20
@@ -42,8 +42,8 @@ typedef struct HyAccumulator
 	HyShape shape;      /* shape of a batch; the growing side is ignored */
 	uint64_t memory;    /* bytes a batch may hold */
 	int64_t size;       /* items at which this batch is full */
-	double kept_ns;     /* HyExecutor.spent_ns when the size was chosen; < 0: choose anew */
-	int32_t trials;     /* batches of a size beside the best one */
+	double kept_ns;     /* HyExecutor.spent_ns when the size was chosen; < 0: choose again */
+	int32_t trials;     /* trials of neighbors of the best size */
 	int64_t count;      /* items in the batch */
 	uint64_t bytes;     /* bytes of the items in the batch */
 	uint64_t oldest_ns; /* arrival of the first item */
@@ -56,7 +56,7 @@ typedef struct HyAccumulator
 } HyAccumulator;
 
 /*
- * hy_accumulator_begin: begin gathering the targets of batches of this shape, whose own number of
+ * hy_accumulator_begin: begin gathering the targets of batches of this shape.  The shape's own number of
  * targets is ignored.  An item takes item_bytes (an estimate if items differ), and a batch takes at
  * most memory bytes.
  */

@@ -208,7 +208,7 @@ struct HyExecutor
 	HyQueueSeat seat;
 	HyLosses *losses; /* NULL: losses are not recorded */
 	double spent_ns;  /* total time of all calls */
-	/* spent_ns when a batch of 2^i items was last tried beside the best size (accumulator.c) */
+	/* spent_ns when a batch of 2^i items was last tried although another size was best (accumulator.c) */
 	double batch_tried_ns[HY_BATCH_SIZES];
 	/* time lost by trials, compared with the side that was predicted to be faster */
 	double regret_ns;

@@ -7,7 +7,7 @@
  * waits for nothing, raises no error and calls no function that may do so.
  *
  * While another process writes the table as fast as it can, the dispatcher adds 81 ns to a small call.
- * With two copies of each value, which a reader compared without a lock, it added 80 ns (medians of
+ * A design without a lock, in which readers compared two copies of each value, added 80 ns (medians of
  * nine runs of bench/dispatch.c in turn).
  */
 #ifndef HY_LOCK_H

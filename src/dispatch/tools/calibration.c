@@ -10,8 +10,8 @@
  * The CPU is measured twice, as two sides: on one thread, and on as many threads as a task gets.
  * The speedup by threads cannot be predicted, because it depends on the task.  A single query, for
  * example, mostly waits for memory, so more threads help little.  On the second side, small tasks
- * still run on one thread.  So its law covers all sizes.  On two cores, hybrid_audit() judges .957 of
- * the tasks to be on the right side, against .81 if the CPU is measured on one thread only.
+ * still run on one thread.  So its law covers all sizes.  On two cores, hybrid_audit() finds .957 of
+ * the tasks on the right side, and .81 if the CPU is measured on one thread only.
  */
 #include "dispatch/tools/calibration.h"
 
@@ -74,7 +74,7 @@ typedef struct Calibration
 	HyExecutor *executor;
 	const HyCancel *cancel;
 	uint64_t memory;
-	uint64_t time; /* of each side, in ns */
+	uint64_t time; /* time limit of each side, in ns */
 	HyWorkload *workload;
 	HyPrior *prior; /* of each kind and side */
 	uint64_t spent[SIDES];
@@ -356,7 +356,7 @@ tells_a_law(const HyPrior *prior)
 	return prior->model.weight > 0 && largest >= LEAST_SPAN * smallest;
 }
 
-/* keep_priors: return the priors of all kinds and sides that tell a law. */
+/* keep_priors: return the priors of those kinds and sides whose tasks differ enough to fit a cost law. */
 static void
 keep_priors(const Calibration *calibration, HyPrior *priors, int32_t *count)
 {
