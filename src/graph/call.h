@@ -33,7 +33,7 @@ typedef struct HybridCall
 	ReturnSetInfo *result;
 	MemoryContext context; /* holds all memory of the call, except a kept graph and the answer */
 	MemoryContext caller;
-	HyAllocator allocator; /* of memory that is free again when the call ends */
+	HyAllocator allocator; /* allocates memory that is freed when the call ends */
 	HybridGraph *graph;
 	const HyCsr *csr; /* the graph's rows */
 	uint64 room;      /* bytes left within hybrid.graph_memory_limit, set by hybrid_call_reserve */
@@ -66,8 +66,8 @@ extern void hybrid_call_begin(HybridCall *call, FunctionCallInfo fcinfo);
 extern HybridEdgesQuery hybrid_call_query(HybridCall *call, const HybridArguments *arguments);
 
 /*
- * hybrid_call_open: read the edges that the arguments select, or use the graph that is kept for
- * them, and set graph and csr. Raises what hybrid_read_edges raises.
+ * hybrid_call_open: read the edges that the arguments select, or use the session's copy of a registered
+ * graph. Sets graph and csr. Raises what hybrid_read_edges raises.
  */
 extern void hybrid_call_open(HybridCall *call, const HybridArguments *arguments,
                              HyDirection direction, HyMerge merge);

@@ -2,9 +2,9 @@
  * device.h
  *		Keeps a registered graph on a device.
  *
- * A graph that the session keeps (copy.h) is sent to a device when the graph is used again. This requires an
- * open device and enough space within hybrid.gpu_resident_memory. Later calls send only their
- * seeds.
+ * When a session uses its copy of a registered graph (copy.h) again, the copy is sent to a device. This
+ * requires an open device and enough space within hybrid.gpu_resident_memory. Later calls send only
+ * their seeds.
  */
 #ifndef HYBRID_GRAPH_DEVICE_H
 #define HYBRID_GRAPH_DEVICE_H

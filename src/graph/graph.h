@@ -17,7 +17,7 @@
 #include "core/spread.h"
 #include "graph/edges.h"
 
-/* HybridGraph: a graph, and whether spreading over it converges, for the last decay and fan. */
+/* HybridGraph: a graph, and whether spreading with the last decay and fan converges. */
 typedef struct HybridGraph
 {
 	HyCsr csr;
@@ -46,8 +46,8 @@ typedef struct HybridGraph
 } HybridGraph;
 
 /*
- * hybrid_graph_of: return the graph of these edges. It is valid as long as the current memory
- * context. query->text is an edges query or the name of a registered graph.
+ * hybrid_graph_of: return the graph of these edges. It is valid until the current memory context is
+ * reset or deleted. query->text is an edges query or the name of a registered graph.
  */
 extern HybridGraph *hybrid_graph_of(const HybridEdgesQuery *query);
 

@@ -2,10 +2,10 @@
  * scratch.c
  *		Working memory that a session keeps: see scratch.h.
  *
- * The memory is one block, from whose start allocations are taken one after the other. What does not
- * fit comes from the call's context. The next call gives the block the size that the last call would
- * have needed, but not more than 1 / SHARE of hybrid.graph_memory_limit. Calls that need more take so
- * long that page faults matter less.
+ * The memory is one block. Allocations take the block's parts one after the other, from its start. What
+ * does not fit comes from the call's context. If the last call needed more than the block has, the next
+ * call enlarges the block. But a block never has more than 1 / SHARE of hybrid.graph_memory_limit. Calls
+ * that need more memory take so long that page faults matter less.
  */
 #include "postgres.h"
 
@@ -19,11 +19,11 @@
 
 static struct
 {
-	MemoryContext context; /* of the block, so that its size can be seen */
+	MemoryContext context; /* a context for the block, so that views show its size */
 	char *block;
 	Size size;
 	Size used;
-	Size wanted; /* by the current call, or by the last one */
+	Size wanted; /* bytes that the current call has needed; between calls, the last one */
 	bool taken;  /* whether a call uses the block */
 } kept;
 
@@ -50,7 +50,7 @@ hybrid_scratch(MemoryContext context)
 	return (HyAllocator){.alloc = scratch_alloc, .free = scratch_free, .arg = context};
 }
 
-/* fit: give the block the size that the last call wanted, unless that is too much to keep. */
+/* fit: enlarge the block to what the last call needed, unless this exceeds the limit. */
 static void
 fit(void)
 {
@@ -72,7 +72,7 @@ fit(void)
 	kept.size = kept.block == NULL ? 0 : size;
 }
 
-/* give_back: the call has ended. */
+/* give_back: make the block available to the next call, because the call has ended. */
 static void
 give_back(void *arg)
 {
@@ -100,7 +100,7 @@ scratch_alloc(void *arg, size_t size)
 	return context.alloc(context.arg, size);
 }
 
-/* scratch_free: free memory of the context. Memory of the block is in use until the call ends. */
+/* scratch_free: free memory of the context. Memory of the block stays taken until the call ends. */
 static void
 scratch_free(void *arg, void *pointer)
 {

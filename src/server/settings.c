@@ -241,9 +241,10 @@ define_dispatcher_settings(void)
 static void
 define_batch_settings(void)
 {
-	DefineCustomIntVariable("hybrid.batch_max", "Maximum number of items gathered into one batch.",
-	                        "0 means the size that was measured to be best, at least 64.",
-	                        &batch_max, 0, 0, INT_MAX, PGC_USERSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable(
+		"hybrid.batch_max", "Maximum number of items gathered into one batch.",
+		"0 means the size with the smallest expected time per item, at least 64.", &batch_max, 0, 0,
+		INT_MAX, PGC_USERSET, 0, NULL, assign_int, NULL);
 	DefineCustomIntVariable(
 		"hybrid.batch_min",
 		"Minimum number of items in a batch that is sent because of hybrid.batch_wait.", NULL,
@@ -271,9 +272,9 @@ define_device_settings(void)
 		&gpu_memory_limit, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB, NULL, assign_int, NULL);
 	DefineCustomIntVariable(
 		"hybrid.gpu_resident_memory",
-		"Maximum memory of a device for vectors that this session keeps there.",
+		"Maximum memory of a device for vectors and graphs that this session keeps there.",
 		"-1 means half of the session's share of the device's memory, which is also the "
-		"maximum. 0 sends the vectors again for each search.",
+		"maximum. 0 means that nothing is kept there.",
 		&gpu_resident_memory, -1, -1, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, assign_int, NULL);
 	DefineCustomIntVariable(
 		"hybrid.gpu_max_contexts",

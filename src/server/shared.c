@@ -157,7 +157,7 @@ start_threads(void *memory, LWLockPadded *locks, bool is_new)
 		pg_atomic_init_u32(threads, 0);
 }
 
-/* acquire: arg is the address of the pointer to the lock. */
+/* acquire: acquire a lock. arg is the address of the pointer to the lock. */
 static void
 acquire(void *arg)
 {

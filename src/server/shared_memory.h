@@ -15,13 +15,16 @@ typedef struct HybridSharedPart
 	const char *name; /* of the memory and of its locks */
 	int locks;
 	Size (*bytes)(void);
-	/* keeps the addresses, and fills memory that is new; the postmaster calls it again after a crash */
+	/*
+	 * Stores the addresses, and initializes the memory if it is new. The postmaster calls it again after
+	 * a crash.
+	 */
 	void (*start)(void *memory, LWLockPadded *locks, bool is_new);
 } HybridSharedPart;
 
 /*
  * hybrid_request_shared: request the memory of a part, if the postmaster preloads the library now.
- * Otherwise there is none, and start is never called.  _PG_init calls this for each part.
+ * Otherwise the part gets no memory, and start is never called.  _PG_init calls this for each part.
  */
 extern void hybrid_request_shared(const HybridSharedPart *part);
 
