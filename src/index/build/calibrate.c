@@ -479,8 +479,8 @@ recall_of(const Sums *sums, double own)
 }
 
 /*
- * rows_for: return the mean number of rows that a search for this recall scores. It uses the curve as
- * hybrid_lookup_limits does, so it goes further than the curve alone would let it.
+ * rows_for: return the mean number of rows that a search for this recall scores. The search stops at the
+ * limits that hybrid_lookup_limits derives from the curve. They are at least as strict as the curve.
  */
 static double
 rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)
@@ -506,7 +506,10 @@ rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)
 	return tried > 0 ? rows / tried : mean_of(&all[LEVELS - 1].rows, &all[LEVELS - 1]);
 }
 
-/* level_of: return the first level at which a search may expect to miss at most this many rows; else the last. */
+/*
+ * level_of: return the first level that allows at most this number of missing rows, or the last level if
+ * there is none.
+ */
 static int
 level_of(double missing)
 {

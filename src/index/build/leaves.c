@@ -25,22 +25,25 @@
 #define LOADED_MOST 65536 /* maximum number of rows of a list that are loaded at a time */
 
 /*
- * Outliers of a list go to lists of their own: rows that are farther from the centroid than the others, or from the
- * nearest other row. A search expects no rows where the outliers of an ordinary list are, but among outliers they
- * are rows like any others. A distance is an outlier if it is more than FENCE times the interquartile range above the
- * third quartile (the outer fence of J. Tukey, "Exploratory Data Analysis", 1977; about one normally distributed
- * number in a million is beyond it).
+ * Outliers of a list go to lists of their own. A row is an outlier if its distance from the centroid is
+ * an outlier among those of all rows of the list, or if its distance from the nearest other row is. A
+ * search expects no rows as far out as the outliers of an ordinary list. In a list of outliers, such
+ * distances are usual. A distance is an outlier if it is more than FENCE times the interquartile range
+ * above the third quartile (the outer fence of J. Tukey, "Exploratory Data Analysis", 1977; about one
+ * normally distributed number in a million is beyond it).
  */
 #define FENCE 3.0f
-#define OTHERS 32       /* maximum number of rows to which the distances of a row are computed */
-#define OUTLIERS_MOST 8 /* divisor of the rows of a list: more of them than this are not outliers */
-#define OUTLIERS_SORT                                                                              \
-	16 /* divisor of the memory, for a sort of outliers; there are at most two at a time */
+#define OTHERS 32 /* maximum number of rows with which a row is compared */
+#define OUTLIERS_MOST                                                                              \
+	8 /* divisor of the rows of a list: if more of them are beyond the fence, none is an outlier */
+/* divisor of the memory, for a sort of outliers; there are at most two such sorts at a time */
+#define OUTLIERS_SORT 16
 /* divisor of list_size for lists of outliers, whose rows are not near each other */
 #define OUTLIERS_CUT 4
-#define PASSES 3 /* a list of outliers may have outliers, too; the last pass leaves them there */
+#define PASSES                                                                                     \
+	3 /* a list of outliers may have outliers, too; the last pass leaves them in the list */
 
-/* Writing: where leaves go, and the outliers of lists that are set aside meanwhile. */
+/* Writing: where leaves are written, and the outliers that are set aside meanwhile. */
 typedef struct Writing
 {
 	HybridSink *sink;
@@ -226,7 +229,7 @@ write_outliers(HybridLeaves *leaves, Writing *writing)
 	}
 }
 
-/* begin_outliers: set outliers aside from now on, in this sort. */
+/* begin_outliers: put the outliers of the lists that are written next into this sort. */
 static void
 begin_outliers(const HybridLeaves *leaves, Writing *writing, HybridRowSort *sort)
 {
@@ -236,7 +239,7 @@ begin_outliers(const HybridLeaves *leaves, Writing *writing, HybridRowSort *sort
 	writing->outlier_rows = 0;
 }
 
-/* write_list: write the next rows of a sort, which are of one list. */
+/* write_list: write the next rows of a sort. They belong to one list. */
 static void
 write_list(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int64 rows, int list_size)
 {
@@ -264,8 +267,8 @@ load_most(const HybridLeaves *leaves)
 }
 
 /*
- * write_rows: load the next `count` rows of a sort, which are of one list. Write them as one leaf, or as
- * several leaves if they are too many for one.
+ * write_rows: load the next `count` rows of a sort, which belong to one list. Write them as one leaf, or
+ * as several leaves if they are too many for one.
  */
 static void
 write_rows(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int count, int list_size)
@@ -305,8 +308,8 @@ write_rows(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int coun
 }
 
 /*
- * set_aside: put the outliers among these rows of a list into the sort of outliers, and move the other rows to
- * the beginning of `order`. Returns the number of the other rows.
+ * set_aside: put the outliers among these rows of a list into the sort of outliers, and move the other
+ * rows to the beginning of `order`. Returns how many other rows there are.
  */
 static int
 set_aside(const HybridLeaves *leaves, Writing *writing, const HybridContents *rows, int *order,
@@ -360,7 +363,7 @@ place_of(const HybridContents *rows, int row, int dims)
 	return rows->places + (Size) row * dims;
 }
 
-/* mark_outliers: mark the rows with outlying distances, unless they are too many. */
+/* mark_outliers: mark the rows whose distances are outliers, unless there are too many of them. */
 static void
 mark_outliers(const float *distances, int count, bool *outliers)
 {

@@ -543,8 +543,8 @@ choose_lists(HybridLookup *search, int *chosen)
 }
 
 /*
- * compare: compare the number of rows found in the last lists with the number that was expected there, and count the
- * rows that were found lately.
+ * compare: compare the number of rows found in the last lists with the number that was expected there.
+ * Also count the rows that were found in the last third of the rows scored.
  */
 static void
 compare(HybridLookup *search, float limit)
@@ -560,7 +560,7 @@ compare(HybridLookup *search, float limit)
 	                        found_since(search, before, limit));
 }
 
-/* found_since: count the rows from this number on that are at most as far as the limit. */
+/* found_since: count the rows found, from number `first` on, whose distance is at most the limit. */
 static int
 found_since(const HybridLookup *search, int first, float limit)
 {

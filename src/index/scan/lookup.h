@@ -24,7 +24,7 @@ typedef struct HybridLookupLimits
 {
 	/* rows that a search may expect to miss, per row wanted, by difficulty; negative if unknown */
 	float missing[HYBRID_DIFFICULTIES];
-	float other; /* the same for a query of unknown difficulty, or of another nearness than these */
+	float other; /* the same for a query of unknown difficulty, or outside this range of nearness */
 	float target; /* the same by the target recall alone */
 	float nearness[2];
 	float outliers; /* as in HybridCurve; 0: unknown */

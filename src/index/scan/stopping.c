@@ -45,8 +45,9 @@
 #define OUTLIERS_SEEN 5
 #define RARE 0.001f
 #define PART 4
-#define STEP 8 /* divisor of the rows scored so far: a step that scores fewer is not recorded */
-#define NEAR 4 /* number of first lists that determine difficulty and nearness of a query */
+#define STEP                                                                                       \
+	8 /* divisor of the number of rows scored: a step that scores fewer rows is not recorded */
+#define NEAR 4 /* number of first lists that determine the difficulty and the nearness of a query */
 /* ratio of a list's radius to its distance from the query, below which its rows are not sampled */
 #define NARROW 1e-3f
 

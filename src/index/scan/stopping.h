@@ -13,7 +13,7 @@
 #define HYBRID_LISTS_MOST 256 /* maximum number of lists examined between two checks */
 #define HYBRID_STEPS_MOST 128 /* maximum number of steps of a search that are recorded */
 
-/* HybridStep: a moment of a search, before it examined more lists. */
+/* HybridStep: what a search had done before it examined more lists. */
 typedef struct HybridStep
 {
 	int64 rows; /* number of rows scored so far */
@@ -36,7 +36,7 @@ typedef struct HybridStopping
 	double found;                 /* number of such rows found in these lists */
 	int taken[HYBRID_LISTS_MOST]; /* lists that were examined last */
 	int taken_count;
-	HybridStep steps[HYBRID_STEPS_MOST]; /* moments at which the search went on */
+	HybridStep steps[HYBRID_STEPS_MOST]; /* before the search examined more lists, in order */
 	int steps_count;
 	int lately; /* number of the k best rows that were found in the last third of the rows scored */
 	double rest;    /* number of rows expected in all other lists */
@@ -71,14 +71,15 @@ extern void hybrid_stopping_rows(HybridStopping *stopping, const HybridFrontier 
                                  int which, const HybridBlock *block, const float *estimates);
 
 /*
- * hybrid_stopping_took: record the lists that are about to be examined. `finds` rows have been found so far.
+ * hybrid_stopping_took: record the lists that are about to be examined. `finds` is the number of rows
+ * found so far.
  */
 extern void hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count,
                                  const HybridLookupWork *work, int finds);
 
 /*
- * hybrid_stopping_lately: return how many of the `finds` rows found so far had been found when the search had scored
- * two thirds of the rows that it has scored now. Returns all of them if this is not known.
+ * hybrid_stopping_lately: return how many rows the search had found when it had scored two thirds of the
+ * rows that it has scored so far. Returns `finds`, the number found so far, if this is not known.
  */
 extern int
 hybrid_stopping_lately(const HybridStopping *stopping, const HybridLookupWork *work, int finds);

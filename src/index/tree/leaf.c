@@ -6,9 +6,10 @@
  * centroids of the lists below them first by their codes. If the codes do not decide, it compares the
  * centroids exactly.
  *
- * The nearest list of an outlier is often one of rows that are much nearer to its centroid. A search would not expect the
- * outlier there, and other outliers have lists of their own (leaves.c). So a row that is more than twice the radius of its
- * nearest list from the centroid goes to the most probable of the lists of which it is no outlier.
+ * A row is an outlier of a list if its distance from the centroid is more than twice the list's radius. A
+ * search does not expect an outlier in the row's nearest list, and a build makes lists of outliers
+ * (leaves.c). So an outlier of the nearest list goes to another list that was examined: to the most
+ * probable one of those of which the row is no outlier, if there is any.
  */
 #include "postgres.h"
 
@@ -75,7 +76,7 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf
 			                errhint("REINDEX it.")));
 		memcpy(beam, below, sizeof(beam));
 	}
-	/* by inner product, the radius of a list includes its longest rows, and no row is an outlier */
+	/* by inner product, no row is an outlier, because the radius of a list includes its longest rows */
 	if (scorer->tree.height > 0 && scorer->open.metric != HY_METRIC_IP &&
 	    is_outlier(beam[0].reach.reach * beam[0].reach.reach, beam[0].radius))
 		most_probable(search, &beam[0]);
@@ -149,7 +150,8 @@ near_at(HybridLeafSearch *search, int entry, int level)
 }
 
 /*
- * is_outlier: test whether a row at this squared distance from the centroid of a list is an outlier of the list.
+ * is_outlier: test whether a row at this squared distance from the centroid of a list is an outlier of
+ * the list.
  */
 static inline bool
 is_outlier(float squared, float radius)
@@ -158,8 +160,8 @@ is_outlier(float squared, float radius)
 }
 
 /*
- * most_probable: replace the nearest leaf, of which the row is an outlier, by the most probable one of the lists in
- * search->inner of which it is no outlier, if there are any.
+ * most_probable: replace the nearest leaf, of which the row is an outlier. Of the lists in search->inner
+ * of which the row is no outlier, take the most probable one. If there is none, keep the nearest leaf.
  */
 static void
 most_probable(HybridLeafSearch *search, Near *found)
@@ -196,8 +198,9 @@ most_probable(HybridLeafSearch *search, Near *found)
 }
 
 /*
- * improbability: return the negative logarithm of the density of a list's rows at this squared distance from the centroid,
- * up to a factor and a constant. The rows are taken to be normally distributed, alike in all dimensions.
+ * improbability: return the negative logarithm of the density of a list's rows at this squared distance
+ * from the centroid, up to a factor and a constant. This assumes that the rows are normally distributed,
+ * with the same variance in all dimensions.
  */
 static float
 improbability(float squared, float radius)

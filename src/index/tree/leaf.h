@@ -40,8 +40,8 @@ typedef struct HybridLeaf
 extern void hybrid_leaf_init(HybridLeafSearch *search, Relation index, const HybridIndex *open);
 
 /*
- * hybrid_leaf_find: find the leaf with the nearest centroid, or nearly the nearest, in the current tree. For an outlier
- * of that leaf, find another one that has rows like it, if there is one.
+ * hybrid_leaf_find: find the leaf with the nearest centroid, or nearly the nearest, in the current tree.
+ * If the vector is an outlier of that leaf, find another leaf with similar rows, if there is one.
  */
 extern void hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf *leaf);
 
