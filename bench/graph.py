@@ -140,7 +140,7 @@ class Bench:
         sets = [row[0] for row in self.main.ask(self.seed_sets(self.rounds + 1, SEEDS))]
         for hops in (4,) if self.options.quick else (4, 6):
             case = f"spread WordNet {hops} hops {SEEDS} seeds"
-            # 6 hops as a recursive CTE take half a minute
+            # 6 hops with a recursive CTE take half a minute
             walks = ("recursive CTE", recursive, *((100, self.rounds) if hops == 4 else (1000, 1)))
             for name, text, asked, count in (walks, ("unrolled GROUP BY", unrolled, 100, self.rounds)):
                 self.verify(f"{case} as {name}", *(self.main.ask(each(sets[-1], hops)) for each in (ours, text)))
@@ -474,7 +474,7 @@ def graphblas(nodes, source, target, weight, rounds):
     check(library.GrB_Matrix_build_FP32(matrix, rows.ctypes.data_as(pointer), columns.ctypes.data_as(pointer),
                                         values.ctypes.data_as(pointer), ctypes.c_uint64(len(values)),
                                         pointer.in_dll(library, "GrB_PLUS_FP32")))
-    # different values: of a vector with one value, GraphBLAS stores and reads only one
+    # the values differ, because GraphBLAS stores only one value if all are equal
     places = numpy.arange(size, dtype="u8")
     different = (1 / (1 + places % 1000)).astype("f4")
     for vector in (x, y):

@@ -1,4 +1,4 @@
--- A registered graph that a session uses again stays on a device, too. Needs hybrid_emulated.so, which only the
+-- A registered graph that a session uses again also stays on a device. Needs hybrid_emulated.so, which only the
 -- test targets install.
 SET hybrid.plugins = 'hybrid_emulated';
 SET hybrid.gpu_min_batch = 1;
@@ -51,7 +51,7 @@ SET hybrid.force_cpu = on;
 INSERT INTO cpu SELECT p.row, a.* FROM :shapes;
 RESET hybrid.force_cpu;
 SELECT differ();
--- another hub has other divisors, which a graph holds from then on
+-- another hub has other divisors, which the graph on the device then holds
 TRUNCATE cpu, device;
 \set hubs '(VALUES (1, 0.3), (2, 0.3), (3, 0.3), (4, 0), (5, 1), (6, 0.3)) p (row, hub), LATERAL hybrid_spread(\'registered\', \'{1, 5}\', hub => p.hub) a'
 INSERT INTO device SELECT p.row, a.* FROM :hubs;
@@ -70,7 +70,7 @@ SET hybrid.force_cpu = on;
 INSERT INTO cpu SELECT s.row, a.* FROM seed s, :spread;
 RESET hybrid.force_cpu;
 
--- an error in between, and a graph of which the host has no room to keep how it lies there
+-- an error in between; a graph whose description does not fit into the host's memory
 SELECT hits AS before FROM resident \gset
 DO $$
 BEGIN
@@ -94,7 +94,7 @@ SELECT count(*) FROM seed s, LATERAL hybrid_spread('chains', s.ids || 1::bigint)
 SELECT hits - :before AS hits FROM resident;
 RESET hybrid.graph_memory_limit;
 
--- a device that fails: while it is sent to, while it spreads, and when its context is lost
+-- a device that fails: during an upload, while it spreads, and when its context is lost
 SET hybrid.gpu_success_threshold = 0.1;
 CREATE FUNCTION with_fault(fault text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -119,7 +119,7 @@ SET hybrid.gpu_resident_memory = 0;
 SELECT on_device();
 SELECT units FROM resident;
 RESET hybrid.gpu_resident_memory;
--- want of room is no failure
+-- a lack of memory is not a failure of the device
 SELECT fault, with_fault(fault) FROM (VALUES ('in=upload'), ('in=upload,status=nomem'), ('in=upload,status=context_lost')) v (fault);
 RESET hybrid.gpu_success_threshold;
 SELECT hybrid_reset_stats();

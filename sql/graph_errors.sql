@@ -149,7 +149,7 @@ CREATE FUNCTION spread_wide() RETURNS text LANGUAGE sql AS $$ SELECT md5(string_
 SELECT scratch();
 SELECT spread_wide() AS before \gset
 SELECT spread_wide() = :'before' AS same, scratch() > 20000 * 30 AND scratch() < 8 * 1024 * 1024 AS kept;
--- after an error, and for a call inside of another
+-- it is also kept after an error, and a call inside another call does not use it
 
 SELECT count(*) FROM hybrid_spread('wide_graph', '{1,3}', '{1e308,1e308}', hops => 0, normalized => true);
 SELECT spread_wide() = :'before' AS same;

@@ -113,7 +113,7 @@ SELECT * FROM hybrid_neighbors('SELECT 1, $2::int', '{1}', params => '{5}');
 SELECT * FROM hybrid_neighbors('SELECT 1, $1 + 1', '{1}', params => '{5}');
 SELECT * FROM hybrid_neighbors('SELECT 1, $1::int', '{1}', params => '{x}');
 SELECT * FROM hybrid_neighbors('SELECT 1, $1::int', '{1}', params => '{{5}}');
--- each row has its parameters
+-- each row uses its own parameters
 CREATE FUNCTION told(what text) RETURNS TABLE (source int, target int) STABLE LANGUAGE plpgsql AS
 	$$ BEGIN RAISE NOTICE 'reads %', what; RETURN QUERY SELECT 1, what::int; END $$;
 SELECT i, (SELECT max(id) FROM hybrid_neighbors('SELECT * FROM told($1)', ARRAY[1, i], params => ARRAY[(i / 2)::text])) FROM generate_series(4, 7) i;

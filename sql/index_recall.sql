@@ -1,7 +1,7 @@
 -- How many of the nearest rows a scan by codes finds.
 
--- Clusters of very different widths, whose rows are all that is near: the first lists have nearly everything. (Each 50th row
--- lies outside the rest of its cluster, near the other 50th rows. Queries are taken from all rows alike.)
+-- Clusters of very different widths: the first lists have nearly all near rows. (Each 50th row lies outside its cluster, near the
+-- other 50th rows. Queries are taken from all rows.)
 CREATE TABLE item (id int, v vector(16));
 INSERT INTO item
 SELECT c * 250 + i, (SELECT array_agg(sin(c * 7.1 * d) * 20 + (1 + c % 8) * 0.2 * sin(i * (d + 0.7) * 1.13 + c) ORDER BY d)

@@ -113,7 +113,7 @@ explained()
 	return $missing
 }
 
-# short_functions: each function fits a screen, and has no more parameters than one can keep apart
+# short_functions: no function has more than 80 lines or more than 7 parameters
 short_functions()
 {
 	local long
@@ -169,7 +169,7 @@ regress()
 	local tests=(sql/*.sql)
 
 	tests=("${tests[@]#sql/}")
-	# the statistics that autovacuum gathers make plans
+	# statistics that autovacuum gathers would change plans
 	test/server.sh up "$private/pg" "autovacuum = off" "$@"
 	mkdir "$private/pg/in" "$private/pg/out"
 	cp -r sql expected "$private/pg/in/"
@@ -303,7 +303,7 @@ step_device()
 	test/cuda/sections.sh
 }
 
-# clients of pgvector for Node.js and Python: three of each, in a soak run all
+# clients of pgvector for Node.js and Python: three of each, and all of them in a soak run
 step_clients() { test/clients/run.sh "$([ -n "${SOAK_SECONDS:-}" ] && echo all || echo short)"; }
 
 # a crash after each record of the log; one vector a million times

@@ -1,5 +1,5 @@
-# Functions of more than 80 lines or more than 7 parameters, in files as .clang-format has them: a body lies between a line "{" and
-# a line "}", and an empty line precedes each function.  PostgreSQL sets the parameters of its callbacks.
+# Prints functions of more than 80 lines or more than 7 parameters. The files have the format of .clang-format: a body lies between
+# a line "{" and a line "}", and an empty line precedes each function. Callbacks of PostgreSQL may have more parameters.
 FNR == 1 || /^$/ { head = ""; first = FNR + 1 }
 /^(\/\*| \*)/ { first = FNR + 1; next }
 $0 == "{" {

@@ -18,7 +18,7 @@ data=(python3-sklearn libopenblas0-pthread wordnet-base)
 page=(python3-matplotlib python3-networkx python3-psycopg2)
 # what bench/graph.sh measures beside the graph functions
 peers=(libgraphblas7 "postgresql-$major-pgrouting")
-# what test/clients tests
+# the clients that test/clients runs
 clients=(python3-psycopg python3-psycopg2 python3-asyncpg python3-peewee python3-sqlalchemy python3-django)
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-user libsimde-dev perl libipc-run-perl shellcheck cppcheck codespell

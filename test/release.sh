@@ -213,8 +213,8 @@ start_image()
 	SCRIPT
 }
 
-# install_check DIR VERSION: on a cluster as Debian's package creates it, but without autovacuum, whose statistics make
-# plans
+# install_check DIR VERSION: on a cluster as Debian's package creates it, but without autovacuum, whose statistics would
+# change plans
 install_check()
 {
 	script "$1" V="$2" <<-'SCRIPT'

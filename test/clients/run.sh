@@ -1,15 +1,15 @@
 #!/bin/bash
-# Tests programs that use pgvector, each with a client of its own: test/clients/node/NAME.mjs and test/clients/python/NAME_client.py.
+# Runs programs that use pgvector, each with another client: test/clients/node/NAME.mjs and test/clients/python/NAME_client.py.
 #
-#	test/clients/run.sh short		the clients that pgvector's users need most, with few packages to fetch
+#	test/clients/run.sh short		the most common clients, which need few packages
 #	test/clients/run.sh all			all clients
 #
-# Each program runs in a database of its own, in which an administrator has created hybrid, and creates the extension vector
-# itself. If pgvector is in this machine's PostgreSQL or in BENCH_PGVECTOR (bench/wordnet.sh), the same programs also run with
+# Each program runs in a database of its own, in which an administrator has created hybrid. The program creates the extension
+# vector itself. If pgvector is in this machine's PostgreSQL or in BENCH_PGVECTOR (bench/wordnet.sh), the same programs also run with
 # pgvector. The checks of the answers are the same. The packages of Node.js come from npm, in the versions of
-# test/clients/node/package.json, and are kept in build/clients. Those of Python come from Debian. pgvector's own package for
-# Python is neither in Debian nor on npm, so test/clients/python has its types in our own words. Prints TAP. If something is
-# missing, the programs that need it do not run. This is printed and is no failure.
+# test/clients/node/package.json, and are kept in build/clients. Those of Python come from Debian. Debian has no
+# package of pgvector's own types for Python, so test/clients/python defines these types. Prints TAP. If something is missing, the
+# programs that need it do not run. A line says so, and this is not a failure.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -23,7 +23,7 @@ short=(node/pg node/knex node/sequelize python/psycopg python/sqlalchemy python/
 fetch_limit=300
 program_limit=120
 
-# node_lacks: fetches the packages of Node.js; prints what is missing, if anything
+# node_lacks: fetches the packages of Node.js, and prints what is missing, if anything
 node_lacks()
 {
 	local program omit=()
@@ -38,7 +38,7 @@ node_lacks()
 	fi
 	[ "$which" = all ] || omit=(--omit=dev)
 	rm -f "$packages"/fetched.*
-	# the packages disagree about the versions of each other that they could use
+	# the packages require different versions of each other
 	if (cd "$packages" && timeout -k 10 "$fetch_limit" npm install --legacy-peer-deps --no-package-lock --ignore-scripts \
 		--no-audit --no-fund "${omit[@]}") >"$packages/npm.log" 2>&1; then
 		cp test/clients/node/package.json "$packages/fetched.$which"
@@ -53,7 +53,7 @@ fetched()
 	cmp -s test/clients/node/package.json "$packages/fetched.$1"
 }
 
-# python_lacks NAME: prints which module of Python a program needs in vain
+# python_lacks NAME: prints which module a program needs that is not installed, if any
 python_lacks()
 {
 	local module
@@ -91,7 +91,7 @@ work=$(mktemp -d /tmp/hybrid-clients.XXXXXX)
 chmod 755 "$work"
 trap 'for server in "$work"/*; do [ ! -d "$server" ] || test/server.sh down "$server" >/dev/null; done; rm -rf "$work"' EXIT
 
-# where its usr/ is
+# the directory that holds the usr/ of pgvector
 pgvector=${BENCH_PGVECTOR:-}
 
 servers=(hybrid)
@@ -109,7 +109,7 @@ if [ -e "$pgvector/$lib/vector.so" ]; then
 	install -m 644 "$pgvector/$share"/vector{.control,--*.sql} "$work/pgvector/tree/$share/"
 fi
 
-# run SERVER PROGRAM
+# run SERVER PROGRAM: runs a program in a new database
 run()
 {
 	local database=${2/\// }
@@ -129,7 +129,7 @@ for server in "${servers[@]}"; do
 	for program in "${programs[@]}"; do
 		status=0
 		(run "$server" "$program") >"$work/out" 2>"$work/err" </dev/null || status=$?
-		# its lines become ours, with numbers of our own
+		# pass on the lines of the program, with new numbers
 		while IFS= read -r line; do
 			case $line in
 			"ok "* | "not ok "*)

@@ -329,7 +329,7 @@ waves(double n)
 	return 5000 + 9000 * ceil(n / 3000);
 }
 
-/* One side up to 8,192 items, and from there on another. */
+/* One side is used for fewer than 8,192 items, and another side for more. */
 static double
 two_sides(double n)
 {
@@ -351,8 +351,8 @@ square(double n)
 }
 
 /*
- * feed: record batches of the chosen sizes, as many as make up these items.  A time differs from the
- * law by at most the share noise.  Returns the ns per item.
+ * feed: record batches of the chosen sizes until they contain this number of items.  A time differs
+ * from the law by at most the share `noise`.  Returns the ns per item.
  */
 static double
 feed(Law law, int64_t items, double noise)
@@ -398,7 +398,7 @@ it_settles_within_a_tenth_of_the_best(void)
 
 	for (i = 0; i < 2 * sizeof(laws) / sizeof(laws[0]); i++)
 	{
-		/* up to a quarter more or less */
+		/* times differ by up to a quarter */
 		double noise = i % 2 == 0 ? 0 : 0.25;
 		Law law = laws[i / 2];
 		double rate;
@@ -427,7 +427,7 @@ a_new_law_is_noticed(void)
 	stage_end();
 }
 
-/* A size that was bad, and has become the best one, is found by trials that cost little. */
+/* Trials that cost little find a size that was slow and has become the best one. */
 static void
 a_size_that_has_become_good_is_tried_again(void)
 {
@@ -441,7 +441,7 @@ a_size_that_has_become_good_is_tried_again(void)
 	stage_end();
 }
 
-/* Sizes come from the history of the kind, whichever mode it was made in. */
+/* Sizes come from the history of the kind, in every mode of execution. */
 static void
 kinds_learn_apart(void)
 {

@@ -1,13 +1,13 @@
 /*
  * merge_sort_test.c
- *		Arrays of every length around a block are sorted, and equal elements keep their order across
- *		blocks; and what happens when memory runs out or the call is canceled.
+ *		Tests that arrays of every length around a block are sorted, and that equal elements keep their
+ *		order across blocks. Also tests a lack of memory and a call that is canceled.
  */
 #include "unit.h"
 
 #include "core/merge_sort.h"
 
-/* Item: an element of three bytes, so that no size is taken for granted. */
+/* Item: an element of three bytes, which is no power of two. */
 typedef struct Item
 {
 	uint8_t key;

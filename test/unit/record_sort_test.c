@@ -1,13 +1,13 @@
 /*
  * record_sort_test.c
- *		Records are sorted by all bytes of their keys, and equal keys keep their order; and what happens
- *		when the call is canceled.
+ *		Tests that records are sorted by all bytes of their keys, and that records with equal keys keep
+ *		their order. Also tests a call that is canceled.
  */
 #include "unit.h"
 
 #include "core/record_sort.h"
 
-/* Each mask leaves other bytes of the keys to differ, so other passes of the sort are skipped. */
+/* With each mask, keys differ in other bytes, so the sort skips other passes. */
 static void
 test_masks(void)
 {
@@ -36,7 +36,7 @@ test_masks(void)
 		for (i = 0; i < count; i++)
 		{
 			keys -= hy_record_key(records[i]);
-			/* a payload is the old place, so the order of whole records is that of a stable sort */
+			/* a payload is the old place, so a stable sort by key orders whole records */
 			wrong += i > 0 && records[i - 1] >= records[i];
 			wrong += hy_record_payload(records[i]) >= count;
 		}
@@ -71,7 +71,7 @@ test_cancel(void)
 	int64_t stop;
 	int64_t i;
 
-	/* two polls of each pass: one that counts, and one for each of four bytes */
+	/* two polls for each of five passes: one pass counts, and four sort by one byte each */
 	for (stop = 1; stop <= 11; stop++)
 	{
 		UnitCancel cancel;

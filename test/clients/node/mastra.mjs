@@ -2,7 +2,7 @@
 import { PgVector } from '@mastra/pg';
 import { host, port, user, database, is, done, letters } from './check.mjs';
 
-// it insists on a password, which no server asks for here
+// PgVector requires a password, although the server does not ask for one
 const store = new PgVector({ id: 'notes', host, port, user, database, password: 'none', pgPoolOptions: { options: '-c enable_seqscan=off' } });
 const notes = [['banana', 'fruit', 1], ['cabbage', 'vegetable', 2], ['cherry', 'fruit', 3]];
 const index = { indexName: 'note', dimension: 26 };
@@ -31,10 +31,10 @@ await is('mastra: after an update', texts(near('bananas', { topK: 1 })), ['cherr
 await store.deleteVector({ indexName: 'note', id: 'cherry' });
 await is('mastra: without a deleted row', texts(near('bananas')), ['banana', 'cabbage']);
 
-// another access method takes the place of the first
+// another access method replaces the first one
 await store.buildIndex({ indexName: 'note', metric: 'euclidean', indexConfig: { type: 'ivfflat', ivf: { lists: 1 } } });
 await is('mastra: ivfflat', texts(near('bananas', { probes: 5 })), ['banana', 'cabbage']);
-// bits: whether a letter is there
+// for bit, an element says whether the text has the letter
 for (const [vectorType, metric] of [['halfvec', 'dotproduct'], ['sparsevec', 'euclidean'], ['bit', 'hamming']]) {
   const indexName = `${vectorType}_note`;
   await store.createIndex({ indexName, dimension: 26, metric, vectorType, indexConfig: { type: 'hnsw' } });

@@ -16,7 +16,7 @@ async def register(connection):
 
 
 async def result(awaitable):
-    """a function for equal(), which does not wait itself"""
+    """Waits for a result, and returns a function that returns it, for equal()."""
     try:
         value = await awaitable
     except Exception as error:
@@ -33,7 +33,7 @@ async def main():
         return [row[0] for row in await connection.fetch(statement, *values)]
 
     await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    # before the types are registered, they are sent and received as text
+    # as long as the types are not registered, their values are sent and received as text
     equal("asyncpg: text without a codec", await result(connection.fetchval("SELECT $1::vector", "[1,2,3]")), "[1,2,3]")
     await connection.close()
     connection = await asyncpg.connect()

@@ -1,4 +1,4 @@
-"""What all programs of this folder share: rows, the answers that searches must give, the types' formats, and lines of TAP.
+"""What all programs of this folder share: rows, the expected answers of searches, the formats of the types, and lines of TAP.
 
 The connection is given by the environment: PGHOST (the directory of a socket), PGPORT, PGUSER and PGDATABASE.
 """
@@ -14,7 +14,7 @@ ROWS = [
 NEAR = [1, 1, 1]
 NEAR_BITS = "101"
 
-# the ids in the order of the distance from NEAR, or of bits from NEAR_BITS
+# the ids in the order of the distance from NEAR, or from NEAR_BITS for bits
 ORDER = {"l2": [1, 3, 2], "ip": [2, 3, 1], "cosine": [1, 2, 3], "l1": [1, 3, 2], "hamming": [2, 3, 1], "jaccard": [2, 3, 1]}
 OPERATORS = {"l2": "<->", "ip": "<#>", "cosine": "<=>", "l1": "<+>"}
 DISTANCES = {"l2": [0, 2 ** .5, 1], "ip": [-3, -5, -4], "l1": [0, 2, 1]}
@@ -28,19 +28,19 @@ INDEXES = [
     "CREATE INDEX ON item USING hnsw (bits bit_hamming_ops)",
     "CREATE INDEX ON item USING ivfflat (dense vector_ip_ops) WITH (lists = 1)",
 ]
-# an index answers, whatever the planner would prefer for three rows
+# makes the planner use an index, although there are only three rows
 BY_INDEX = "SET enable_seqscan = off"
 
 
 class Vector:
-    """A vector in an array. Drivers take a list there for another dimension of the array."""
+    """A vector in an array. Drivers would take a list for another dimension of the array."""
 
     def __init__(self, values):
         self.values = values
 
 
 # ---------------------------------------------------------------------------------------------
-# The formats of the types. A sparse vector is a dict of its entries, which are counted from 0 here.
+# The formats of the types. A sparse vector is a dict of its entries, whose indexes begin at 0.
 # ---------------------------------------------------------------------------------------------
 
 
@@ -62,7 +62,7 @@ def sparse_from_text(text):
 
 
 def dense_binary(values, kind="f"):
-    """KIND: f for vector, e for halfvec"""
+    """kind: f for vector, e for halfvec, as in the module struct"""
     return struct.pack(f">hh{len(values)}{kind}", len(values), 0, *values)
 
 
@@ -88,7 +88,7 @@ failed = 0
 
 
 def equal(name, got, wanted):
-    """Compares. GOT may be a function, which is called; its exception is a failure."""
+    """Compares two values. If got is a function, it is called, and an exception is a failure."""
     global number, failed
     number += 1
     try:
@@ -103,7 +103,7 @@ def equal(name, got, wanted):
 
 
 def message(function):
-    """The first line of the error that a call raises."""
+    """Returns the first line of the error that a call raises."""
     try:
         function()
     except Exception as error:

@@ -10,7 +10,7 @@ settings.configure(DATABASES={"default": {
     INSTALLED_APPS=["django.contrib.postgres"], DEFAULT_AUTO_FIELD="django.db.models.BigAutoField")
 django.setup()
 
-# after the settings
+# Django's settings must be set before these imports
 from django.contrib.postgres.indexes import OpClass, PostgresIndex
 from django.contrib.postgres.operations import CreateExtension
 from django.db import connection, migrations, models
@@ -102,7 +102,7 @@ class Migration(migrations.Migration):
     ]
 
 
-# an index as an expression needs the application in the state of the project, which CreateModel puts there
+# the state of the project must know the application before an index with an expression is added; CreateModel sees to this
 with connection.schema_editor() as editor:
     Migration("first", "shop").apply(ProjectState(), editor)
 Item.objects.bulk_create(Item(**row) for row in ROWS)

@@ -53,7 +53,7 @@ class BITS(VECTOR):
     from_text = staticmethod(str)
 
 
-# what reflection makes of the columns
+# the classes that reflection uses for the columns
 ischema_names.update({"vector": VECTOR, "halfvec": HALFVEC, "sparsevec": SPARSEVEC})
 Base = declarative_base()
 
@@ -71,7 +71,7 @@ Index("item_dense", Item.dense, postgresql_using="hnsw", postgresql_with={"m": 1
 Index("item_half", cast(Item.dense, HALFVEC(3)).label("as_half"), postgresql_using="hnsw", postgresql_ops={"as_half": "halfvec_l2_ops"})
 Index("item_lists", Item.dense, postgresql_using="ivfflat", postgresql_with={"lists": 1}, postgresql_ops={"dense": "vector_ip_ops"})
 
-# host, port, user and database are those of the environment
+# host, port, user and database come from environment variables
 engine = create_engine("postgresql+psycopg2://")
 with Session(engine) as session:
     session.execute(text("CREATE EXTENSION IF NOT EXISTS vector"))
