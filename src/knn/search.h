@@ -60,7 +60,7 @@ typedef struct HybridSearch
 } HybridSearch;
 
 /*
- * hybrid_search_begin: start a search. Of shape, dtype, metric and k must be set. The caller keeps
+ * hybrid_search_begin: start a search. The caller has set dtype, metric and k in shape, and keeps the
  * ownership of queries. `best` is an array of empty heaps of size k, one per query. All memory of
  * the search is in context. A batch takes at most half of work_mem, together with rows read ahead.
  */

@@ -32,7 +32,7 @@
 typedef struct HybridQueries
 {
 	int kept;
-	/* number of queries that are searched for, evenly spaced among those kept */
+	/* number of queries that are run; they are evenly spaced among the kept queries */
 	int count;
 	const float *center; /* vector that the places are relative to */
 	float *places;       /* places of the queries; kept * dims numbers */

@@ -9,8 +9,9 @@
  *
  * stopping.c decides when a search stops, from the rows that this search has scored.
  *
- * When k rows are known, only rows that may be nearer are taken from a list. The list then waits again,
- * at the distance up to which its rows have been seen. A search can therefore resume where it stopped.
+ * When k rows are known, a search takes from a list only rows that may be nearer than the k-th best. It
+ * records the distance up to which it has seen the list's rows, and keeps the list in the frontier. So it
+ * can resume where it stopped.
  */
 #include "postgres.h"
 

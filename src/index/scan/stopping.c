@@ -28,7 +28,7 @@
 #define FEW 10.0    /* the estimate is multiplied by 1 + FEW / (number of lists examined) */
 #define CLEAR 16.0  /* number of dimensions below which an exact result is nearly free */
 /*
- * Minimum allowed share of missing rows in so few dimensions. (With .01, searches in three dimensions did nearly
+ * Minimum allowed share of missing rows in fewer than CLEAR dimensions. (With .01, searches in three dimensions did nearly
  * the same for all targets from .9 to .99.)
  */
 #define NEARLY 0.001

@@ -156,7 +156,7 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 	moved.list = old->lists[0];
 	moved.to[0] = copies[0].link;
 	moved.to[1] = copies[into - 1].link;
-	/* the old root's entries are in no list of the same level */
+	/* the old root has no successor: no list of its level has its entries */
 	if (tree.height != level)
 		moved.to[0] = moved.to[1] = nowhere;
 	if (center != NULL)
@@ -285,7 +285,7 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 	moved[0].list = child;
 	moved[0].to[0] = moved[0].to[1] = copy.link;
 	moved[1].list = tree->root;
-	/* the old root's entries are in no list of the same level */
+	/* the old root has no successor: no list of its level has its entries */
 	moved[1].to[0] = moved[1].to[1] = nowhere;
 	replace_root(index, open, moved, 2, copy.link, tree->height - 1,
 	             contents.count == 0 && tree->height == 1 ? &no_center : NULL);
