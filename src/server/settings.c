@@ -1,6 +1,8 @@
 /*
  * settings.c
- *		The settings under "hybrid.": names, defaults and ranges. Computes the dispatcher's configuration from them.
+ *		The settings under "hybrid.": names, defaults and ranges.
+ *
+ * The dispatcher's configuration is computed from them.
  *
  * A new value takes effect at the session's next statement.  If the dispatcher reads the setting, its
  * assignment increases a generation number, and the next dispatch configures the executor again.

@@ -38,8 +38,8 @@ typedef struct HyForecast
 	double ns;      /* result of hy_tracker_predict */
 	double hint_ns; /* if ns < 0: prediction by similar kinds of task on this device; < 0: none */
 	double weight;  /* observations in the regression */
-	double
-		largest_ns; /* if the shape is larger than any seen: prediction for the largest seen; else 0 */
+	/* if the shape is larger than all sizes seen, the prediction for the largest of these; else 0 */
+	double largest_ns;
 	int64_t unseen;  /* tasks of the kind on any side since the last task on this device */
 	int32_t samples; /* observations of the shape's size class in the window, without cold start */
 	int32_t steps;   /* powers of two above the sizes seen; < 0: below the sizes seen, 0: within */

@@ -205,7 +205,7 @@ choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
 
 /*
  * size_to_try: return c, where 2^c is the size to use now.  This is the best size, unless another one is
- * tried.  A neighbor of the best size that has run less than TRIALS times is tried at once.  Any other
+ * tried.  A neighbor of the best size that has run fewer than TRIALS times is tried at once.  Any other
  * size is tried from time to time, so that a change in speed is noticed.
  */
 static int

@@ -34,14 +34,14 @@
  */
 #define FENCE 3.0f
 #define OTHERS 32 /* maximum number of rows with which a row is compared */
-#define OUTLIERS_MOST                                                                              \
-	8 /* divisor of the rows of a list: if more of them are beyond the fence, none is an outlier */
+/* divisor of the rows of a list: if more of them are beyond the fence, none is an outlier */
+#define OUTLIERS_MOST 8
 /* divisor of the memory, for a sort of outliers; there are at most two such sorts at a time */
 #define OUTLIERS_SORT 16
 /* divisor of list_size for lists of outliers, whose rows are not near each other */
 #define OUTLIERS_CUT 4
-#define PASSES                                                                                     \
-	3 /* a list of outliers may have outliers, too; the last pass leaves them in the list */
+/* a list of outliers may have outliers, too; the last pass leaves them in the list */
+#define PASSES 3
 
 /* Writing: where leaves are written, and the outliers that are set aside meanwhile. */
 typedef struct Writing

@@ -28,8 +28,8 @@
 #define FEW 10.0    /* the estimate is multiplied by 1 + FEW / (number of lists examined) */
 #define CLEAR 16.0  /* number of dimensions below which an exact result is nearly free */
 /*
- * Minimum allowed share of missing rows in fewer than CLEAR dimensions. (With .01, searches in three dimensions did nearly
- * the same for all targets from .9 to .99.)
+ * Minimum allowed share of missing rows in fewer than CLEAR dimensions. (With .01, searches in three
+ * dimensions did nearly the same for all targets from .9 to .99.)
  */
 #define NEARLY 0.001
 /*
@@ -45,8 +45,8 @@
 #define OUTLIERS_SEEN 5
 #define RARE 0.001f
 #define PART 4
-#define STEP                                                                                       \
-	8 /* divisor of the number of rows scored: a step that scores fewer rows is not recorded */
+/* divisor of the number of rows scored: a step that scores fewer rows is not recorded */
+#define STEP 8
 #define NEAR 4 /* number of first lists that determine the difficulty and the nearness of a query */
 /* ratio of a list's radius to its distance from the query, below which its rows are not sampled */
 #define NARROW 1e-3f
