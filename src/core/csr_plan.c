@@ -152,8 +152,8 @@ next_parallel(const HyCsrPlan *plan, int64_t p)
 }
 
 /*
- * next_entry: advance *e to the next entry that has only one edge, if the origin of this edge has
- * changed.  Advances *e to stop if there is no such entry before stop.
+ * next_entry: advance *e to the next entry that has only one edge and whose origin has changed, or to
+ * stop if there is none before it.
  */
 static HyStatus
 next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)
