@@ -175,7 +175,7 @@ test_refuses_this_host(void)
 {
 	build_backend("refuses", "return 0;");
 	CHECK(load("refuses") == NULL);
-	CHECK_STR(why, "refuses.so cannot serve backend interface 9");
+	CHECK_STR(why, "refuses.so cannot serve backend interface 10");
 }
 
 static void
@@ -183,7 +183,7 @@ test_wrong_abi(void)
 {
 	build_backend("wrong_abi", "b.abi = 8;");
 	CHECK(load("wrong_abi") == NULL);
-	CHECK_STR(why, "wrong_abi.so was built for backend interface 8, this is 9");
+	CHECK_STR(why, "wrong_abi.so was built for backend interface 8, this is 10");
 }
 
 static void
