@@ -177,7 +177,8 @@ most_probable(HybridLeafSearch *search, Near *found)
 		{
 			float lower = Max(search->lowers[rows + i], 0), radius = inner->radii[i];
 
-			if (!(radius > 0) || is_outlier(lower, radius))
+			/* the radius of a list of equal rows is 0, or so small that its square is (hybrid_radius) */
+			if (!(radius * radius > 0) || is_outlier(lower, radius))
 				continue;
 			search->order[waiting].key = improbability(lower, radius);
 			search->order[waiting++].which = rows + i;
