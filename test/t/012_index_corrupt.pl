@@ -59,7 +59,7 @@ sub blocks { my ($table, $kind) = @_; return grep { kind($table, $_) == $kind{$k
 
 # meta page: header of 24 bytes, magic, format, dims, storage, seed, list size, center, root ...
 my %meta = (magic => 24, format => 28, dims => 32, storage => 36, list_size => 48, center => 52, root => 56, generation => 60,
-	height => 62, leaves => 64, curve_size => 68, curve_leaves => 72, curve_by_queries => 76, curve => 96, moved_first => 384,
+	height => 62, leaves => 64, curve_size => 68, curve_leaves => 72, curve_by_queries => 76, curve_nearness => 80, curve => 96, moved_first => 384,
 	moved_count => 388, moved => 392, regroup_leaves => 6536, logging => 6540);
 # list page: next, used, live, tail, pages, total, level, state, changes, forward, moved
 my %list = (next => 24, used => 28, live => 30, tail => 32, pages => 36, total => 40, level => 44, state => 46, changes => 48, forward => 56,
@@ -189,6 +189,7 @@ damage('other center', 'item', [ at($center, 24), pack('f', 1e9) ], says('has (a
 damage('short center', 'item', [ at($center, 12), pack('S', 24) ], says("has a damaged center at block $center"), $check, $query{item});
 damage('long curve', 'item', [ $meta{curve_size}, pack('L', 1000) ], says('has a meta page with a curve that is too long'), $check, $query{item});
 damage('curve upside down', 'item', [ $meta{curve} + 4, pack('f', 0.9999) ], says('has a meta page with an impossible curve'), $check);
+damage('a curve of negative distances', 'item', [ $meta{curve_nearness}, pack('f', -1) ], says('has a meta page with an impossible curve'), $check);
 damage('another curve', 'item', [ $meta{curve_by_queries}, pack('L', 2) ], says('has a meta page with a curve that nothing was measured for'), $check);
 damage('no curve of queries', 'item', [ [ $meta{curve_size}, pack('L', 0) ], [ $meta{curve_by_queries}, pack('L', 1) ] ],
 	says('has a meta page with a curve that nothing was measured for'), $check);

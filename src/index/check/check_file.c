@@ -115,8 +115,10 @@ check_meta(HybridCheck *check)
 	/* read the next transaction ID after the page, so that nothing on the page can be newer */
 	next = ReadNextFullTransactionId();
 
-	if (curve->size > 0 && !(curve->nearness[1] >= curve->nearness[0] && curve->outliers >= 0 &&
-	                         curve->outliers <= 1 && curve->outlier_reach >= 0))
+	/* only by inner product may a nearness be below 0 */
+	if (curve->size > 0 && (!(curve->nearness[1] >= curve->nearness[0] && curve->outliers >= 0 &&
+	                          curve->outliers <= 1 && curve->outlier_reach >= 0) ||
+	                        (check->open.metric != HY_METRIC_IP && curve->nearness[0] < 0)))
 		damaged(check, "an impossible curve");
 	for (i = 0; i < curve->size; i++)
 	{
