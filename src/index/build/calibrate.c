@@ -109,7 +109,8 @@ typedef struct Measuring
 	const HybridQueries *queries;
 	HybridTeam *team;
 	Measured *measured;
-	double rows; /* rows of the index */
+	double rows;     /* rows of the index */
+	HybridTree tree; /* the tree before the first search */
 	HybridLookup *search;
 	HybridProbe probe;
 	float *x;
@@ -185,6 +186,8 @@ hybrid_calibrate(HybridCurve *curve, Relation index, const HybridIndex *open, Hy
 	measuring.measured = (Measured *) team->measured;
 	measuring.search = hybrid_lookup_new(index, open, NULL);
 	measuring.x = palloc(open->layout.dims * sizeof(float));
+	/* a process that gets no query reads no tree in its searches */
+	hybrid_tree_read(index, &measuring.tree);
 	/* finding the true neighbors takes about as long as all the searches together */
 	hybrid_team_expect(team, queries->count);
 	find_truths(&measuring, index);
@@ -347,7 +350,7 @@ static void
 make_curve(const Measuring *measuring, HybridCurve *curve)
 {
 	const Sums *all = measuring->measured->sums[ALL];
-	uint32 leaves = hybrid_lookup_tree(measuring->search)->leaves;
+	uint32 leaves = measuring->tree.leaves;
 	double own =
 		measuring->queries->positions != NULL ? Min((double) OWN * leaves / measuring->rows, 1) : 0;
 	int point, i;
@@ -486,7 +489,7 @@ static double
 rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)
 {
 	const Sums *all = measuring->measured->sums[ALL];
-	HybridTree tree = *hybrid_lookup_tree(measuring->search);
+	HybridTree tree = measuring->tree;
 	HybridLookupLimits limits;
 	double rows = 0, tried = 0;
 	int i;
