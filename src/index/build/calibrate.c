@@ -376,7 +376,12 @@ make_curve(const Measuring *measuring, HybridCurve *curve)
 		}
 	}
 	for (point = 0; point < HYBRID_CURVE_POINTS; point++)
-		curve->points[point].rows = (float) rows_for(measuring, curve, recalls[point]);
+	{
+		float rows = (float) rows_for(measuring, curve, recalls[point]);
+
+		/* a query may be of another class at the next level, so the means alone could decrease */
+		curve->points[point].rows = point > 0 ? Max(rows, curve->points[point - 1].rows) : rows;
+	}
 }
 
 /* range_of_nearness: set the least and the greatest nearness of all queries. */
