@@ -4,7 +4,7 @@
  *
  * The caller adds rows one at a time: CREATE INDEX adds rows of the table, VACUUM rows of old leaves. Each
  * row is assigned to the list with the nearest centroid, and goes into a sort by list and heap position.
- * The leaves are then written list by list, to a sink of the caller.
+ * The leaves are then written list by list, to a sink of the caller. Lists of outliers come last.
  */
 #ifndef HYBRID_INDEX_LEAVES_H
 #define HYBRID_INDEX_LEAVES_H
@@ -117,8 +117,9 @@ extern void hybrid_leaves_merge(HybridLeaves *leaves, SortCoordinate coordinate)
 
 /*
  * hybrid_leaves_write: write all leaves to `sink`, and call `done` for each. Lists that are too long are
- * cut. Without rows, one empty leaf is written. If `central` is set and there is only one leaf, its
- * centroid is the center of the index. Returns whether this is so.
+ * cut. Except for inner products, outliers of lists go to lists of their own. Without rows, one empty leaf
+ * is written. If `central` is set and there is only one leaf, its centroid is the center of the index.
+ * Returns whether this is so.
  */
 extern bool hybrid_leaves_write(HybridLeaves *leaves, HybridSink *sink, bool central,
                                 HybridLeafDone done, void *arg);
