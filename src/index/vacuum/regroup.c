@@ -45,6 +45,8 @@
 #define SEED 1
 #define NOTE (16 / 3.0) /* maximum number of bytes that an IntegerSet takes per position */
 #define ROW_OF_SORT 128 /* bytes of temporary files per row, in addition to its vector */
+/* maximum share of the rows that are sorted again as outliers: a quarter, and a quarter of these (leaves.c) */
+#define SET_ASIDE (5 / 16.0)
 /* share of the memory for the centroids and the sample while lists are placed */
 #define PLACING 0.8125
 #define SAMPLE_LEAST 64 /* minimum number of rows of a sample */
@@ -154,7 +156,8 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 /*
  * fits: test whether memory and temp_file_limit suffice. While leaves are placed, memory holds the
  * centroid of each new leaf and one sample row for it. Afterwards memory holds the records of the copied
- * rows and of each leaf, and once more each leaf's place. Temporary files hold all rows.
+ * rows and of each leaf, and once more each leaf's place. Temporary files hold all rows, and outliers
+ * once more.
  */
 static bool
 fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
@@ -162,7 +165,8 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 {
 	double places = hybrid_regroup_lists(open, rows) * open->layout.dims * sizeof(float);
 	double memory = Max(2 * places / PLACING, kept_bytes(open, tree, rows) + places) / 1024;
-	double file = rows * (open->layout.stride + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
+	double sorted = open->metric != HY_METRIC_IP ? rows * (1 + SET_ASIDE) : rows;
+	double file = sorted * (open->layout.stride + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
 	/* warn only once, not at each VACUUM */
 	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
 
