@@ -158,5 +158,9 @@ SELECT spread_wide() = :'before' AS same;
 SET hybrid.graph_memory_limit = '16MB';
 SELECT spread_wide() = :'before' AS same, scratch() < 512 * 1024 + 8192 AS fits;
 RESET hybrid.graph_memory_limit;
+-- a call takes it when it has read the edges, so the calls within its edges query use it, too
+\c -
+SELECT count(*) FROM hybrid_neighbors($$SELECT a.id, (SELECT count(*) FROM hybrid_degree('wide_graph')) FROM hybrid_spread('wide_graph', '{1,5,99}') a$$, '{5}');
+SELECT scratch() > 20000 * 30 AS kept;
 DROP FUNCTION scratch, spread_wide;
 DROP TABLE wide;

@@ -6,6 +6,9 @@
  * does not fit comes from the call's context. If the last call needed more than the block has, the next
  * call enlarges the block. But a block never has more than 1 / SHARE of hybrid.graph_memory_limit. Calls
  * that need more memory take so long that page faults matter less.
+ *
+ * A call takes the block with its first allocation, after it has read the edges. So the graph functions
+ * that an edges query calls use the block, too, and so do those in the statement of hybrid_associate.
  */
 #include "postgres.h"
 
@@ -20,13 +23,14 @@
 static struct
 {
 	MemoryContext context; /* a context for the block, so that views show its size */
+	MemoryContext owner;   /* of the call that uses the block; NULL if there is none */
 	char *block;
 	Size size;
 	Size used;
 	Size wanted; /* bytes that the current call has needed; between calls, the last one */
-	bool taken;  /* whether a call uses the block */
 } kept;
 
+static void take(MemoryContext context);
 static void fit(void);
 static void give_back(void *arg);
 static void *scratch_alloc(void *arg, size_t size);
@@ -35,19 +39,29 @@ static void scratch_free(void *arg, void *pointer);
 HyAllocator
 hybrid_scratch(MemoryContext context)
 {
-	MemoryContextCallback *callback;
+	/* made here, because an allocator raises no errors */
+	if (kept.context == NULL)
+		kept.context = AllocSetContextCreate(TopMemoryContext, "hybrid graph scratch",
+		                                     ALLOCSET_START_SMALL_SIZES);
+	return (HyAllocator){.alloc = scratch_alloc, .free = scratch_free, .arg = context};
+}
 
-	if (kept.taken)
-		return hybrid_allocator(context);
-	callback = MemoryContextAlloc(context, sizeof(MemoryContextCallback));
+/* take: let this context use the block, unless there is no memory to note that. */
+static void
+take(MemoryContext context)
+{
+	MemoryContextCallback *callback =
+		MemoryContextAllocExtended(context, sizeof(MemoryContextCallback), MCXT_ALLOC_NO_OOM);
+
+	if (callback == NULL)
+		return;
 	callback->func = give_back;
 	callback->arg = NULL;
+	MemoryContextRegisterResetCallback(context, callback);
 	fit();
+	kept.owner = context;
 	kept.used = 0;
 	kept.wanted = 0;
-	kept.taken = true;
-	MemoryContextRegisterResetCallback(context, callback);
-	return (HyAllocator){.alloc = scratch_alloc, .free = scratch_free, .arg = context};
 }
 
 /* fit: enlarge the block to what the last call needed, unless this exceeds the limit. */
@@ -61,9 +75,6 @@ fit(void)
 		size = kept.size <= most ? kept.size : 0;
 	if (size == kept.size)
 		return;
-	if (kept.context == NULL)
-		kept.context = AllocSetContextCreate(TopMemoryContext, "hybrid graph scratch",
-		                                     ALLOCSET_START_SMALL_SIZES);
 	MemoryContextReset(kept.context);
 	kept.block = NULL;
 	if (size > 0)
@@ -77,7 +88,7 @@ static void
 give_back(void *arg)
 {
 	(void) arg;
-	kept.taken = false;
+	kept.owner = NULL;
 }
 
 static void *
@@ -88,15 +99,19 @@ scratch_alloc(void *arg, size_t size)
 
 	if (aligned < size)
 		return NULL;
-	if (aligned <= kept.size - kept.used)
+	if (kept.owner == NULL)
+		take(arg);
+	if (kept.owner == arg)
 	{
-		void *place = kept.block + kept.used;
+		kept.wanted += aligned;
+		if (aligned <= kept.size - kept.used)
+		{
+			void *place = kept.block + kept.used;
 
-		kept.used += aligned;
-		kept.wanted = Max(kept.wanted, kept.used);
-		return place;
+			kept.used += aligned;
+			return place;
+		}
 	}
-	kept.wanted += aligned;
 	return context.alloc(context.arg, size);
 }
 

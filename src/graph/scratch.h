@@ -15,7 +15,7 @@
 /*
  * hybrid_scratch: return an allocator that takes memory from the session's block while there is room, and
  * from context otherwise. Everything is freed when context is reset or deleted. Only one context at a
- * time uses the block.
+ * time uses the block: the first that allocates, until it is reset or deleted.
  */
 extern HyAllocator hybrid_scratch(MemoryContext context);
 
