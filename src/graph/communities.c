@@ -27,8 +27,7 @@ enum CommunitiesArgument
 };
 
 /* Bytes of the arrays in core, for each node and each entry, of either method. */
-#define LEIDEN_NODE_BYTES                                                                          \
-	(8 * sizeof(uint32) + 4 * sizeof(double) + 4 * sizeof(int64) + sizeof(bool))
+#define LEIDEN_NODE_BYTES (10 * sizeof(uint32) + 6 * sizeof(double) + sizeof(bool))
 #define LEIDEN_EDGE_BYTES (2 * (sizeof(uint32) + sizeof(double)))
 #define LABELS_NODE_BYTES (2 * sizeof(uint32) + sizeof(double) + sizeof(bool))
 

@@ -254,7 +254,7 @@ find_reached(FunctionCallInfo fcinfo, Reached *reached)
 	/* hy_reach can follow the edges of this graph in either direction */
 	hybrid_call_open(call, &arguments, HY_DIRECTION_OUT, HY_MERGE_SUM);
 	starts.node = hybrid_call_nodes(call, NODES_ARGUMENT, "nodes", &starts.count);
-	hybrid_call_reserve(call, sizeof(int32) + sizeof(uint32) + 2 * sizeof(int64), 0);
+	hybrid_call_reserve(call, sizeof(int32) + 2 * sizeof(uint32) + sizeof(int64), 0);
 	reached->nodes.hop = hybrid_call_array(call, call->csr->nodes, sizeof(int32));
 	reached->nodes.order = hybrid_call_array(call, call->csr->nodes, sizeof(uint32));
 	hybrid_check(hy_reach(call->csr, direction, &starts, hops, &call->allocator, &hybrid_cancel,
