@@ -314,6 +314,77 @@ test_bits_on_larger_graphs(void)
 	}
 }
 
+/*
+ * Graphs so dense that all 64 nodes of a word are active from the second or third hop on.  The last
+ * word has fewer nodes.
+ */
+static void
+test_bits_of_full_words(void)
+{
+	UnitRandom random = {37};
+	int round;
+
+	for (round = 0; round < 60; round++)
+	{
+		HyCsr graph = make_graph(&random, 200, 8000, (HyDirection) (round % 3));
+		HySpreadParams params = random_params(&random);
+
+		params.threshold = 0;
+		if (round % 4 != 0)
+			params.refire = 0;
+		agree(&graph, &params, &random, 2);
+		hy_csr_free(&graph, &hy_malloc_allocator);
+	}
+}
+
+/* All nodes of two words overflow, some of them to infinity and some to NaN. */
+static void
+test_overflow_of_full_words(void)
+{
+	HyEdge edge[3 * 128];
+	int64_t start[2] = {0, 128};
+	uint32_t node[128];
+	double value[128];
+	HySpreadSeeds seeds = {1, start, node, value};
+	double a[2][128];
+	double sent[2][128];
+	int32_t hop[2][128];
+	HyCsr graph;
+	int64_t i;
+	int combine;
+
+	for (i = 0; i < 128; i++)
+	{
+		edge[3 * i] = (HyEdge){i, (i + 1) % 128, 1e38f};
+		edge[3 * i + 1] = (HyEdge){i, (i + 4) % 128, i % 2 == 0 ? 1e20f : 0};
+		edge[3 * i + 2] = (HyEdge){i, (i + 9) % 128, 1e30f};
+		node[i] = (uint32_t) i;
+		value[i] = 1;
+	}
+	CHECK_INT(hy_csr_build(edge, 3 * 128, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph),
+	          HY_OK);
+	for (combine = HY_COMBINE_SUM; combine <= HY_COMBINE_MAX; combine++)
+	{
+		HySpreadParams params = {1, 0, 20, 0, 0, (HyCombine) combine, 1e-9, NULL};
+		int nans = 0;
+
+		CHECK_INT(hy_spread(&graph, &params, &seeds, &hy_malloc_allocator, NULL,
+		                    &(HySpreadResult){a[0], hop[0], sent[0]}),
+		          HY_OK);
+		restate(&graph, &params, node, value, 128, a[1], hop[1], sent[1]);
+		for (i = 0; i < 128; i++)
+		{
+			CHECK_SAME_F64(a[0][i], a[1][i]);
+			CHECK_INT(hop[0][i], hop[1][i]);
+			CHECK_SAME_F64(sent[0][i], sent[1][i]);
+			CHECK(!isfinite(a[0][i]));
+			nans += isnan(a[0][i]);
+		}
+		CHECK((nans > 0) == (combine == HY_COMBINE_SUM));
+	}
+	hy_csr_free(&graph, &hy_malloc_allocator);
+}
+
 /* A row longer than a block is summed in parts. */
 static void
 test_bits_of_a_very_long_row(void)
@@ -408,6 +479,63 @@ test_both_kernels(void)
 }
 
 /*
+ * Rows of each length around the registers that hold their lanes.  The arrays end with the row.  No
+ * entry has node 0 as its source, so the charge of this node does not matter.
+ */
+static void
+test_rows_of_every_length(void)
+{
+	const HySpreadPull pulls[] = {hy_spread_pull(HY_COMBINE_SUM, false),
+	                              hy_spread_pull(HY_COMBINE_SUM, hy_simd_available(HY_SIMD_AVX2))};
+	UnitRandom random = {38};
+	int64_t length;
+	int round;
+
+	for (length = 0; length <= 100; length++)
+	{
+		for (round = 0; round < 4; round++)
+		{
+			uint32_t start[2] = {0, (uint32_t) length};
+			uint32_t *column = malloc(sizeof(uint32_t) * (size_t) length);
+			float *weight = malloc(sizeof(float) * (size_t) length);
+			HyCsr graph = {.nodes = 64,
+			               .edges = length,
+			               .row_start = start,
+			               .column = column,
+			               .weight = weight};
+			double charge[64];
+			double lane[32] = {0};
+			double sum;
+			int64_t i;
+			size_t k;
+
+			for (i = 0; i < 64; i++)
+				charge[i] = unit_random_unit(&random);
+			charge[0] = round % 2 == 0 ? INFINITY : NAN;
+			if (round >= 2)
+				charge[1] = INFINITY;
+			for (i = 0; i < length; i++)
+			{
+				column[i] = 1 + (uint32_t) unit_random_below(&random, 63);
+				weight[i] =
+					unit_random_below(&random, 4) == 0 ? 0 : (float) unit_random_unit(&random);
+				lane[i & 31] = fma(charge[column[i]], (double) weight[i], lane[i & 31]);
+			}
+			sum = fold_of(lane);
+			for (k = 0; k < sizeof(pulls) / sizeof(pulls[0]); k++)
+			{
+				double y = -1;
+
+				pulls[k].rows(&graph, charge, 0, 1, &y);
+				CHECK_SAME_F64(y, sum);
+			}
+			free(column);
+			free(weight);
+		}
+	}
+}
+
+/*
  * Compared with a full matrix, summed in plain order: sparse hops must neither lose nor double an
  * entry.
  */
@@ -490,8 +618,11 @@ main(void)
 {
 	UNIT_RUN(test_bits_on_small_graphs);
 	UNIT_RUN(test_bits_on_larger_graphs);
+	UNIT_RUN(test_bits_of_full_words);
+	UNIT_RUN(test_overflow_of_full_words);
 	UNIT_RUN(test_bits_of_a_very_long_row);
 	UNIT_RUN(test_both_kernels);
+	UNIT_RUN(test_rows_of_every_length);
 	UNIT_RUN(test_against_matrices);
 	return unit_finish();
 }
