@@ -535,6 +535,20 @@ sizes_are_forecast_for_the_side_that_is_able_and_wanted(void)
 	stage_end();
 }
 
+/* A requested device takes only small batches, and a larger one would be an error. */
+static void
+a_size_that_is_refused_is_not_tried(void)
+{
+	stage_begin(1);
+	CHECK_INT(hy_member_open(stage.executor, &stage.executor->member[1], stage.clock.time), HY_OK);
+	stage.config.execution = HY_EXECUTION_GPU;
+	stage.max_targets = 500;
+	CHECK_INT(first_size(), 256);
+	rows(1 << 15);
+	CHECK(batch.size <= 256);
+	stage_end();
+}
+
 /* While the dispatcher explores, the size is that for the side which it would otherwise take. */
 static void
 sizes_are_those_of_the_side_taken_without_exploring(void)
@@ -580,6 +594,7 @@ main(void)
 	UNIT_RUN(a_size_that_has_become_good_is_tried_again);
 	UNIT_RUN(kinds_learn_apart);
 	UNIT_RUN(sizes_are_forecast_for_the_side_that_is_able_and_wanted);
+	UNIT_RUN(a_size_that_is_refused_is_not_tried);
 	UNIT_RUN(sizes_are_those_of_the_side_taken_without_exploring);
 	UNIT_RUN(sizes_are_those_of_a_split);
 	return unit_finish();

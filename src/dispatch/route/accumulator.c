@@ -21,6 +21,7 @@ typedef struct Forecast
 {
 	double ns; /* < 0: unknown */
 	int32_t samples;
+	bool refused; /* the settings ask for a device that cannot run it */
 } Forecast;
 
 static void begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
@@ -188,6 +189,12 @@ choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
 		double item_ns;
 
 		sizes[c] = forecast(accumulator, executor, INT64_C(1) << c);
+		/* a batch of this size, or of a larger one, would be an error */
+		if (sizes[c].refused && !sizes[low].refused)
+		{
+			high = c - 1;
+			break;
+		}
 		item_ns = sizes[c].ns / (double) (INT64_C(1) << c);
 		if (item_ns >= 0 && (best < 0 || item_ns * TIE < best_ns))
 		{
@@ -196,7 +203,7 @@ choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
 		}
 	}
 	if (best < 0)
-		return most < HY_BATCH_START ? INT64_C(1) << high : HY_BATCH_START;
+		return INT64_C(1) << high < HY_BATCH_START ? INT64_C(1) << high : HY_BATCH_START;
 	c = size_to_try(accumulator, executor, sizes, low, best, high);
 	if (c == best && sizes[c].samples >= TRIALS)
 		accumulator->kept_ns = executor->spent_ns;
@@ -248,19 +255,19 @@ size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *si
 static Forecast
 forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items)
 {
-	Forecast unknown = {.ns = -1};
 	HyShape shape = accumulator->shape;
 	HyChoice choice;
 
 	shape.targets = items;
 	hy_decide(executor, NULL, &shape, hy_now(executor), &choice);
 	if (choice.refusal != HY_OK)
-		return unknown;
+		return (Forecast){.ns = -1, .samples = TRIALS, .refused = true};
 	if (choice.reason == HY_REASON_EXPLORATION)
-		return (Forecast){choice.instead_ns, TRIALS};
+		return (Forecast){.ns = choice.instead_ns, .samples = TRIALS};
 	if (choice.split)
-		return (Forecast){choice.split_ns, TRIALS};
-	return (Forecast){hy_side_ns(executor, &shape, choice.device),
-	                  choice.chunked ? TRIALS
+		return (Forecast){.ns = choice.split_ns, .samples = TRIALS};
+	return (Forecast){.ns = hy_side_ns(executor, &shape, choice.device),
+	                  .samples = choice.chunked
+	                                 ? TRIALS
 	                                 : hy_gauge_forecast(executor, &shape, choice.device).samples};
 }

@@ -19,7 +19,7 @@
  *
  * The best size has the smallest time per item that the dispatcher predicts.  Other sizes are tried a
  * few times, because predictions are better for sizes that have run.  They are tried again from time to
- * time.  A chosen size is kept for a while.
+ * time.  A size that the requested device refuses is not tried.  A chosen size is kept for a while.
  *
  * A batch uses the settings in force when it began.  The caller passes the executor with each
  * batch, since the executor may be replaced between two batches.  Adding an item uses only the
