@@ -70,17 +70,18 @@ fit(void)
 {
 	Size most = (Size) hybrid_graph_memory_limit * 1024 / SHARE;
 	Size size = kept.wanted > kept.size ? kept.wanted : kept.size;
+	void *memory = NULL;
 
 	if (size > most)
 		size = kept.size <= most ? kept.size : 0;
 	if (size == kept.size)
 		return;
 	MemoryContextReset(kept.context);
-	kept.block = NULL;
 	if (size > 0)
-		kept.block =
-			MemoryContextAllocExtended(kept.context, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	kept.size = kept.block == NULL ? 0 : size;
+		memory = MemoryContextAllocExtended(kept.context, size + ALIGNED,
+		                                    MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	kept.block = (char *) TYPEALIGN(ALIGNED, memory);
+	kept.size = memory == NULL ? 0 : size;
 }
 
 /* give_back: make the block available to the next call, because the call has ended. */
