@@ -1,7 +1,6 @@
 -- How many of the nearest rows a scan by codes finds.
 
--- Clusters of very different widths: the first lists have nearly all near rows. (Each 50th row lies outside its cluster, near the
--- other 50th rows. Queries are taken from all rows.)
+-- Clusters of very different widths, whose rows are all that is near: the first lists have nearly everything.
 CREATE TABLE item (id int, v vector(16));
 INSERT INTO item
 SELECT c * 250 + i, (SELECT array_agg(sin(c * 7.1 * d) * 20 + (1 + c % 8) * 0.2 * sin(i * (d + 0.7) * 1.13 + c) ORDER BY d)
@@ -19,7 +18,7 @@ BEGIN
 	FOREACH target IN ARRAY '{0.5, 0.8, 0.9, 0.95, 0.99, 1}'::float8[] LOOP
 		PERFORM set_config('hybrid.target_recall', target::text, true);
 		INSERT INTO found
-		SELECT target, q.id, n.id FROM (SELECT i.id, i.v FROM item i WHERE i.id % 47 = 0) q,
+		SELECT target, q.id, n.id FROM (SELECT i.id, i.v FROM item i WHERE i.id % 50 = 0) q,
 			LATERAL (SELECT i.id FROM item i ORDER BY i.v <-> q.v LIMIT 10) n;
 	END LOOP;
 END $$;

@@ -25,12 +25,15 @@
 #define LOADED_MOST 65536 /* maximum number of rows of a list that are loaded at a time */
 
 /*
- * Outliers of a list go to lists of their own. A row is an outlier if its distance from the centroid is
- * an outlier among those of all rows of the list, or if its distance from the nearest other row is. A
- * search expects no rows as far out as the outliers of an ordinary list. In a list of outliers, such
- * distances are usual. A distance is an outlier if it is more than FENCE times the interquartile range
- * above the third quartile (the outer fence of J. Tukey, "Exploratory Data Analysis", 1977; about one
- * normally distributed number in a million is beyond it).
+ * Outliers of a list go to lists of their own: rows that are farther from the centroid than the others, or from the
+ * nearest other row. A search expects no rows where the outliers of an ordinary list are, but among outliers they
+ * are rows like any others. A distance is an outlier if it is more than FENCE times the interquartile range above the
+ * third quartile (the outer fence of J. Tukey, "Exploratory Data Analysis", 1977; about one normally distributed
+ * number in a million is beyond it).
+ *
+ * A list of outliers may be as wide as the table. A query for a row that is only a little outside a narrow list would
+ * often not find it in so wide a list. So a row stays in its list unless it is more probable in a wider one
+ * (least_distance).
  */
 #define FENCE 3.0f
 #define OTHERS 32 /* maximum number of rows with which a row is compared */
@@ -62,6 +65,7 @@ typedef struct Stream
 	char *vector;
 } Stream;
 
+static double spread_of(const HybridCentroids *centroids);
 static int load_most(const HybridLeaves *leaves);
 static void write_outliers(HybridLeaves *leaves, Writing *writing);
 static void begin_outliers(const HybridLeaves *leaves, Writing *writing, HybridRowSort *sort);
@@ -72,6 +76,7 @@ write_rows(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int coun
 static int set_aside(const HybridLeaves *leaves, Writing *writing, const HybridContents *rows,
                      int *order, int count, const float *mean);
 static const float *place_of(const HybridContents *rows, int row, int dims);
+static float least_distance(const HybridLeaves *leaves, const float *distances, int count);
 static void mark_outliers(const float *distances, int count, bool *outliers);
 static int compare_floats(const void *a, const void *b);
 static void load_rows(HybridLeaves *leaves, HybridRowSort *from, HybridContents *rows, int count);
@@ -87,9 +92,22 @@ hybrid_leaves_init(HybridLeaves *leaves, const HybridIndex *open, HybridFrame *f
 	leaves->centroids = centroids;
 	leaves->memory = memory;
 	leaves->list_rows = palloc0(Max(centroids->count, 1) * sizeof(int64));
+	leaves->spread = spread_of(centroids);
 	leaves->widened = palloc(open->layout.floats * sizeof(float));
 	leaves->context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid leaves", ALLOCSET_DEFAULT_SIZES);
+}
+
+/* spread_of: return the root mean square distance of the centroids from the center, to which they are relative. */
+static double
+spread_of(const HybridCentroids *centroids)
+{
+	double sum = 0;
+	int i;
+
+	for (i = 0; i < centroids->count; i++)
+		sum += hy_norm_sq(HY_F32, centroids->places + (Size) i * centroids->dims, centroids->dims);
+	return sqrt(sum / Max(centroids->count, 1));
 }
 
 void
@@ -319,11 +337,15 @@ set_aside(const HybridLeaves *leaves, Writing *writing, const HybridContents *ro
 	float *distances = palloc(Max(count, 1) * sizeof(float));
 	bool *outliers = palloc0(Max(count, 1) * sizeof(bool));
 	int dims = layout->dims, step = (count + OTHERS - 1) / OTHERS, kept = 0, i, j;
+	float within;
 
 	for (i = 0; i < count; i++)
 		distances[i] =
 			sqrtf((float) hy_l2_squared(mean, HY_F32, place_of(rows, order[i], dims), dims));
 	mark_outliers(distances, count, outliers);
+	within = least_distance(leaves, distances, count);
+	for (i = 0; i < count; i++)
+		outliers[i] = outliers[i] && distances[i] > within;
 	for (i = 0; i < count; i++)
 	{
 		const float *place = place_of(rows, order[i], dims);
@@ -363,7 +385,26 @@ place_of(const HybridContents *rows, int row, int dims)
 	return rows->places + (Size) row * dims;
 }
 
-/* mark_outliers: mark the rows whose distances are outliers, unless there are too many of them. */
+/*
+ * least_distance: return the distance from the centroid beyond which a row is more probable in a wider list, whose rows
+ * are normally distributed (improbability in leaf.c) and whose radius is the geometric mean of those of this list and of
+ * the table. The radius of the list of outliers that the row would go to is not known yet.
+ */
+static float
+least_distance(const HybridLeaves *leaves, const float *distances, int count)
+{
+	double sum = 0, radius;
+	int i;
+
+	for (i = 0; i < count; i++)
+		sum += (double) distances[i] * distances[i];
+	radius = sqrt(sum / Max(count, 1));
+	if (!(leaves->spread > radius && radius > 0))
+		return (float) radius;
+	return (float) (radius * sqrt(1 + log(leaves->spread / radius)));
+}
+
+/* mark_outliers: mark the rows with outlying distances, unless they are too many. */
 static void
 mark_outliers(const float *distances, int count, bool *outliers)
 {

@@ -51,6 +51,7 @@ typedef struct HybridLeaves
 	const HybridCentroids *centroids;
 	int64 *list_rows; /* number of rows of each list */
 	int64 rows;       /* number of rows of all lists */
+	double spread;    /* root mean square distance of the centroids from the center */
 	Size memory;      /* bytes that this process may use */
 	HybridRowSort sort;
 	/* rows that are assigned together */
