@@ -71,7 +71,8 @@ $node->safe_psql('postgres', qq{
 			END LOOP;
 		END LOOP;
 	END \$\$});
-cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM item WHERE id >= 1000'), '>=', 251 * ($clusters - 1), 'rows come into the others');
+# a row far outside of its own list may be for the leaf that is held, too
+cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM item WHERE id >= 1000'), '>=', 251 * ($clusters - 2), 'rows come into the others');
 cmp_ok($node->safe_psql('postgres', q{SELECT lists FROM hybrid_index_stats('item_v')}), '>=', $lists + $clusters, 'which are split');
 is($vacuum->{out}, '', 'while it waits');
 ask($holder, 'COMMIT');
