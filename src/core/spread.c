@@ -393,8 +393,7 @@ fire(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 
 /*
  * fire_all: do the same as fire for one word.  All of its 64 nodes are active, and there is no threshold.
- * Returns the bits of the nodes whose charge is not 0.  The loops have no branches, so that compilers
- * can vectorize them.  A node whose y is NaN does not fire.
+ * Returns the bits of the nodes whose charge is not 0.  A node whose y is NaN does not fire.
  */
 static uint64_t
 fire_all(const Walk *walk, int64_t first)
@@ -407,12 +406,7 @@ fire_all(const Walk *walk, int64_t first)
 	int i;
 
 	for (i = 0; i < 64; i++)
-	{
-		double divisor = fan == 0 || !(sum[i] > 0) ? 1 : fan == 1 ? sum[i] : sqrt(sum[i]);
-		double product = y[i] * (decay / divisor);
-
-		charge[i] = sum[i] > 0 && y[i] >= 0 ? product : 0;
-	}
+		charge[i] = y[i] >= 0 ? y[i] * hy_spread_gain(sum[i], decay, fan) : 0;
 	if (walk->sent != NULL)
 	{
 		double *sent = walk->sent + first;
