@@ -78,7 +78,6 @@ static int set_aside(const HybridLeaves *leaves, Writing *writing, const HybridC
 static const float *place_of(const HybridContents *rows, int row, int dims);
 static float least_distance(const HybridLeaves *leaves, const float *distances, int count);
 static void mark_outliers(const float *distances, int count, bool *outliers);
-static int compare_floats(const void *a, const void *b);
 static void load_rows(HybridLeaves *leaves, HybridRowSort *from, HybridContents *rows, int count);
 static void next_of_stream(void *arg, HybridNewEntry *entry);
 
@@ -412,18 +411,10 @@ mark_outliers(const float *distances, int count, bool *outliers)
 	int i;
 
 	memcpy(sorted, distances, count * sizeof(float));
-	qsort(sorted, count, sizeof(float), compare_floats);
+	qsort(sorted, count, sizeof(float), hybrid_compare_floats);
 	most = sorted[count * 3 / 4] + FENCE * (sorted[count * 3 / 4] - sorted[count / 4]);
 	for (i = 0; i < count && sorted[count - 1 - count / OUTLIERS_MOST] <= most; i++)
 		outliers[i] = outliers[i] || distances[i] > most;
-}
-
-static int
-compare_floats(const void *a, const void *b)
-{
-	float x = *(const float *) a, y = *(const float *) b;
-
-	return (x > y) - (x < y);
 }
 
 /* load_rows: load the next rows of the sort. */

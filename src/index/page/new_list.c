@@ -56,7 +56,6 @@ static BlockNumber compose_group(Composition *composition, BlockNumber at, int r
 static int reserve_group(Composition *composition, BlockNumber at, int rows);
 static void put_entry(Composition *composition, int slot, const HybridNewEntry *entry);
 static double radius_of(const Composition *composition, int64 count);
-static int compare_floats(const void *a, const void *b);
 
 HybridLink
 hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,
@@ -265,15 +264,15 @@ radius_of(const Composition *composition, int64 count)
 
 	if (composition->rows == 0)
 		return count > 0 ? sqrt(composition->spread / count) : 0;
-	qsort(composition->squared, composition->rows, sizeof(float), compare_floats);
+	qsort(composition->squared, composition->rows, sizeof(float), hybrid_compare_floats);
 	most = composition->squared[composition->rows / 2] * OUTSIDE;
 	for (i = 0; i < composition->rows && !(composition->squared[i] > most); i++)
 		sum += composition->squared[i];
 	return sqrt(sum / Max(i, 1));
 }
 
-static int
-compare_floats(const void *a, const void *b)
+int
+hybrid_compare_floats(const void *a, const void *b)
 {
 	float x = *(const float *) a, y = *(const float *) b;
 

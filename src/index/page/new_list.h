@@ -52,4 +52,7 @@ extern HybridLink
 hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,
                 const HybridNewEntries *entries, float *radius);
 
+/* hybrid_compare_floats: compare two numbers of type float, for qsort. */
+extern int hybrid_compare_floats(const void *a, const void *b);
+
 #endif
