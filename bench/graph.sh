@@ -6,7 +6,7 @@
 # Sections (default: all):
 #
 #	spread		hybrid_spread over WordNet, registered and warm, beside a recursive CTE and a query with a GROUP BY
-#				for each hop
+#				for each hop; this one without and with an index on the edges
 #	batch		64 sets of seeds: hybrid_spread_batch beside 64 rows of LATERAL hybrid_spread over a registered graph
 #	first		the first answer of a new session that takes a graph which another session has built, and of one that
 #				builds it, each compared with an edges query
