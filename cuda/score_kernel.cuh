@@ -184,7 +184,7 @@ hy_score_sums(const HyFour *codes, int count, const uint32_t *entries, HyFour *s
 
 /*
  * hy_score_offer: compute the row's bound for a query.  Appends the row to the query's list if the
- * row precedes the worst.
+ * row precedes `worst`, the key of the k-th nearest row found so far.
  */
 __device__ __forceinline__ void
 hy_score_offer(const HyCudaScore &args, int query, int block, int lane, uint32_t sum,

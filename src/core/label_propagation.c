@@ -30,14 +30,14 @@
 #define START_AHEAD 16
 #define ENTRIES_AHEAD 8
 
-/* Labels: the state of the passes. */
+/* Labels: the label of each node, and the memory that all passes use. */
 typedef struct Labels
 {
 	const HyCsr *graph;
 	uint64_t seed;
 	uint32_t *label;
 	uint32_t *order;
-	double *sum;       /* weight of the neighbors with each label; 0 between two nodes */
+	double *sum; /* weight of a node's neighbors with each label; all 0 before the next node */
 	uint32_t *touched; /* labels whose sum is not 0 */
 	uint64_t *stale;   /* bitmap of the nodes with a neighbor that has changed its label */
 } Labels;

@@ -14,7 +14,7 @@
 #include "core/distance.h"
 #include "core/fma.h"
 
-/* Elements between two flushes of a lane to its twin, in the dense order. */
+/* Elements of a block: those between two flushes of the lanes to their twins, in the dense order. */
 #define HY_BLOCK (HY_LANES * HY_FLUSH_STEPS)
 
 /*
@@ -42,7 +42,7 @@ typedef enum SumOp
 typedef struct Lanes
 {
 	float lane[HY_LANES];
-	uint32_t block[HY_LANES]; /* block of the elements in lane */
+	uint32_t block[HY_LANES]; /* number of the block whose elements lane has summed */
 	double twin[HY_LANES];
 } Lanes;
 

@@ -27,7 +27,7 @@ static struct
 	char *block;
 	Size size;
 	Size used;
-	Size wanted; /* bytes that the current call has needed; between calls, the last one */
+	Size wanted; /* bytes that the current call has requested, or the last call if none runs */
 } kept;
 
 static void take(MemoryContext context);

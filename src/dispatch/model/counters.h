@@ -23,7 +23,10 @@ typedef struct HyCounters
 	 * first
 	 */
 	int64_t calls;
-	/* pieces finished by this device, of tasks cut over devices or too large for it */
+	/*
+	 * pieces that this device finished; a task is cut into pieces if several devices share it, or if
+	 * it is too large for one
+	 */
 	int64_t pieces;
 	int64_t items;
 	int64_t failures;                   /* failed attempts on this device */

@@ -36,7 +36,7 @@ typedef struct HyRows
 typedef struct HyRowsFor
 {
 	bool cpu;
-	bool fresh;  /* accepts rows without a failure */
+	bool fresh;  /* accepts rows that have not failed yet */
 	bool failed; /* accepts rows that failed on a device */
 	bool beyond; /* ignores the boundary, since no lane is left on the other side */
 } HyRowsFor;

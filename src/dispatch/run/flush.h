@@ -7,7 +7,7 @@
  * comes first.  If calls are very short, a flush waits until HY_SHARE_LEAST_NS have passed since the
  * last flush, or until the ring of events would overflow.  A flush includes the calls that memo.h
  * has logged.  Models are written to the table at most every HY_SHARE_NS, and are copied to an
- * executor only when it joins.
+ * executor only when it attaches to the table.
  */
 #ifndef HY_FLUSH_H
 #define HY_FLUSH_H
@@ -21,8 +21,8 @@
 #define HY_SHARE_LEAST_NS UINT64_C(1000000)
 
 /*
- * hy_executor_share: join the table with the executor's current devices, and copy the table's models
- * and breakers of these devices.  Call it at most once per executor.
+ * hy_executor_share: attach the executor to the table.  Registers the executor's current devices in
+ * the table, and copies their models and breakers from it.  Call it at most once per executor.
  */
 extern void hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost *host);
 
