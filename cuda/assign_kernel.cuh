@@ -20,7 +20,7 @@
 #include "cuda/row_sums.cuh"
 
 /*
- * HyAssignKind: the parameters of the kernel.  With more pairs per warp the compiler would spill.
+ * HyAssignKind: the parameters of the kernel.  With more pairs per warp the compiler would spill registers.
  */
 typedef HyKind<HY_METRIC_L2, float, 2, HY_CUDA_ASSIGN_TILE> HyAssignKind;
 
@@ -52,7 +52,7 @@ __device__ __forceinline__ void
 hy_load_queries(const HyCudaRows &args, const HyAssignTile &tile, int start,
                 float (*query)[HY_CUDA_SEGMENT])
 {
-#pragma unroll 2 /* with more unrolling, the compiler would spill */
+#pragma unroll 2 /* with more unrolling, the compiler would spill registers */
 	for (int q = 0; q < HY_CUDA_ASSIGN_TILE; q++)
 	{
 		for (int i = threadIdx.x; i < HY_CUDA_SEGMENT; i += HY_CUDA_THREADS)

@@ -29,7 +29,7 @@ typedef struct HyCudaCopy
 	int64_t rows;
 } HyCudaCopy;
 
-/* hy_cuda_copy_of: return the copy of an array without gaps. */
+/* hy_cuda_copy_of: describe the copy of an array without gaps. */
 static inline HyCudaCopy
 hy_cuda_copy_of(HyCudaCopyKind kind, char *to, const void *from, size_t bytes)
 {

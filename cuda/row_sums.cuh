@@ -50,15 +50,15 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 	static const int pairs = Rows * Queries;
 
 	/*
-	 * Blocks that a multiprocessor should hold.  The number is high if memory is the limit.  It is
-	 * lower if the sums of several queries, or norms, take registers, because the compiler would
-	 * spill with more blocks.
+	 * Blocks that a multiprocessor should hold.  The number is high if the bandwidth of memory
+	 * limits the speed.  It is lower if the sums of several queries, or norms, take registers,
+	 * because with more blocks the compiler would spill registers.
 	 */
 	static const int resident_blocks = Queries > 1 ? 2 : Metric == HY_METRIC_COSINE ? 3 : 4;
 
 	/*
-	 * Whether given norms of rows are used.  A single query does not use them, because memory is
-	 * its limit.
+	 * Whether norms of rows are read if the caller gives them.  A single query computes them
+	 * instead, because the bandwidth of memory limits its speed.
 	 */
 	static const bool takes_norms = Metric == HY_METRIC_COSINE && Queries > 1;
 };

@@ -31,8 +31,8 @@
 #endif
 
 /*
- * Resident blocks for eight sets and two lanes per thread.  Before capability 9.0 the compiler
- * would spill with more blocks.
+ * Blocks that a multiprocessor should hold, for kernels of eight sets and two lanes per thread.
+ * Before compute capability 9.0, the compiler would spill registers with three blocks.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define HY_CUDA_SPREAD_WIDE 2
@@ -52,8 +52,8 @@ template <int Combine, int Sets> struct HySpreadKind
 	static const int ahead = Sets < 4 ? 4 / Sets : 1;
 	static const int staged = HY_CUDA_THREADS * ahead;
 	/*
-	 * resident blocks per multiprocessor for kernels that read rows ahead; the compiler would spill
-	 * with more blocks
+	 * resident blocks per multiprocessor for kernels that read rows ahead; with more blocks, the
+	 * compiler would spill registers
 	 */
 	static const int resident_blocks = Sets < 4 ? HY_CUDA_SPREAD_RESIDENT : Sets < 8 ? 4 : 3;
 	static const int resident_rows = Sets < 8 ? resident_blocks : HY_CUDA_SPREAD_WIDE;

@@ -49,10 +49,10 @@ extern HyStatus hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot);
 extern uint64_t hy_cuda_sweep_behind(const HyDevice *device, const HyCudaSlot *slot);
 
 /*
- * hy_cuda_rows_copy: return the copy of rows first .. first + count - 1 from host memory to a packed
+ * hy_cuda_rows_copy: describe a copy of rows first .. first + count - 1 from host memory to a packed
  * array.
  *
- * hy_cuda_stage_rows: make this copy for the task in flight.
+ * hy_cuda_stage_rows: perform this copy for the task in flight.
  */
 extern HyCudaCopy hy_cuda_rows_copy(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
 extern void hy_cuda_stage_rows(const HyDevice *device, const HyMatrix *matrix, int64_t first,

@@ -269,7 +269,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 
 /*
  * hy_topk_merge_kernel: merge the lists of query blockIdx.y.  The launch bound of two blocks is
- * needed as in other kernels: without it the compiler spills, although registers are free.
+ * needed as in other kernels: without it the compiler spills registers, although some are free.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_topk_merge_kernel(const HyCudaTopK args, int list_count)

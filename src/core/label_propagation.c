@@ -159,7 +159,10 @@ prefetch_node(const Labels *labels, int64_t i)
 	}
 }
 
-/* mark_neighbors: mark the neighbors of a node as stale.  Rows list them, since the graph is symmetric. */
+/*
+ * mark_neighbors: mark the neighbors of a node as stale.  The graph is symmetric, so the row of a
+ * node lists all its neighbors.
+ */
 static void
 mark_neighbors(Labels *labels, uint32_t node)
 {

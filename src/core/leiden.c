@@ -72,10 +72,11 @@ typedef struct Leiden
 	double *outside;     /* of each group: weight of the edges to the rest of its community */
 	double *group_total; /* strength of each group */
 	uint32_t *size;      /* nodes of each community or group */
-	double *sum;         /* weight of the edges to each community or group; 0 between two nodes */
-	uint32_t *touched;   /* communities or groups whose sum is not 0 */
-	uint32_t *order;     /* a random order, or the queue */
-	uint32_t *spare;     /* numbers of empty communities, or scratch */
+	double
+		*sum; /* weight of a node's edges to each community or group; all 0 before the next node */
+	uint32_t *touched; /* communities or groups whose sum is not 0 */
+	uint32_t *order;   /* a random order, or the queue */
+	uint32_t *spare;   /* numbers of empty communities, or scratch */
 	bool *queued;
 } Leiden;
 
@@ -419,8 +420,8 @@ join_group(Leiden *leiden, const Level *level, uint32_t node)
 }
 
 /*
- * aggregate: replace the level by the graph of its groups, which are numbered 0 .. groups - 1, and
- * community and member accordingly.
+ * aggregate: replace the level by the graph of its groups, which are numbered 0 .. groups - 1.
+ * Changes community[] and member[] to these numbers.
  */
 static HyStatus
 aggregate(Leiden *leiden, Level *level, int64_t groups)

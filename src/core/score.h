@@ -55,7 +55,7 @@ typedef struct HyScoreQueries
 	float eps; /* standard deviations to allow for */
 } HyScoreQueries;
 
-/* hy_score_rows: number of rows that are scored, live or dead. */
+/* hy_score_rows: return the number of rows that are scored, live or dead. */
 static inline int64_t
 hy_score_rows(const HyScoreRows *rows)
 {

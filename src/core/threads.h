@@ -6,7 +6,7 @@
  * thread is worker 0 and runs parts like the other threads, which are the workers 1, 2, ...  The
  * results must not depend on which worker runs a part, since a free worker takes the next part.
  *
- * Threads see pure code only.  They are started with all signals blocked, so the signals of the
+ * Threads run pure code only, which calls no function of PostgreSQL.  They are started with all signals blocked, so the signals of the
  * process reach its main thread.  A part allocates no memory: whatever it needs, the caller
  * allocates for each worker beforehand.  hy_threads_run returns when no thread works for it any
  * more, also after a cancel or a failure.  So its caller may raise errors and free memory.

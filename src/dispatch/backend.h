@@ -58,6 +58,10 @@ typedef enum HyClass
 	HY_CLASS_FILTER     /* proposes candidates that the caller rescores */
 } HyClass;
 
+/*
+ * The comment of an array in the following structs gives its number of elements, and says "host" if
+ * it is in host memory.
+ */
 typedef struct HyDistanceTask
 {
 	HyMetric metric;
@@ -76,7 +80,7 @@ typedef struct HyTopKTask
 	int32_t k;
 	HyNeighbor *out; /* queries.rows * k, host */
 	int32_t *counts; /* queries.rows, host */
-	/* queries.rows, host; rows farther away than the query's limit may be omitted; NULL: no limits */
+	/* queries.rows, host; rows farther than limits[q] from query q may be omitted; NULL: no limits */
 	const double *limits;
 } HyTopKTask;
 

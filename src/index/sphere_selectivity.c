@@ -43,8 +43,8 @@ typedef struct Condition
 } Condition;
 
 /*
- * Counted: share of the rows that have the constant's dimensions, and share of the rows within the
- * sphere.
+ * Counted: the share of the rows whose vectors have as many dimensions as the constant, and the share of
+ * the rows within the sphere.
  */
 typedef struct Counted
 {
@@ -124,8 +124,8 @@ restriction(VariableStatData *column, Condition *condition)
 }
 
 /*
- * count_common: compute both shares from the most common values, as shares of all rows. Returns the share
- * of the rows that have one of the most common values.
+ * count_common: compute `common` from the most common values, as shares of all rows of the table. Returns
+ * the share of the rows whose value is one of the most common values.
  */
 static double
 count_common(VariableStatData *column, Condition *condition, Counted *common)

@@ -113,7 +113,7 @@ extern bool hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, in
 extern bool
 hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns);
 
-/* HyTrackerNews: new information about a kind of task on a device. */
+/* HyTrackerNews: observations of a kind on a device that hy_tracker_take has not returned before. */
 typedef struct HyTrackerNews
 {
 	HyShape shape;

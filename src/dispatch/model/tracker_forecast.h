@@ -2,8 +2,8 @@
  * tracker_forecast.h
  *		Predicts times from the history that the tracker (tracker.h) keeps.
  *
- * A time is predicted by the regression of the kind, corrected by the times of similar sizes.  If the kind has
- * little history, other kinds of the operation are used too.
+ * A time is predicted by the regression of the kind, corrected by the times of similar sizes.  If
+ * the kind has little history, other kinds of the operation are used too.
  */
 #ifndef HY_TRACKER_FORECAST_H
 #define HY_TRACKER_FORECAST_H

@@ -41,7 +41,7 @@ hybrid_appender_put(HybridAppender *appender, HybridPageKind kind, Page image)
 	return block;
 }
 
-/* hybrid_appender_finish: record the pages of the last extent that no list took in the free space map. */
+/* hybrid_appender_finish: record the unused pages of the last extent in the free space map. */
 void
 hybrid_appender_finish(HybridAppender *appender)
 {
