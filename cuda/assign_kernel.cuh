@@ -20,7 +20,8 @@
 #include "cuda/row_sums.cuh"
 
 /*
- * HyAssignKind: the parameters of the kernel.  With more pairs per warp the compiler would spill registers.
+ * HyAssignKind: the parameters of the kernel.  With more pairs per warp, the compiler would spill
+ * registers.
  */
 typedef HyKind<HY_METRIC_L2, float, 2, HY_CUDA_ASSIGN_TILE> HyAssignKind;
 
@@ -44,8 +45,8 @@ hy_query_at(const HyAssignTile &tile, int q)
 }
 
 /*
- * hy_load_queries: the overload for a tile.  It reads the addresses of rows from shared memory,
- * because this kernel has no free registers.
+ * hy_load_queries: load a segment of the queries for a tile.  Reads the addresses of rows from
+ * shared memory, because this kernel has no free registers.
  */
 template <class Kind>
 __device__ __forceinline__ void

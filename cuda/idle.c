@@ -124,8 +124,8 @@ hy_cuda_asleep(const HyDevice *device)
 }
 
 /*
- * watch: main function of a device's thread.  Returns when the thread has closed the context, when it
- * was asked to stop, or after a permanent error.
+ * watch: run as the main function of a device's thread.  Returns when the thread has closed the
+ * context, when it was asked to stop, or after a permanent error.
  */
 static void *
 watch(void *arg)

@@ -191,7 +191,7 @@ hy_nan()
 	return __longlong_as_double(0x7ff8000000000000LL);
 }
 
-/* hy_norm_has_cosine: the device's version of hy_has_cosine. */
+/* hy_norm_has_cosine: do the same as hy_has_cosine, on the device. */
 __device__ __forceinline__ bool
 hy_norm_has_cosine(float norm_sq)
 {
@@ -199,8 +199,8 @@ hy_norm_has_cosine(float norm_sq)
 }
 
 /*
- * hy_cosine: the device's version of hy_cosine_from_sums.  Uses comparisons, because fmin would
- * lose a NaN.
+ * hy_cosine: do the same as hy_cosine_from_sums, on the device.  Uses comparisons, because fmin
+ * would lose a NaN.
  */
 __device__ __forceinline__ double
 hy_cosine(float dot, float aa, float bb)
@@ -217,7 +217,7 @@ hy_cosine(float dot, float aa, float bb)
 	return __dsub_rn(1.0, similarity);
 }
 
-/* hy_finish: the device's version of hy_distance_from_sums. */
+/* hy_finish: do the same as hy_distance_from_sums, on the device. */
 template <int Metric>
 __device__ __forceinline__ double
 hy_finish(float sum, float aa, float bb)

@@ -167,7 +167,10 @@ hy_spread_charge_of(const HyCudaSpreadState &state, double out_weight, double y)
 	return __dmul_rn(y, __ddiv_rn(state.decay, out_weight));
 }
 
-/* hy_spread_send: add the charge with which a node fires to what it has sent. */
+/*
+ * hy_spread_send: add the charge of a node that fires to the node's sent charge.  With max, keep the
+ * larger of the two.
+ */
 template <class Kind>
 __device__ __forceinline__ void
 hy_spread_send(const HyCudaSpreadState &state, int64_t at, double charge)

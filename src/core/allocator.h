@@ -23,7 +23,7 @@ typedef struct HyAllocator
  */
 extern void *hy_alloc(const HyAllocator *allocator, size_t size);
 
-/* hy_alloc_zero: like hy_alloc, but filled with zeros. */
+/* hy_alloc_zero: allocate as hy_alloc does, and fill the memory with zeros. */
 extern void *hy_alloc_zero(const HyAllocator *allocator, size_t size);
 
 /* hy_alloc_array: allocate count * size bytes.  Also returns NULL when the product overflows. */

@@ -54,14 +54,14 @@ typedef struct HyAssignTiles
 	void (*add_rounded)(double *sums, const float *x, int dims, double grid);
 } HyAssignTiles;
 
-/* hy_assign_tiles: the kernels for the level of hy_kernels(). */
+/* hy_assign_tiles: return the kernels for the level of hy_kernels(). */
 extern const HyAssignTiles *hy_assign_tiles(void);
 
 extern const HyAssignTiles hy_assign_tiles_any; /* for every machine */
 extern const HyAssignTiles hy_assign_tiles_avx2;
 extern const HyAssignTiles hy_assign_tiles_avx512;
 
-/* hy_assign_add_rounded: implementation of add_rounded for every machine. */
+/* hy_assign_add_rounded: implement add_rounded for every machine. */
 extern void hy_assign_add_rounded(double *sums, const float *x, int dims, double grid);
 
 #endif

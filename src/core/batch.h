@@ -53,14 +53,14 @@ typedef struct HyNeighbor
 	int64_t row; /* row number in the target matrix, from 0 */
 } HyNeighbor;
 
-/* hy_dtype_size: bytes per element. */
+/* hy_dtype_size: return the number of bytes per element. */
 static inline size_t
 hy_dtype_size(HyDtype dtype)
 {
 	return dtype == HY_F32 ? 4 : 2;
 }
 
-/* hy_matrix_row: host address of row i.  data must not be NULL. */
+/* hy_matrix_row: return the host address of row i.  data must not be NULL. */
 static inline const void *
 hy_matrix_row(const HyMatrix *matrix, int64_t i)
 {

@@ -23,20 +23,20 @@ typedef struct HyBitKernels
 	               uint64_t *either);
 } HyBitKernels;
 
-/* hy_bit_kernels: the kernels for the level that hy_kernels uses. */
+/* hy_bit_kernels: return the kernels for the level that hy_kernels uses. */
 extern const HyBitKernels *hy_bit_kernels(void);
 
 /*
- * hy_bit_kernels_at: the kernels for one level, or NULL when the level is not available here.  The
- * AVX-512 level uses VPOPCNTDQ.  On a processor without VPOPCNTDQ, the AVX-512 level uses the AVX2
- * kernels.
+ * hy_bit_kernels_at: return the kernels for one level, or NULL when the level is not available
+ * here.  The AVX-512 level uses VPOPCNTDQ.  On a processor without VPOPCNTDQ, the AVX-512 level
+ * uses the AVX2 kernels.
  */
 extern const HyBitKernels *hy_bit_kernels_at(HySimd level);
 
-/* hy_hamming: number of bits in which a and b differ. */
+/* hy_hamming: return the number of bits in which a and b differ. */
 extern double hy_hamming(const uint8_t *a, const uint8_t *b, size_t bytes);
 
-/* hy_jaccard: 1 - bits set in both / bits set in either; 1 when no bit is set in both. */
+/* hy_jaccard: return 1 - bits set in both / bits set in either; 1 when no bit is set in both. */
 extern double hy_jaccard(const uint8_t *a, const uint8_t *b, size_t bytes);
 
 #endif

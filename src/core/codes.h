@@ -102,7 +102,10 @@ typedef struct HyCodeFactors
 	float error[HY_CODE_ROWS];
 } HyCodeFactors;
 
-/* hy_code_bits_size: bytes of one row's bits.  Dimension i is bit i % 8 of byte i / 8. */
+/*
+ * hy_code_bits_size: return the number of bytes of one row's bits.  Dimension i is bit i % 8 of
+ * byte i / 8.
+ */
 static inline size_t
 hy_code_bits_size(int padded)
 {
@@ -110,8 +113,8 @@ hy_code_bits_size(int padded)
 }
 
 /*
- * hy_code_block_size: bytes of one block without its factors.  hy_code_tables_size: bytes of a
- * query's tables.
+ * hy_code_block_size: return the number of bytes of one block without its factors.
+ * hy_code_tables_size: return the number of bytes of a query's tables.
  */
 static inline size_t
 hy_code_block_size(int padded)
@@ -241,15 +244,15 @@ hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCode
 extern void
 hy_code_scorer_init(HyCodeScorer *meeting, const HyCodeQuery *query, const HyCodeLimits *limits);
 
-/* hy_code_scorer_run: like hy_code_score, with a prepared HyCodeScorer. */
+/* hy_code_scorer_run: score as hy_code_score does, with a prepared HyCodeScorer. */
 extern void hy_code_scorer_run(const HyCodeScorer *meeting, const HyCodeBlocks *blocks,
                                float *estimate, float *lower, uint32_t *masks);
 
 /*
- * hy_code_sums, hy_code_bounds: the two halves of hy_code_score, for codes that are not contiguous.
- * hy_code_sums adds the entries of `count` tables, starting at table `first`, to sums[0 .. 31].
- * Both numbers are multiples of 16, and codes holds only these tables.  hy_code_bounds computes the
- * estimates and bounds from the sums, and returns the mask.
+ * hy_code_sums, hy_code_bounds: compute the two halves of hy_code_score, for codes that are not
+ * contiguous.  hy_code_sums adds the entries of `count` tables, starting at `first`, to sums[0
+ * .. 31].  Both numbers are multiples of 16, and codes holds only these tables.  hy_code_bounds
+ * computes the estimates and bounds from the sums, and returns the mask.
  */
 extern void
 hy_code_sums(const HyCodeQuery *query, const uint8_t *codes, int first, int count, uint32_t *sums);
@@ -317,10 +320,13 @@ typedef struct HyCodeKernels
 	               HyCodeSums *sums);
 } HyCodeKernels;
 
-/* hy_code_kernels: the kernels for the level that hy_kernels uses. */
+/* hy_code_kernels: return the kernels for the level that hy_kernels uses. */
 extern const HyCodeKernels *hy_code_kernels(void);
 
-/* hy_code_kernels_at: the kernels for one level, or NULL when the level is not available here. */
+/*
+ * hy_code_kernels_at: return the kernels for one level, or NULL when the level is not available
+ * here.
+ */
 extern const HyCodeKernels *hy_code_kernels_at(HySimd level);
 
 #endif

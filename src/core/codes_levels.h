@@ -17,7 +17,7 @@ extern const HyCodeKernels hy_code_kernels_avx2;   /* x86-64 */
 extern const HyCodeKernels hy_code_kernels_avx512; /* x86-64 */
 extern const HyCodeKernels hy_code_kernels_neon;   /* AArch64 */
 
-/* hy_code_score_block: `score` built from a level's sums and bounds, for any number of tables. */
+/* hy_code_score_block: implement `score` by a level's sums and bounds, for any number of tables. */
 static inline uint32_t
 hy_code_score_block(const HyCodeKernels *level, const HyCodeScorer *scorer, const uint8_t *codes,
                     const uint8_t *next, const HyCodeFactors *factors, float *estimate,

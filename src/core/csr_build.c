@@ -439,7 +439,7 @@ with_room(const Build *build, int64_t count)
 	return build->origins == NULL ? count : hy_csr_room(count);
 }
 
-/* alloc_array: like hy_alloc_array, but an empty array does not count as a failure. */
+/* alloc_array: allocate as hy_alloc_array does, but an empty array does not count as a failure. */
 static void *
 alloc_array(const HyAllocator *allocator, int64_t count, size_t size)
 {

@@ -35,7 +35,10 @@ extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
 extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
                              const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
 
-/* hy_csr_build_from: like hy_csr_build.  Also fills origins, which is NULL if input has no origins. */
+/*
+ * hy_csr_build_from: build as hy_csr_build does, and fill origins, which is NULL if input has no
+ * origins.
+ */
 extern HyStatus hy_csr_build_from(const HyCsrInput *input, const HyAllocator *allocator,
                                   const HyCancel *cancel, HyCsr *csr, HyOrigins *origins);
 

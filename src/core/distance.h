@@ -61,7 +61,7 @@ typedef struct HyKernels
  */
 extern const HyKernels *hy_kernels(void);
 
-/* hy_kernels_at: the kernels for one level, or NULL when the level is not available here. */
+/* hy_kernels_at: return the kernels for one level, or NULL when the level is not available here. */
 extern const HyKernels *hy_kernels_at(HySimd level);
 
 /*
@@ -69,15 +69,18 @@ extern const HyKernels *hy_kernels_at(HySimd level);
  */
 extern HyStatus hy_kernels_force(HySimd level);
 
-/* hy_norm_sq: canonical fp32 sum of squares of one vector (the inner product with itself). */
+/*
+ * hy_norm_sq: return the canonical fp32 sum of squares of one vector (the inner product with
+ * itself).
+ */
 extern float hy_norm_sq(HyDtype dtype, const void *vector, int dims);
 
-/* hy_distance: distance between two fp32 vectors. */
+/* hy_distance: return the distance between two fp32 vectors. */
 extern double hy_distance(HyMetric metric, const float *a, const float *b, int dims);
 
 /*
- * hy_distance_to: like hy_distance, for b of any element type.  For a pair of halfvecs, the caller
- * widens a to fp32.
+ * hy_distance_to: return the distance as hy_distance does, for b of any element type.  For a pair
+ * of halfvecs, the caller widens a to fp32.
  */
 extern double
 hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims);
@@ -85,7 +88,7 @@ hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, in
 /* hy_cosine_to: return the cosine distance when the canonical sum aa = a.a is already known. */
 extern double hy_cosine_to(const float *a, float aa, HyDtype dtype, const void *b, int dims);
 
-/* hy_l2_squared: the canonical sum of squared differences. */
+/* hy_l2_squared: return the canonical sum of squared differences. */
 extern double hy_l2_squared(const float *a, HyDtype dtype, const void *b, int dims);
 
 /*
@@ -96,29 +99,29 @@ extern double hy_l2_squared(const float *a, HyDtype dtype, const void *b, int di
 extern bool hy_has_cosine(float norm_sq);
 
 /*
- * hy_cosine_from_sums: 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double.  NaN when either vector has
- * no cosine.
+ * hy_cosine_from_sums: return 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double.  NaN when either
+ * vector has no cosine.
  */
 extern double hy_cosine_from_sums(float dot, float aa, float bb);
 
 /*
- * hy_distance_from_sums: the distance from the canonical sums of two vectors.  sum is l2sq, ip or
- * l1.  For cosine, sum is ip, aa = a.a and bb = b.b; other metrics ignore aa and bb.  Every backend
- * must finish this way.
+ * hy_distance_from_sums: return the distance from the canonical sums of two vectors.  sum is l2sq,
+ * ip or l1.  For cosine, sum is ip, aa = a.a and bb = b.b; other metrics ignore aa and bb.  Every
+ * backend must finish this way.
  */
 extern double hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb);
 
 /*
- * hy_distance_matrix: out[q * targets->rows + t] = distance(queries[q], targets[t]).  Queries are
- * fp32.  Both matrices are on the host and have equal dims.  Polls cancel about once a millisecond.
- * Returns HY_INVALID if the shapes do not match, HY_CANCELLED, or HY_OK.
+ * hy_distance_matrix: set out[q * targets->rows + t] = distance(queries[q], targets[t]).  Queries
+ * are fp32.  Both matrices are on the host and have equal dims.  Polls cancel about once a
+ * millisecond.  Returns HY_INVALID if the shapes do not match, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_distance_matrix(HyMetric metric, const HyMatrix *queries,
                                    const HyMatrix *targets, double *out, const HyCancel *cancel);
 
 /*
- * hy_distance_window: like hy_distance_matrix, but writes to out[q * stride + t], stride >=
- * targets->rows.
+ * hy_distance_window: compute as hy_distance_matrix does, but write to out[q * stride + t], stride
+ * >= targets->rows.
  */
 extern HyStatus
 hy_distance_window(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, double *out,

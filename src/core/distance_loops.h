@@ -51,7 +51,7 @@ typedef enum SumOp
 	SUM_NORM /* used only next to SUM_IP */
 } SumOp;
 
-/* row_from: address of element i of b. */
+/* row_from: return the address of element i of b. */
 HY_INLINE const void *
 row_from(HyDtype dtype, const void *b, int i)
 {

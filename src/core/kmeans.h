@@ -66,7 +66,7 @@ typedef struct HyKmeansHere
 	const HyCancel *cancel;
 } HyKmeansHere;
 
-/* hy_kmeans_assign: a HyKmeansAssign that runs on this CPU (assign.h). */
+/* hy_kmeans_assign: implement HyKmeansAssign on this CPU (assign.h). */
 extern HyStatus
 hy_kmeans_assign(void *here, const HyMatrix *rows, const HyMatrix *centroids, int32_t *nearest);
 
@@ -74,12 +74,12 @@ hy_kmeans_assign(void *here, const HyMatrix *rows, const HyMatrix *centroids, in
 extern void hy_kmeans_add(double *sums, const float *row, int dims);
 
 /*
- * hy_kmeans_grid: the grid for hy_kmeans_add_on_grid, for at most `rows` rows whose elements do not
- * exceed `largest` in magnitude.
+ * hy_kmeans_grid: return the grid for hy_kmeans_add_on_grid, for at most `rows` rows whose elements
+ * do not exceed `largest` in magnitude.
  *
- * hy_kmeans_add_on_grid: like hy_kmeans_add, but round each element to a grid so coarse that sums
- * are exact.  The result has the same bits whatever the order in which rows and partial sums are
- * added.  The grid spacing is 2^-(50 - log2 rows) of the largest element.
+ * hy_kmeans_add_on_grid: do the same as hy_kmeans_add, but round each element to a grid so coarse
+ * that sums are exact.  The result has the same bits whatever the order in which rows and partial
+ * sums are added.  The grid spacing is 2^-(50 - log2 rows) of the largest element.
  */
 extern double hy_kmeans_grid(double largest, int64_t rows);
 extern void hy_kmeans_add_on_grid(double *sums, const float *row, int dims, double grid);

@@ -181,7 +181,7 @@ is_better(uint64_t series, uint32_t own, uint32_t label, double sum, uint32_t be
 	       (sum == best_sum && best != own && hy_random(series, label) < hy_random(series, best));
 }
 
-/* best_of_few: like best_label, for a node with at most FEW_NEIGHBORS entries. */
+/* best_of_few: return the same as best_label, for a node with at most FEW_NEIGHBORS entries. */
 static uint32_t
 best_of_few(const Labels *labels, uint32_t node, uint64_t series)
 {

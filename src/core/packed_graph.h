@@ -73,7 +73,7 @@ typedef struct HyPackedGraph
 	uint64_t *work[HY_PACKED_LISTS]; /* work[l][b]: cost, in entries, of blocks before b */
 } HyPackedGraph;
 
-/* hy_packed_layout: the layout for these numbers of nodes and edges, both below 2^32. */
+/* hy_packed_layout: return the layout for these numbers of nodes and edges, both below 2^32. */
 extern HyPackedLayout hy_packed_layout(int64_t nodes, int64_t edges, bool hub);
 
 /* hy_packed_list: return the list (0, 1 or 2) for a row with this many entries, at least one. */

@@ -63,10 +63,10 @@ typedef struct HyNearest
 } HyNearest;
 
 /*
- * hy_prefilter_search: like hy_topk_search.  It accepts any shape, but not L1 (HY_UNSUPPORTED).
- * Needs up to about 16 MB, plus memory that grows with k, and about 1 MB for each additional thread
- * that hy_threads_allow allows.  Returns HY_INVALID, HY_NOMEM,
- * HY_CANCELLED, HY_UNSUPPORTED, or HY_OK.
+ * hy_prefilter_search: find the same rows as hy_topk_search.  Accepts any shape, but not L1
+ * (HY_UNSUPPORTED).  Needs up to about 16 MB, plus memory that grows with k, and about 1 MB for each
+ * additional thread that hy_threads_allow allows.  Returns HY_INVALID, HY_NOMEM, HY_CANCELLED,
+ * HY_UNSUPPORTED, or HY_OK.
  */
 extern HyStatus
 hy_prefilter_search(const HyNearest *nearest, const HyAllocator *allocator, const HyCancel *cancel);

@@ -56,7 +56,7 @@ extern HyPrefilterRows *
 hy_prefilter_rows_create(const HyAllocator *allocator, HyMetric metric, const HyTileKernels *tiles,
                          int dims, HyPanelSide side, int room);
 
-/* hy_prefilter_rows_free: rows may be NULL. */
+/* hy_prefilter_rows_free: free the rows, which may be NULL. */
 extern void hy_prefilter_rows_free(const HyAllocator *allocator, HyPrefilterRows *rows);
 
 /*
@@ -74,7 +74,7 @@ hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t fi
 extern HyPrefilterRows
 hy_prefilter_rows_from(const HyPrefilterRows *rows, int i, const HyPrefilterRows *scratch);
 
-/* hy_add_scaled: out = a + scale * b, n elements.  out may be a or b. */
+/* hy_add_scaled: set out = a + scale * b, n elements.  out may be a or b. */
 extern void hy_add_scaled(float *out, const float *a, const float *b, float scale, int n);
 
 /* hy_prefilter_rows_panel: return the panel that starts with row i, a multiple of the width. */

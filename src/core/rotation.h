@@ -84,12 +84,12 @@ hy_rotation_init(HyRotation *rotation, int dims, uint64_t seed, const HyAllocato
 /* hy_rotation_free: free the memory.  Allowed after a failed hy_rotation_init. */
 extern void hy_rotation_free(HyRotation *rotation);
 
-/* hy_rotation_apply: out[0 .. padded - 1] = the rotated x[0 .. dims - 1].  out may be x. */
+/* hy_rotation_apply: set out[0 .. padded - 1] = the rotated x[0 .. dims - 1].  out may be x. */
 extern void hy_rotation_apply(const HyRotation *rotation, const float *x, float *out);
 
 /*
- * hy_rotation_apply_at: like hy_rotation_apply, on a given level, for tests.  Returns false if the
- * level is not available here.
+ * hy_rotation_apply_at: do the same as hy_rotation_apply, on a given level, for tests.  Returns
+ * false if the level is not available here.
  */
 extern bool
 hy_rotation_apply_at(HySimd level, const HyRotation *rotation, const float *x, float *out);

@@ -249,7 +249,10 @@ multiply_add(bool fused, float a, float b, float c)
 	return fused ? __builtin_fmaf(a, b, c) : hy_fma(a, b, c);
 }
 
-/* float_if: value if wanted, else +0.  There is no branch, because it would be unpredictable. */
+/*
+ * float_if: return value if wanted, else +0.  There is no branch, because it would be
+ * unpredictable.
+ */
 HY_INLINE float
 float_if(bool wanted, float value)
 {

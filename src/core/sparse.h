@@ -47,12 +47,12 @@ typedef enum HySparseFault
 extern HySparseFault hy_sparse_check_indices(const int32_t *indices, int32_t count, int32_t dims);
 
 /*
- * hy_sparse_distance: the distance of two vectors of equal dims, equal to hy_distance of the dense
- * vectors.
+ * hy_sparse_distance: return the distance of two vectors of equal dims, equal to hy_distance of the
+ * dense vectors.
  */
 extern double hy_sparse_distance(HyMetric metric, const HySparse *a, const HySparse *b);
 
-/* hy_sparse_l2_squared: the canonical sum of squared differences. */
+/* hy_sparse_l2_squared: return the canonical sum of squared differences. */
 extern double hy_sparse_l2_squared(const HySparse *a, const HySparse *b);
 
 /*
@@ -63,7 +63,7 @@ extern double hy_sparse_l2_squared(const HySparse *a, const HySparse *b);
 extern bool hy_sparse_better_dense(const HySparse *a, const HySparse *b);
 extern void hy_sparse_make_dense(float *dense, const HySparse *a);
 
-/* hy_sparse_norm: the Euclidean length, computed in fp64 throughout. */
+/* hy_sparse_norm: return the Euclidean length, computed in fp64 throughout. */
 extern double hy_sparse_norm(const HySparse *a);
 
 /*

@@ -153,9 +153,9 @@ hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds 
           const HyAllocator *allocator, const HyCancel *cancel, const HySpreadResult *result);
 
 /*
- * hy_spread_reached: like hy_spread, but sets only the results of nodes that are reached, which
- * saves time if they are few.  `reached` has hy_spread_words(nodes) words for each set.  On return
- * they are the bitmap of the nodes whose hop is not -1.
+ * hy_spread_reached: do the same as hy_spread, but set only the results of nodes that are reached,
+ * which saves time if they are few.  `reached` has hy_spread_words(nodes) words for each set.  On
+ * return they are the bitmap of the nodes whose hop is not -1.
  */
 extern HyStatus
 hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,

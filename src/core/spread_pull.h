@@ -44,7 +44,7 @@ typedef struct HySpreadPull
 	            const HySpreadCharges *charges, double *lane);
 } HySpreadPull;
 
-/* hy_spread_rows_avx2: `rows` of a sum, for processors with AVX2 and FMA (x86-64 only). */
+/* hy_spread_rows_avx2: implement `rows` for sums, with AVX2 and FMA (x86-64 only). */
 extern void
 hy_spread_rows_avx2(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y);
 

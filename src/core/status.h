@@ -28,7 +28,7 @@ typedef enum HyStatus
 
 #define HY_STATUS_COUNT (HY_BUG + 1)
 
-/* hy_status_name: a lower-case word for a status, as the views print it.  Never NULL. */
+/* hy_status_name: return a lower-case word for a status, as the views print it.  Never NULL. */
 extern const char *hy_status_name(HyStatus status);
 
 #endif

@@ -51,7 +51,7 @@ in_range(float x)
 	return x < 0 ? x : 0;
 }
 
-/* power_of: 2 to the power of x, LEAST .. 0. */
+/* power_of: return 2 to the power of x, LEAST .. 0. */
 LOOPS float
 power_of(float x)
 {
@@ -67,7 +67,7 @@ power_of(float x)
 	return power * f;
 }
 
-/* sum_of: the sum of (x - from)^power, power 1 or 2. */
+/* sum_of: return the sum of (x - from)^power, power 1 or 2. */
 LOOPS double
 sum_of(const float *sample, int count, float from, int power)
 {

@@ -6,10 +6,11 @@
  * thread is worker 0 and runs parts like the other threads, which are the workers 1, 2, ...  The
  * results must not depend on which worker runs a part, since a free worker takes the next part.
  *
- * Threads run pure code only, which calls no function of PostgreSQL.  They are started with all signals blocked, so the signals of the
- * process reach its main thread.  A part allocates no memory: whatever it needs, the caller
- * allocates for each worker beforehand.  hy_threads_run returns when no thread works for it any
- * more, also after a cancel or a failure.  So its caller may raise errors and free memory.
+ * Threads run pure code only, which calls no function of PostgreSQL.  They are started with all
+ * signals blocked, so the signals of the process reach its main thread.  A part allocates no
+ * memory: whatever it needs, the caller allocates for each worker beforehand.  hy_threads_run
+ * returns when no thread works for it any more, also after a cancel or a failure.  So its caller
+ * may raise errors and free memory.
  *
  * Threads remain for a few seconds and wait for the next call.  If a thread cannot be started, the
  * parts run on fewer threads.  After a fork, the child has no threads and starts its own.
@@ -90,10 +91,10 @@ extern HyStatus
 hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
 
 /*
- * hy_threads_run_soon: like hy_threads_run, for a short run that will soon be followed by another.
- * Waking a sleeping thread may take as long as the run.  So after the run each thread waits for the
- * next one by spinning, for at most 0.2 ms, before it sleeps.  The caller also spins while it waits
- * for the last parts.
+ * hy_threads_run_soon: do the same as hy_threads_run, for a short run that will soon be followed by
+ * another.  Waking a sleeping thread may take as long as the run.  So after the run each thread
+ * waits for the next one by spinning, for at most 0.2 ms, before it sleeps.  The caller also spins
+ * while it waits for the last parts.
  */
 extern HyStatus
 hy_threads_run_soon(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);

@@ -87,17 +87,20 @@ typedef struct HyTileKernels
 } HyTileKernels;
 
 /*
- * hy_tile_kernels: the kernels for the level of hy_kernels(), or those set by
+ * hy_tile_kernels: return the kernels for the level of hy_kernels(), or those set by
  * hy_tile_kernels_force.
  */
 extern const HyTileKernels *hy_tile_kernels(void);
 
-/* hy_tile_kernels_at: the kernels for one level, or NULL when the level is not available here. */
+/*
+ * hy_tile_kernels_at: return the kernels for one level, or NULL when the level is not available
+ * here.
+ */
 extern const HyTileKernels *hy_tile_kernels_at(HySimd level);
 
 /*
- * hy_tile_kernels_nth: the n-th of all kernels available here, whatever their level.  NULL after
- * the last.
+ * hy_tile_kernels_nth: return the n-th of all kernels available here, whatever their level, or NULL
+ * after the last.
  */
 extern const HyTileKernels *hy_tile_kernels_nth(int n);
 
@@ -114,7 +117,7 @@ extern void hy_tile_kernels_force(const HyTileKernels *kernels);
 extern void
 hy_tile_pack(const int16_t *rows, size_t stride, int count, int length, int width, int16_t *panel);
 
-/* hy_tile_pack_runs: like hy_tile_pack, but with `run` units at a time instead of two. */
+/* hy_tile_pack_runs: pack as hy_tile_pack does, but with `run` units at a time instead of two. */
 extern void hy_tile_pack_runs(const int16_t *rows, size_t stride, int count, int length, int width,
                               int run, int16_t *panel);
 

@@ -35,7 +35,7 @@ typedef struct HyTopKLocks
 	pthread_mutex_t mutex[HY_TOPK_LOCKS];
 } HyTopKLocks;
 
-/* hy_neighbor_compare: <0, 0, >0 by (distance, row). */
+/* hy_neighbor_compare: return <0, 0 or >0, by (distance, row). */
 static inline int
 hy_neighbor_compare(const HyNeighbor *a, const HyNeighbor *b)
 {

@@ -69,7 +69,7 @@ struct HyDevice
 /* the host that loaded the plug-in */
 extern const HyHost *emulated_host;
 
-/* emulated_caps: see HyBackend.caps. */
+/* emulated_caps: implement HyBackend.caps. */
 extern HyCaps emulated_caps(const HyDevice *device, const HyShape *shape);
 
 /* memory.c: see HyBackend. emulated_reserve reserves device memory for a buffer or a task. */

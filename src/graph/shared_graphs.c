@@ -412,7 +412,7 @@ withdraw(HybridGraph *graph)
 	LWLockRelease(lock);
 }
 
-/* forget: called when the memory of a graph is freed. */
+/* forget: end the use of a graph whose memory is freed. */
 static void
 forget(void *arg)
 {

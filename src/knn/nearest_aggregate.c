@@ -458,7 +458,7 @@ enlarge(NearestState *state)
 	return larger;
 }
 
-/* floats_offset, heap_offset: where the second and the third part of a state begin. */
+/* floats_offset, heap_offset: return the offset of the second or the third part of a state. */
 static Size
 floats_offset(HyDtype dtype, int dims)
 {

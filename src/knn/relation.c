@@ -229,7 +229,7 @@ trace_column(const Query *query, AttrNumber column, Trace *trace)
 	}
 }
 
-/* trace_operation: the same for a tree of UNION, INTERSECT and EXCEPT. */
+/* trace_operation: do the same for a tree of UNION, INTERSECT and EXCEPT. */
 static void
 trace_operation(const Query *query, const Node *operation, AttrNumber column, Trace *trace)
 {
@@ -247,7 +247,7 @@ trace_operation(const Query *query, const Node *operation, AttrNumber column, Tr
 		trace_entry(query, castNode(RangeTblRef, operation)->rtindex, column, trace);
 }
 
-/* trace_entry: the same for a column of a range table entry. */
+/* trace_entry: do the same for a column of a range table entry. */
 static void
 trace_entry(const Query *query, Index number, AttrNumber column, Trace *trace)
 {

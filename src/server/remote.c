@@ -226,7 +226,10 @@ take_learned(void *arg, int i, HeapTuple row, TupleDesc columns)
 	remote->version = SPI_getvalue(row, columns, 2);
 }
 
-/* close_at_exit: a session that is terminated does not return to hybrid_remotes_use. */
+/*
+ * close_at_exit: close the connections of a session that is terminated, because it does not return
+ * to hybrid_remotes_use.
+ */
 static void
 close_at_exit(int code, Datum arg)
 {

@@ -49,8 +49,8 @@ hybrid_dense_refuse(const HybridDense *value, HyDtype dtype)
 }
 
 /*
- * hybrid_dense_peek_dims: the slice reads only one chunk of a large value, because large values are
- * stored out of line without compression.
+ * hybrid_dense_peek_dims: read a slice, which fetches only one chunk of a large value, because
+ * large values are stored out of line without compression.
  */
 int
 hybrid_dense_peek_dims(Datum datum)

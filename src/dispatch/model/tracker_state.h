@@ -65,8 +65,8 @@ extern const HyTrackerSide *
 hy_tracker_find_side(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /*
- * hy_tracker_claim_side: like hy_tracker_find_side, but creates the kind and the side if necessary.  If
- * the array is full, a new kind replaces the least recently used kind.  Returns NULL when out of memory.
+ * hy_tracker_claim_side: find as hy_tracker_find_side does, but create the kind and the side if necessary.
+ * If the array is full, a new kind replaces the least recently used kind.  Returns NULL when out of memory.
  */
 extern HyTrackerSide *
 hy_tracker_claim_side(HyTracker *tracker, const HyShape *shape, int32_t device);

@@ -29,7 +29,7 @@ extern bool hy_fits_memory(HyExecutor *executor, int32_t device, const HyShape *
 /* hy_side_able: return whether rules 3 to 7 allow an exact task of this shape on device. */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
 
-/* hy_side_can: the same as hy_side_able, but only for rules 3, 4 and 7. */
+/* hy_side_can: check the same as hy_side_able, but only rules 3, 4 and 7. */
 extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /*

@@ -17,9 +17,9 @@ extern void hy_member_close(HyExecutor *executor, HyMember *member);
 extern bool hy_member_idle(const HyMember *member);
 
 /*
- * hy_member_latch: never use the device again in this process.  If 'all' is set, never use any
- * device of its backend again.  The log line is "device 1 (cuda 0) " followed by the text 'what'.
- * If 'abandon' is set, the device is not closed, since closing might block.
+ * hy_member_latch: exclude the device from further use in this process.  If 'all' is set, exclude
+ * all devices of its backend.  The log line is "device 1 (cuda 0) " followed by the text 'what'.  If
+ * 'abandon' is set, the device is not closed, since closing might block.
  */
 extern void
 hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what);

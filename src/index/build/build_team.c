@@ -361,7 +361,7 @@ hybrid_team_done(HybridTeam *team, int64 rows)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 
-/* hybrid_build_worker: entry point of a worker. */
+/* hybrid_build_worker: run a worker, from its start to its end. */
 void
 hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 {

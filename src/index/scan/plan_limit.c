@@ -105,7 +105,7 @@ start_query(QueryDesc *query, int flags)
 	(void) walk(query->planstate, &found);
 }
 
-/* walk: callback of planstate_tree_walker. */
+/* walk: implement the callback of planstate_tree_walker. */
 static bool
 walk(PlanState *state, void *arg)
 {

@@ -105,10 +105,10 @@ extern bool hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *fro
  */
 extern double hybrid_stopping_missing(const HybridStopping *stopping, const HybridLookupWork *work);
 
-/* hybrid_stopping_difficulty: see hybrid_lookup_difficulty; limit is the k-th best distance. */
+/* hybrid_stopping_difficulty: do the work of hybrid_lookup_difficulty; limit is the k-th best distance. */
 extern int hybrid_stopping_difficulty(const HybridStopping *stopping, float limit);
 
-/* hybrid_stopping_nearness: see hybrid_lookup_nearness. */
+/* hybrid_stopping_nearness: do the work of hybrid_lookup_nearness. */
 extern float
 hybrid_stopping_nearness(const HybridStopping *stopping, const HybridFrontier *frontier);
 

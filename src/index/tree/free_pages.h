@@ -68,8 +68,9 @@ extern bool hybrid_moved_known(Relation index, const HybridLink *list);
 extern void hybrid_moved_reclaim(Relation index, const HybridLayout *layout);
 
 /*
- * hybrid_moved_reuse: like hybrid_moved_reclaim, for VACUUM while it makes new lists. The caller holds the
- * meta page's lock in share mode. This function releases the lock, frees pages, and takes the lock again.
+ * hybrid_moved_reuse: do the same as hybrid_moved_reclaim, for VACUUM while it makes new lists. The caller
+ * holds the meta page's lock in share mode. This function releases the lock, frees pages, and takes the lock
+ * again.
  */
 extern void hybrid_moved_reuse(Relation index, const HybridLayout *layout);
 

@@ -47,7 +47,7 @@
 #define ROW_OF_SORT 128 /* bytes of temporary files per row, in addition to its vector */
 /* maximum share of the rows that are sorted again as outliers: a quarter, and a quarter of these (leaves.c) */
 #define SET_ASIDE (5 / 16.0)
-/* share of the memory for the centroids and the sample while lists are placed */
+/* share of the memory that centroids and the sample may take while k-means finds the centroids */
 #define PLACING 0.8125
 #define SAMPLE_LEAST 64 /* minimum number of rows of a sample */
 /* allowance of memory for more lists than expected, as a factor of their number */
@@ -154,10 +154,10 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 }
 
 /*
- * fits: test whether memory and temp_file_limit suffice. While leaves are placed, memory holds the
- * centroid of each new leaf and one sample row for it. Afterwards memory holds the records of the copied
- * rows and of each leaf, and once more each leaf's place. Temporary files hold all rows, and outliers
- * once more.
+ * fits: test whether memory and temp_file_limit suffice. While k-means finds the centroids, memory holds the
+ * centroid of each new leaf and one sample row for it. Afterwards memory holds the records of the copied rows
+ * and of each leaf, and a second copy of the centroids. Temporary files hold all rows, and outliers once
+ * more.
  */
 static bool
 fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
