@@ -334,8 +334,8 @@ hy_most(const HyCudaReach *reach, int first_row, int rows)
 }
 
 /*
- * hy_most_bound: return an upper bound for the value of any of the thread's rows, rounded up.  The
- * bound from the row's own a and b is never larger.
+ * hy_most_bound: return an upper bound for the values of all of the thread's rows, rounded up.  It uses
+ * the largest a and b among these rows, so the bound from a row's own a and b is at most as large.
  */
 __device__ __forceinline__ float
 hy_most_bound(float value, float length, float rest, const HyMost &most)

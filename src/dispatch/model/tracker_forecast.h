@@ -14,8 +14,8 @@
 extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /*
- * hy_tracker_knows: return whether the shape's kind has its own regression on device.  On the CPU,
- * this is asked for the class of shape->threads, and other classes do not count.
+ * hy_tracker_knows: return whether the shape's kind has its own regression on device.  The CPU has
+ * a regression for each class of threads, and only that of the class of shape->threads counts.
  */
 extern bool hy_tracker_knows(const HyTracker *tracker, const HyShape *shape, int32_t device);
 

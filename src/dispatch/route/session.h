@@ -202,10 +202,10 @@ struct HyExecutor
 	bool cuts;        /* tasks may be cut into pieces */
 	/* no periodic trials by rule 9, since the caller asks for the best known side */
 	bool no_trials;
-	bool queued; /* tasks for devices wait for their turn in the queue of the seat below */
+	bool queued; /* tasks for devices wait for their turn in seat.queue */
 	/* timeout of the current task's wait for its turn; 0: config.timeout_ns */
 	uint64_t turn_timeout_ns;
-	HyQueueSeat seat;
+	HyQueueSeat seat; /* this process as a client of the queue */
 	HyLosses *losses; /* NULL: losses are not recorded */
 	double spent_ns;  /* total time of all calls */
 	/* spent_ns when a batch of 2^i items was last tried although another size was best (accumulator.c) */

@@ -1,7 +1,7 @@
 /*
  * build.c
- *		CREATE INDEX: places lists by a sample, assigns every row to the nearest list, and writes
- *		the tree.
+ *		CREATE INDEX: finds the centroids of the lists from a sample, assigns every row to the nearest
+ *		list, and writes the tree.
  *
  * Rows are sorted by list and written list by list. Above the leaves, inner lists are written level
  * by level. No other session can see the file yet, so its pages are written without WAL and logged

@@ -1,6 +1,6 @@
 /*
  * build_cluster.c
- *		Places the lists of a new index.
+ *		Finds the centroids of the lists of a new index, by k-means on a sample of the rows.
  *
  * The first centroids are random rows of the sample. Some rounds of Lloyd's algorithm over all centroids
  * at once follow, each with more rows. A dense region gets as many lists as its number of rows requires.
@@ -489,7 +489,7 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 /*
  * choose_rows: choose about one row in `step`, by its number in the whole sample. Returns the number of
  * rows of this process that were chosen. Rows that become queries are left out, because the queries of
- * users do not affect where lists are placed either.
+ * users do not affect the centroids either.
  */
 static int
 choose_rows(const HybridSample *sample, int queries, int step, int *rows)

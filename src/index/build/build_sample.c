@@ -1,6 +1,6 @@
 /*
  * build_sample.c
- *		CREATE INDEX: samples rows of the table, to determine where to place lists.
+ *		CREATE INDEX: samples rows of the table, from which the centroids are computed.
  *
  * The sample consists of random blocks of the table, chosen as ANALYZE chooses them, and random rows of
  * these blocks. A row is chosen by a number computed from its position, so only chosen rows are

@@ -46,7 +46,7 @@ typedef struct HybridRegroup
 	Size memory;         /* bytes for the work in progress, in addition to the new lists */
 	HTAB *seen;          /* leaves that were copied, with their change counters at that time */
 	HybridCopyLog notes; /* log of leaves that may have changed since they were copied */
-	/* sample rows that are not used to place the leaves; NULL if no queries are needed */
+	/* sample rows from which no centroid is computed; NULL if no queries are needed */
 	HybridQueries *queries;
 } HybridRegroup;
 

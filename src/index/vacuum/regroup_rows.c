@@ -1,9 +1,8 @@
 /*
  * regroup_rows.c
- *		Copies the rows of some leaves to new leaves, which are placed as CREATE INDEX would place
- *		them.
+ *		Copies the rows of some leaves to new leaves, whose centroids are found as in CREATE INDEX.
  *
- * A sample determines where the new leaves are, each row goes to the nearest leaf, and the rows, sorted
+ * The centroids are computed from a sample, each row goes to the nearest leaf, and the rows, sorted
  * by leaf, are written leaf by leaf. Other sessions may add to the old leaves meanwhile. regroup_seen.c
  * records which rows were copied.
  */
