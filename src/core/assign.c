@@ -66,10 +66,10 @@ static int64_t chunk_rows(const Assignment *assignment, int threads);
 static HyStatus begin(Assignment *assignment, int64_t chunk, const HyAllocator *allocator);
 static void end(Assignment *assignment, const HyAllocator *allocator);
 static void find_middle(Assignment *assignment);
-static void meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
-                      int64_t first, int n);
-static void meet_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots,
-                       int64_t first, int target, int n);
+static void compare_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
+                         int64_t first, int n);
+static void compare_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots,
+                          int64_t first, int target, int n);
 static void consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float high,
                      int32_t centroid);
 static void drop(RowState *state);
@@ -181,10 +181,10 @@ assign_chunk(void *arg, int64_t part, int worker, const HyCancel *cancel)
 	for (i = 0; i < count; i++)
 		assignment->states[i] = (RowState){.best = -INFINITY, .threshold = -INFINITY};
 	if (assignment->groups != NULL)
-		status = hy_assign_meet_groups(assignment, first, count);
+		status = hy_assign_compare_groups(assignment, first, count);
 	else
-		status = hy_assign_meet(assignment, first, assignment->all, count, 0,
-		                        assignment->centroids->rows);
+		status = hy_assign_compare(assignment, first, assignment->all, count, 0,
+		                           assignment->centroids->rows);
 	for (i = 0; i < count && status == HY_OK; i++)
 	{
 		if (hy_assign_is_bounded(&assignment->states[i]))
@@ -451,8 +451,8 @@ hy_assign_rows(Assignment *assignment, int64_t chunk, const int32_t *members, in
 }
 
 HyStatus
-hy_assign_meet(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
-               int64_t first, int64_t last)
+hy_assign_compare(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
+                  int64_t first, int64_t last)
 {
 	for (; first < last && count > 0; first += assignment->block)
 	{
@@ -462,8 +462,8 @@ hy_assign_meet(Assignment *assignment, int64_t chunk, const int32_t *members, in
 		hy_assign_targets(assignment, assignment->centroids, first, n);
 		for (i = 0; i < count; i += ROWS)
 		{
-			meet_tile(assignment, chunk, members + i,
-			          hy_assign_rows(assignment, chunk, members + i, count - i), first, n);
+			compare_tile(assignment, chunk, members + i,
+			             hy_assign_rows(assignment, chunk, members + i, count - i), first, n);
 			if (hy_assign_poll(assignment, (int64_t) n * ROWS))
 				return HY_CANCELLED;
 		}
@@ -471,10 +471,10 @@ hy_assign_meet(Assignment *assignment, int64_t chunk, const int32_t *members, in
 	return HY_OK;
 }
 
-/* meet_tile: compare the rows of the tile with the centroids of the block. */
+/* compare_tile: compare the rows of the tile with the centroids of the block. */
 static void
-meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int count, int64_t first,
-          int n)
+compare_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
+             int64_t first, int n)
 {
 	const HyAssignTiles *tiles = assignment->tiles;
 	int dims = assignment->rows->dims;
@@ -492,19 +492,19 @@ meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int cou
 		for (p = 0; p < panels; p++)
 		{
 			for (i = 0; i < count; i++)
-				meet_panel(assignment, chunk, members[i], dots + (p * ROWS + i) * TARGETS, first,
-				           t + p * TARGETS, n);
+				compare_panel(assignment, chunk, members[i], dots + (p * ROWS + i) * TARGETS, first,
+				              t + p * TARGETS, n);
 		}
 	}
 }
 
 /*
- * meet_panel: compare a row with one panel of the block.  `target` is the number, in the block, of
- * the panel's first centroid.  dots holds the inner products.
+ * compare_panel: compare a row with one panel of the block.  `target` is the number, in the block,
+ * of the panel's first centroid.  dots holds the inner products.
  */
 static void
-meet_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots, int64_t first,
-           int target, int n)
+compare_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots, int64_t first,
+              int target, int n)
 {
 	const float *half = assignment->half + target;
 	const float *reach = assignment->reach + target;

@@ -21,7 +21,7 @@ static void choose_groups(Assignment *assignment, int64_t chunk, int32_t row, co
  * this group.
  */
 HyStatus
-hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
+hy_assign_compare_groups(Assignment *assignment, int64_t chunk, int count)
 {
 	const HyGroups *groups = assignment->groups;
 	int32_t number = (int32_t) groups->centers.rows;
@@ -61,9 +61,9 @@ hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
 	for (i = 0; i < count * probes; i++)
 		assignment->members[assignment->begin[assignment->met[i] + 1]++] = i / probes;
 	for (g = 0; g < number && status == HY_OK; g++)
-		status = hy_assign_meet(assignment, chunk, assignment->members + assignment->begin[g],
-		                        assignment->begin[g + 1] - assignment->begin[g], groups->begin[g],
-		                        groups->begin[g + 1]);
+		status = hy_assign_compare(assignment, chunk, assignment->members + assignment->begin[g],
+		                           assignment->begin[g + 1] - assignment->begin[g],
+		                           groups->begin[g], groups->begin[g + 1]);
 	return status;
 }
 

@@ -68,9 +68,9 @@ hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first
  */
 extern int hy_assign_rows(Assignment *assignment, int64_t chunk, const int32_t *members, int count);
 
-/* hy_assign_meet: compare the given rows of the chunk with centroids first .. last - 1. */
-extern HyStatus hy_assign_meet(Assignment *assignment, int64_t chunk, const int32_t *members,
-                               int count, int64_t first, int64_t last);
+/* hy_assign_compare: compare the given rows of the chunk with centroids first .. last - 1. */
+extern HyStatus hy_assign_compare(Assignment *assignment, int64_t chunk, const int32_t *members,
+                                  int count, int64_t first, int64_t last);
 
 /* hy_assign_lift: raise the best value of a row's state, and adjust the threshold. */
 extern void hy_assign_lift(const Assignment *assignment, RowState *state, float best);
@@ -89,9 +89,9 @@ extern double
 hy_assign_distance(const HyMatrix *rows, int64_t row, const HyMatrix *targets, int64_t target);
 
 /*
- * hy_assign_meet_groups: find the groups of each row of the chunk, and compare the row with the
+ * hy_assign_compare_groups: find the groups of each row of the chunk, and compare the row with the
  * centroids of these groups.
  */
-extern HyStatus hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count);
+extern HyStatus hy_assign_compare_groups(Assignment *assignment, int64_t chunk, int count);
 
 #endif

@@ -201,24 +201,24 @@ void
 hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
               float *estimate, float *lower, uint32_t *masks)
 {
-	HyCodeScorer meeting;
+	HyCodeScorer scorer;
 
-	hy_code_scorer_init(&meeting, query, limits);
-	hy_code_scorer_run(&meeting, blocks, estimate, lower, masks);
+	hy_code_scorer_init(&scorer, query, limits);
+	hy_code_scorer_run(&scorer, blocks, estimate, lower, masks);
 }
 
 void
-hy_code_scorer_init(HyCodeScorer *meeting, const HyCodeQuery *query, const HyCodeLimits *limits)
+hy_code_scorer_init(HyCodeScorer *scorer, const HyCodeQuery *query, const HyCodeLimits *limits)
 {
-	meeting->kernels = hy_code_kernels();
-	meeting->tables = query->tables;
-	meeting->count = query->padded / 4;
-	bounds_of(query, limits, &meeting->bounds);
-	early_of(query, limits, &meeting->early);
+	scorer->kernels = hy_code_kernels();
+	scorer->tables = query->tables;
+	scorer->count = query->padded / 4;
+	bounds_of(query, limits, &scorer->bounds);
+	early_of(query, limits, &scorer->early);
 }
 
 void
-hy_code_scorer_run(const HyCodeScorer *meeting, const HyCodeBlocks *blocks, float *estimate,
+hy_code_scorer_run(const HyCodeScorer *scorer, const HyCodeBlocks *blocks, float *estimate,
                    float *lower, uint32_t *masks)
 {
 	int b;
@@ -236,11 +236,10 @@ hy_code_scorer_run(const HyCodeScorer *meeting, const HyCodeBlocks *blocks, floa
 		for (i = 0; i < (int) sizeof(HyCodeFactors) && next != NULL; i += 64)
 			__builtin_prefetch(next + (factors - (const char *) codes) + i);
 		next = next != NULL ? next : codes;
-		if (meeting->count <= HY_CODE_CHUNK)
-			masks[b] = meeting->kernels->score(meeting, codes, next, own, about, least);
+		if (scorer->count <= HY_CODE_CHUNK)
+			masks[b] = scorer->kernels->score(scorer, codes, next, own, about, least);
 		else
-			masks[b] =
-				hy_code_score_block(meeting->kernels, meeting, codes, next, own, about, least);
+			masks[b] = hy_code_score_block(scorer->kernels, scorer, codes, next, own, about, least);
 	}
 }
 

@@ -242,10 +242,10 @@ hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCode
 
 /* hy_code_scorer_init: prepare hy_code_score for many calls with the same query, limits and level. */
 extern void
-hy_code_scorer_init(HyCodeScorer *meeting, const HyCodeQuery *query, const HyCodeLimits *limits);
+hy_code_scorer_init(HyCodeScorer *scorer, const HyCodeQuery *query, const HyCodeLimits *limits);
 
 /* hy_code_scorer_run: score as hy_code_score does, with a prepared HyCodeScorer. */
-extern void hy_code_scorer_run(const HyCodeScorer *meeting, const HyCodeBlocks *blocks,
+extern void hy_code_scorer_run(const HyCodeScorer *scorer, const HyCodeBlocks *blocks,
                                float *estimate, float *lower, uint32_t *masks);
 
 /*

@@ -21,21 +21,21 @@
 
 /* Size of a table's page, and the number of sections into which it is divided. */
 #define HY_LOOK_AHEAD_PAGE 8192
-#define HY_LOOK_AHEAD_PLACES 8
+#define HY_LOOK_AHEAD_SECTIONS 8
 #define HY_CACHE_LINE 64
 
-/* HyPlace: prediction for a value that starts in one section of a page. */
-typedef struct HyPlace
+/* HyPageSection: prediction for a value that starts in one section of a page. */
+typedef struct HyPageSection
 {
-	intptr_t step; /* distance to the next value; 0 if none is recorded yet */
-	int sure;      /* 0 .. 3: confirmations of step minus contradictions */
-} HyPlace;
+	intptr_t step;  /* distance to the next value; 0 if none is recorded yet */
+	int confidence; /* 0 .. 3: confirmations of step minus contradictions */
+} HyPageSection;
 
 /* HyLookAhead: the structure must be all zeros before the first value. */
 typedef struct HyLookAhead
 {
 	uintptr_t last;
-	HyPlace places[HY_LOOK_AHEAD_PLACES];
+	HyPageSection sections[HY_LOOK_AHEAD_SECTIONS];
 } HyLookAhead;
 
 /*

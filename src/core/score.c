@@ -30,10 +30,10 @@ typedef struct Scoring
 
 static HyStatus score_some(void *arg, int64_t part, int worker, const HyCancel *cancel);
 static int32_t list_of(const HyScoreRows *rows, int32_t block);
-static void meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query,
-                 int32_t first, int32_t end, HyTopK *least);
-static void meet_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limits,
-                      int32_t first, int32_t end, HyTopK *least);
+static void score_range(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query,
+                        int32_t first, int32_t end, HyTopK *least);
+static void score_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limits,
+                       int32_t first, int32_t end, HyTopK *least);
 
 HyStatus
 hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k, HyNeighbor *out,
@@ -87,7 +87,7 @@ score_some(void *arg, int64_t part, int worker, const HyCancel *cancel)
 			HyTopK least = {scoring->out + (int64_t) q * scoring->k, scoring->k,
 			                scoring->counts[q]};
 
-			meet(rows, scoring->queries, q, first, first + count, &least);
+			score_range(rows, scoring->queries, q, first, first + count, &least);
 			scoring->counts[q] = least.count;
 			work += (size_t) count * block_bytes;
 			if (work >= POLL_BYTES)
@@ -129,10 +129,10 @@ list_of(const HyScoreRows *rows, int32_t block)
 	return low;
 }
 
-/* meet: score a query against blocks first .. end - 1. */
+/* score_range: score a query against blocks first .. end - 1. */
 static void
-meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query, int32_t first,
-     int32_t end, HyTopK *least)
+score_range(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query, int32_t first,
+            int32_t end, HyTopK *least)
 {
 	int32_t list = list_of(rows, first);
 
@@ -142,16 +142,16 @@ meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query, int3
 		int32_t until = rows->begin[list + 1] < end ? rows->begin[list + 1] : end;
 		HyCodeLimits limits = {reach->base, reach->reach, queries->eps, INFINITY, 0};
 
-		meet_list(rows, &queries->query[query], &limits, first, until, least);
+		score_list(rows, &queries->query[query], &limits, first, until, least);
 		first = until;
 		list++;
 	}
 }
 
-/* meet_list: score a query against blocks of one list. */
+/* score_list: score a query against blocks of one list. */
 static void
-meet_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limits, int32_t first,
-          int32_t end, HyTopK *least)
+score_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limits, int32_t first,
+           int32_t end, HyTopK *least)
 {
 	float estimates[PIECE * HY_CODE_ROWS];
 	float lowers[PIECE * HY_CODE_ROWS];

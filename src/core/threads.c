@@ -61,18 +61,18 @@ typedef struct Spin
 	int pauses;
 } Spin;
 
-typedef enum SeatState
+typedef enum SlotState
 {
-	SEAT_FREE = 0,
-	SEAT_TAKEN, /* by a thread that works or waits for work */
-	SEAT_LEFT   /* by a thread that has ended, or is about to, and was not joined yet */
-} SeatState;
+	SLOT_FREE = 0,
+	SLOT_TAKEN, /* by a thread that works or waits for work */
+	SLOT_LEFT   /* by a thread that has ended, or is about to, and was not joined yet */
+} SlotState;
 
-typedef struct Seat
+typedef struct ThreadSlot
 {
-	SeatState state;
+	SlotState state;
 	pthread_t thread;
-} Seat;
+} ThreadSlot;
 
 typedef struct Pool
 {
@@ -83,7 +83,7 @@ typedef struct Pool
 	bool closing;
 	unsigned published; /* atomic; number of teams published and of requests to end, so far */
 	Team *team;
-	Seat seats[HY_THREADS_MOST - 1];
+	ThreadSlot slots[HY_THREADS_MOST - 1];
 } Pool;
 
 static Pool pool;
@@ -105,7 +105,7 @@ static bool open_pool(void);
 static bool new_mutex(pthread_mutex_t *mutex);
 static bool new_condition(pthread_cond_t *condition);
 static void start_threads(int count);
-static bool start_thread(Seat *seat);
+static bool start_thread(ThreadSlot *slot);
 static void *thread_main(void *arg);
 static bool may_join(const Team *team);
 static bool has_parts(const Team *team);
@@ -204,15 +204,15 @@ hy_threads_stop(void)
 	pthread_mutex_unlock(&pool.mutex);
 	for (i = 0; i < HY_THREADS_MOST - 1; i++)
 	{
-		Seat *seat = &pool.seats[i];
+		ThreadSlot *slot = &pool.slots[i];
 		bool there;
 
 		pthread_mutex_lock(&pool.mutex);
-		there = seat->state != SEAT_FREE;
+		there = slot->state != SLOT_FREE;
 		pthread_mutex_unlock(&pool.mutex);
 		if (there)
-			pthread_join(seat->thread, NULL);
-		seat->state = SEAT_FREE;
+			pthread_join(slot->thread, NULL);
+		slot->state = SLOT_FREE;
 	}
 	pool.closing = false;
 }
@@ -405,29 +405,29 @@ start_threads(int count)
 
 	for (i = 0; i < HY_THREADS_MOST - 1; i++)
 	{
-		Seat *seat = &pool.seats[i];
+		ThreadSlot *slot = &pool.slots[i];
 
 		/* The thread released the mutex after its last access to the pool. */
-		if (seat->state == SEAT_LEFT)
+		if (slot->state == SLOT_LEFT)
 		{
-			pthread_join(seat->thread, NULL);
-			seat->state = SEAT_FREE;
+			pthread_join(slot->thread, NULL);
+			slot->state = SLOT_FREE;
 		}
-		if (seat->state == SEAT_TAKEN)
+		if (slot->state == SLOT_TAKEN)
 			there++;
 	}
 	for (i = 0; there < count && i < HY_THREADS_MOST - 1; i++)
 	{
-		if (pool.seats[i].state != SEAT_FREE)
+		if (pool.slots[i].state != SLOT_FREE)
 			continue;
-		if (!start_thread(&pool.seats[i]))
+		if (!start_thread(&pool.slots[i]))
 			return;
 		there++;
 	}
 }
 
 static bool
-start_thread(Seat *seat)
+start_thread(ThreadSlot *slot)
 {
 	pthread_attr_t attributes;
 	sigset_t all;
@@ -441,10 +441,10 @@ start_thread(Seat *seat)
 	if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
 	    pthread_sigmask(SIG_SETMASK, &all, &before) == 0)
 	{
-		seat->state = SEAT_TAKEN;
-		started = pthread_create(&seat->thread, &attributes, thread_main, seat) == 0;
+		slot->state = SLOT_TAKEN;
+		started = pthread_create(&slot->thread, &attributes, thread_main, slot) == 0;
 		if (!started)
-			seat->state = SEAT_FREE;
+			slot->state = SLOT_FREE;
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	pthread_attr_destroy(&attributes);
@@ -454,7 +454,7 @@ start_thread(Seat *seat)
 static void *
 thread_main(void *arg)
 {
-	Seat *seat = arg;
+	ThreadSlot *slot = arg;
 	int waited = 0;
 	uint64_t spin_end = 0; /* 0: do not spin */
 
@@ -493,7 +493,7 @@ thread_main(void *arg)
 		until = from_now(IDLE_NS);
 		waited = pthread_cond_timedwait(&pool.work, &pool.mutex, &until);
 	}
-	seat->state = SEAT_LEFT;
+	slot->state = SLOT_LEFT;
 	pthread_mutex_unlock(&pool.mutex);
 	return NULL;
 }

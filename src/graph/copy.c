@@ -73,7 +73,7 @@ static HybridCopy *find_copy(const HybridRegistered *registered, const HybridEdg
 static HybridCopy *make_copy(const HybridRegistered *registered, const HybridEdgesQuery *query);
 static void drop_copy(HybridCopy *copy);
 static void drop_graph(HybridCopy *copy);
-static bool fit(HybridCopy *copy);
+static bool fit_limits(HybridCopy *copy);
 static HybridGraph *bring_up_to_date(Reading *reading);
 static void examine(Reading *reading);
 static void take_shared(HybridCopy *copy);
@@ -255,12 +255,12 @@ drop_graph(HybridCopy *copy)
 }
 
 /*
- * fit: return whether the copies of this session fit their memory limit, and those of all sessions the limit
- * for their total. Drops other copies of this session until they do, the least recently used first. If this
- * copy alone exceeds a limit, no other copy is dropped for its sake.
+ * fit_limits: return whether the copies of this session fit their memory limit, and those of all sessions the
+ * limit for their total. Drops other copies of this session until they do, the least recently used first. If
+ * this copy alone exceeds a limit, no other copy is dropped for its sake.
  */
 static bool
-fit(HybridCopy *copy)
+fit_limits(HybridCopy *copy)
 {
 	const uint64 limit = (uint64) hybrid_graph_memory_limit * 1024;
 	const uint64 total =
@@ -339,7 +339,7 @@ bring_up_to_date(Reading *reading)
 	copy->blocks = pages->count;
 	hybrid_pages_finish(pages);
 	MemoryContextSetParent(graph->context, copy->context);
-	if (!fit(copy))
+	if (!fit_limits(copy))
 	{
 		MemoryContextSetParent(graph->context, CurrentMemoryContext);
 		copy->graph = NULL;

@@ -27,11 +27,11 @@ static struct
 	char *block;
 	Size size;
 	Size used;
-	Size wanted; /* bytes that the current call has requested, or the last call if none runs */
+	Size requested; /* bytes that the current call has requested, or the last call if none runs */
 } kept;
 
 static void take(MemoryContext context);
-static void fit(void);
+static void resize_block(void);
 static void give_back(void *arg);
 static void *scratch_alloc(void *arg, size_t size);
 static void scratch_free(void *arg, void *pointer);
@@ -58,18 +58,18 @@ take(MemoryContext context)
 	callback->func = give_back;
 	callback->arg = NULL;
 	MemoryContextRegisterResetCallback(context, callback);
-	fit();
+	resize_block();
 	kept.owner = context;
 	kept.used = 0;
-	kept.wanted = 0;
+	kept.requested = 0;
 }
 
-/* fit: enlarge the block to what the last call needed, unless this exceeds the limit. */
+/* resize_block: enlarge the block to what the last call needed, unless this exceeds the limit. */
 static void
-fit(void)
+resize_block(void)
 {
 	Size most = (Size) hybrid_graph_memory_limit * 1024 / SHARE;
-	Size size = kept.wanted > kept.size ? kept.wanted : kept.size;
+	Size size = kept.requested > kept.size ? kept.requested : kept.size;
 	void *memory = NULL;
 
 	if (size > most)
@@ -104,7 +104,7 @@ scratch_alloc(void *arg, size_t size)
 		take(arg);
 	if (kept.owner == arg)
 	{
-		kept.wanted += aligned;
+		kept.requested += aligned;
 		if (aligned <= kept.size - kept.used)
 		{
 			void *place = kept.block + kept.used;

@@ -66,8 +66,8 @@ static void retire(SharedGraph *shared);
 static void use(HybridGraph *graph, SharedGraph *shared);
 static void withdraw(HybridGraph *graph);
 static void forget(void *arg);
-static void *cut(void *arg, size_t size);
-static void keep(void *arg, void *pointer);
+static void *take_array(void *arg, size_t size);
+static void free_nothing(void *arg, void *pointer);
 
 void
 hybrid_shared_graphs_init(void)
@@ -115,7 +115,7 @@ hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types, Hybr
 	const Size bytes =
 		TYPEALIGN(HY_CSR_COPY_ALIGN, arrays + type_bytes + hybrid_pages_bytes(pages));
 	char *next; /* the part of the stretch that is still free */
-	const HyAllocator from_stretch = {cut, keep, &next};
+	const HyAllocator from_stretch = {take_array, free_nothing, &next};
 	HyCsr csr = graph->csr;
 	HyOrigins origins = graph->origins;
 	SharedGraph *shared;
@@ -422,9 +422,9 @@ forget(void *arg)
 		withdraw(graph);
 }
 
-/* cut: cut an array from a stretch that has room for it. */
+/* take_array: take an array from a stretch that has room for it. */
 static void *
-cut(void *arg, size_t size)
+take_array(void *arg, size_t size)
 {
 	char **next = (char **) arg;
 	char *array = *next;
@@ -434,7 +434,7 @@ cut(void *arg, size_t size)
 }
 
 static void
-keep(void *arg, void *pointer)
+free_nothing(void *arg, void *pointer)
 {
 	(void) arg;
 	(void) pointer;

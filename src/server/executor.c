@@ -44,7 +44,7 @@ static MemoryContext executor_context;
 static uint64 configured_generation;
 static uint64 listed_generation; /* hybrid_device_generation at the last listing of devices */
 static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loaded */
-static Oid seated_role;          /* the role for which tasks wait in the queue */
+static Oid queue_role;           /* the role for which tasks wait in the queue */
 static HyLosses losses;          /* kept until the process ends, across executors */
 static char *configured_plugins; /* hybrid.plugins when the executor was created */
 static HySimd configured_simd;   /* kernels to which the CPU's history applies */
@@ -56,20 +56,20 @@ static int log_lost;
 
 static bool was_sent(HyStatus status);
 static void create_executor(void);
-static void keep_up(void);
-static void take_seat(void);
-static void look_at_load(void);
+static void apply_changes(void);
+static void join_queue(void);
+static void read_load(void);
 static void drop_executor(void);
 static void load_plugins(char *names);
 static bool was_named(const char *names, const char *name);
 static bool is_installed(const char *name);
-static void keep_line(void *arg, const char *text);
+static void save_line(void *arg, const char *text);
 static void flush_log(void);
 static void flush_at_end(XactEvent event, void *arg);
 static void close_at_exit(int code, Datum arg);
 static bool was_forced(const HyDecision *decision);
 
-static const HyLog executor_log = {keep_line, NULL};
+static const HyLog executor_log = {save_line, NULL};
 
 const HyClock *
 hybrid_clock(void)
@@ -84,7 +84,7 @@ hybrid_executor(void)
 {
 	if (executor != NULL && configured_generation == hybrid_settings_generation)
 	{
-		keep_up();
+		apply_changes();
 		flush_log();
 		return executor;
 	}
@@ -107,7 +107,7 @@ hybrid_executor(void)
 		hy_executor_configure(executor, &config);
 		configured_generation = hybrid_settings_generation;
 	}
-	keep_up();
+	apply_changes();
 	flush_log();
 	return executor;
 }
@@ -248,50 +248,50 @@ create_executor(void)
 	if (hybrid_shared_table() != NULL)
 	{
 		hy_executor_share(executor, hybrid_shared_table(), hybrid_shared_host());
-		seated_role = InvalidOid;
+		queue_role = InvalidOid;
 	}
 }
 
 /*
- * keep_up: follow the changes of other backends, the load of the machine and the role.  Load the
+ * apply_changes: follow the changes of other backends, the load of the machine and the role.  Load the
  * calibration into an executor that is new or that was reset.
  */
 static void
-keep_up(void)
+apply_changes(void)
 {
 	hy_executor_follow(executor);
-	look_at_load();
-	take_seat();
+	read_load();
+	join_queue();
 	if (unlikely(primed_epoch != hy_executor_epoch(executor)) && hybrid_load_priors(executor))
 		primed_epoch = hy_executor_epoch(executor);
 }
 
-/* take_seat: join the queue for devices, if there is one.  Turns go by role, which SET ROLE changes. */
+/* join_queue: join the queue for devices, if there is one.  Turns go by role, which SET ROLE changes. */
 static void
-take_seat(void)
+join_queue(void)
 {
 	Oid role = GetOuterUserId();
 
-	if (likely(seated_role == role) || hybrid_shared_table() == NULL)
+	if (likely(queue_role == role) || hybrid_shared_table() == NULL)
 		return;
 	hy_executor_use_queue(executor, hybrid_shared_seat(executor, role));
-	seated_role = role;
+	queue_role = role;
 }
 
 /*
- * look_at_load: read the load of the machine, at most once a second and once a statement, because it takes a
+ * read_load: read the load of the machine, at most once a second and once a statement, because it takes a
  * few system calls.
  */
 static void
-look_at_load(void)
+read_load(void)
 {
-	static TimestampTz looked;
+	static TimestampTz read_at;
 	TimestampTz now = GetCurrentStatementStartTimestamp();
 	HyLoad load;
 
-	if (likely(now - looked < USECS_PER_SEC && now >= looked))
+	if (likely(now - read_at < USECS_PER_SEC && now >= read_at))
 		return;
-	looked = now;
+	read_at = now;
 	hybrid_load(&load);
 	hy_executor_set_load(executor, &load);
 }
@@ -372,9 +372,9 @@ is_installed(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* keep_line: keep a line for flush_log.  Pure code calls it, so it must not raise. */
+/* save_line: keep a line for flush_log.  Pure code calls it, so it must not raise. */
 static void
-keep_line(void *arg, const char *text)
+save_line(void *arg, const char *text)
 {
 	(void) arg;
 	if (log_count == LOG_LINES)

@@ -68,8 +68,8 @@ static void find_dblink(HybridRemotes *remotes);
 static void find_function(const char *schema, const char *name, int arguments, FmgrInfo *function);
 static void connect_all(HybridRemotes *remotes);
 static void connect_to(HybridRemotes *remotes, Remote *remote);
-static void learn(HybridRemotes *remotes);
-static void take_learned(void *arg, int i, HeapTuple row, TupleDesc columns);
+static void find_extension(HybridRemotes *remotes);
+static void take_extension(void *arg, int i, HeapTuple row, TupleDesc columns);
 static void close_at_exit(int code, Datum arg);
 static void close_all(HybridRemotes *remotes);
 static bool answered(HybridRemotes *remotes, const Remote *remote);
@@ -115,7 +115,7 @@ hybrid_remotes_use(const List *servers, HybridUseRemotes use, void *arg)
 	PG_TRY();
 	{
 		connect_all(remotes);
-		learn(remotes);
+		find_extension(remotes);
 		use(remotes, arg);
 	}
 	PG_FINALLY();
@@ -197,9 +197,9 @@ connect_to(HybridRemotes *remotes, Remote *remote)
 	PG_END_TRY();
 }
 
-/* learn: prepare the sessions, and find the extension hybrid in their databases. */
+/* find_extension: prepare the sessions, and find the extension hybrid in their databases. */
 static void
-learn(HybridRemotes *remotes)
+find_extension(HybridRemotes *remotes)
 {
 	int i;
 
@@ -214,11 +214,11 @@ learn(HybridRemotes *remotes)
 	hybrid_remotes_receive(remotes,
 	                       "schema pg_catalog.text, version pg_catalog.text, "
 	                       "settings pg_catalog.text",
-	                       take_learned, remotes);
+	                       take_extension, remotes);
 }
 
 static void
-take_learned(void *arg, int i, HeapTuple row, TupleDesc columns)
+take_extension(void *arg, int i, HeapTuple row, TupleDesc columns)
 {
 	Remote *remote = &((HybridRemotes *) arg)->remotes[i];
 

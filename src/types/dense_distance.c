@@ -36,7 +36,7 @@ typedef enum Measure
 
 static Datum measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measure);
 static HybridRecurringArgument *
-recall(HybridRecurringArgument *recurring, const HybridDenseType *type, const HybridDense *value);
+look_up(HybridRecurringArgument *recurring, const HybridDenseType *type, const HybridDense *value);
 static double measure_pair(HybridRecurringArgument *known, Measure measure, const float *a,
                            HyDtype dtype, const void *b, int dims);
 static double cosine_distance(HybridRecurringArgument *known, const float *a, HyDtype dtype,
@@ -102,7 +102,7 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	a = value[Max(first, 0)];
 	b = value[1 - Max(first, 0)];
 	if (first >= 0)
-		known = recall(&call->recurring, type, a);
+		known = look_up(&call->recurring, type, a);
 	if (type->dtype == HY_F32)
 		distance = measure_pair(known, measure, hybrid_dense_singles(a), HY_F32, b->x, a->dim);
 	else if (known != NULL)
@@ -124,13 +124,13 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 }
 
 /*
- * recall: return the results kept for a recurring value, or NULL if a lookup saves no time.
+ * look_up: return the results kept for a recurring value, or NULL if a lookup saves no time.
  * Comparing a vector with its copy takes as long as summing the squares of its elements. So a
  * vector is looked up only if it is a constant, which needs no comparison. A halfvec is always
  * looked up, because converting halves to floats takes longer than comparing them.
  */
 static HybridRecurringArgument *
-recall(HybridRecurringArgument *recurring, const HybridDenseType *type, const HybridDense *value)
+look_up(HybridRecurringArgument *recurring, const HybridDenseType *type, const HybridDense *value)
 {
 	if (type->dtype == HY_F32)
 		return recurring->constant >= 0 ? recurring : NULL;

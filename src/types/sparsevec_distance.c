@@ -26,7 +26,7 @@ typedef enum Measure
 static double measure_args(FunctionCallInfo fcinfo, Measure measure);
 static double
 measure_with(HybridCallSite *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b);
-static void recall(HybridRecurringArgument *recurring, HybridSparsevec *value);
+static void look_up(HybridRecurringArgument *recurring, HybridSparsevec *value);
 static double measure_known(HybridRecurringArgument *known, Measure measure, const HySparse *b);
 static double measure_pair(Measure measure, const HySparse *a, const HySparse *b);
 
@@ -112,12 +112,12 @@ measure_with(HybridCallSite *call, Measure measure, HybridSparsevec *a, HybridSp
 
 	if (known < 0 || !hy_sparse_better_dense(&view[0], &view[1]))
 		return measure_pair(measure, &view[0], &view[1]);
-	recall(&call->recurring, known == 0 ? a : b);
+	look_up(&call->recurring, known == 0 ? a : b);
 	return measure_known(&call->recurring, measure, &view[1 - known]);
 }
 
 static void
-recall(HybridRecurringArgument *recurring, HybridSparsevec *value)
+look_up(HybridRecurringArgument *recurring, HybridSparsevec *value)
 {
 	HySparse view = hybrid_sparsevec_view(value);
 
