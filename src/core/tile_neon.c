@@ -21,7 +21,10 @@
 #define QUERIES 8
 #define TARGETS 8
 
-/* Both elements of query i, the lanes 2 n and 2 n + 1 of q. */
+/*
+ * Adds to the sums of query i the products of both elements of a pair.  The elements of the query
+ * are the lanes 2 n and 2 n + 1 of q.
+ */
 #define ROW(i, q, n)                                                                               \
 	do                                                                                             \
 	{                                                                                              \

@@ -3,7 +3,7 @@
  *		Cost of a scan: the search before the first row, then each row. A scan with a sphere and no
  *		order reads the store once.
  *
- * A search by codes scores the centroids of all lists, then the rows of as many lists as the recall
+ * A search with codes scores the centroids of all lists, then the rows of as many lists as the recall
  * requires. The index has measured how many rows these are. The search also reads the vectors of a few
  * dozen rows. If the caller wants more rows, the search goes on. In the end it has scored all codes and
  * read all vectors, not in file order. If few rows satisfy the conditions, only the vectors of these rows
@@ -207,7 +207,7 @@ wanted_share(const IndexPath *path)
 }
 
 /*
- * returns_all: test whether a scan by codes returns every row that the query wants. A query for all rows
+ * returns_all: test whether a scan with codes returns every row that the query wants. A query for all rows
  * gets them only if rows that the scan finds late are returned too, and if memory suffices for them. With
  * a LIMIT or a sphere the query does not want all rows, and the result is true.
  */

@@ -1,6 +1,6 @@
 /*
  * lookup.c
- *		Search for the nearest rows by codes, one batch after another.
+ *		Search for the nearest rows by their codes, one batch after another.
  *
  * A search examines some lists at a time. The nearest lists come first. Then come the lists in which most
  * rows nearer than the k-th best are expected. Rows wait in a heap, ordered by the lower bounds that

@@ -1,6 +1,6 @@
 /*
  * lookup.h
- *		Search for the nearest rows by codes, one batch after another.
+ *		Search for the nearest rows by their codes, one batch after another.
  */
 #ifndef HYBRID_INDEX_LOOKUP_H
 #define HYBRID_INDEX_LOOKUP_H
@@ -172,7 +172,7 @@ extern double hybrid_curve_rows(const HybridTree *tree, double recall);
  * minimum, unless conditions are checked early.
  */
 #define HYBRID_FIRST_CANDIDATES 512 /* for an exact scan */
-#define HYBRID_FIRST_NEAREST 12     /* for a search by codes */
+#define HYBRID_FIRST_NEAREST 12     /* for a search with codes */
 /*
  * rows requested in addition to those wanted, so that the executor knows that the wanted rows are in
  * order

@@ -12,7 +12,7 @@
  * therefore costs one pass. A scan to the end costs as many passes as work_mem makes necessary.
  *
  * Spheres are conditions. Without ORDER BY, the center of the first sphere serves as the query. A sphere
- * around the query sets the radius. Rows beyond the radius are not wanted, and a scan by codes ends when
+ * around the query sets the radius. Rows beyond the radius are not wanted, and a scan with codes ends when
  * a lower bound exceeds the radius. The executor checks the other spheres. Without ORDER BY every stored
  * vector is read once, in the order of the store. The result of a condition is therefore complete for any
  * target recall.

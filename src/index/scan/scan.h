@@ -66,7 +66,7 @@ typedef struct HybridScan
 	bool exhausted;              /* no rows follow this pass */
 	bool bounded;                /* `last` is set */
 	HyNeighbor last;             /* last candidate that was returned */
-	const HybridFoundRow *finds; /* candidates of this pass, in a scan by codes */
+	const HybridFoundRow *finds; /* candidates of this pass, in a scan with codes */
 	double farthest;             /* upper bound of the distances of all rows returned */
 	bool reorders;               /* rows are ordered by values from the table */
 	HybridTrueOrder *order;      /* rows found and not returned yet; NULL until they are needed */
@@ -80,8 +80,8 @@ typedef struct HybridScan
 extern int hybrid_scan_first_batch(const HybridScan *state);
 
 /*
- * hybrid_scan_next_batch: find the next candidates, sorted. The search by codes continues where it
- * stopped.
+ * hybrid_scan_next_batch: find the next candidates, sorted. The search with codes continues where
+ * it stopped.
  */
 extern void hybrid_scan_next_batch(HybridScan *state);
 

@@ -1,6 +1,6 @@
 /*
  * scan_batches.c
- *		Index scans by codes: how many rows a scan asks a search for at a time, and when the scan ends.
+ *		Index scans with codes: how many rows a scan asks a search for at a time, and when the scan ends.
  *
  * If the number of wanted rows is known, the first batch has that number of candidates and a few more. If
  * few rows satisfy the conditions, each row is expensive, and the rows are far apart. One additional row
