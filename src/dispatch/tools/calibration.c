@@ -382,7 +382,7 @@ keep_priors(const Calibration *calibration, HyPrior *priors, int32_t *count)
 	}
 }
 
-/* keep_threads: add a copy of the prior for each class of several threads that tasks get. */
+/* keep_threads: add a copy of the prior for each class of two or more threads in `classes`. */
 static void
 keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *count)
 {

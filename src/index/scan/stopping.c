@@ -45,7 +45,7 @@
 #define OUTLIERS_SEEN 5
 #define RARE 0.001f
 #define PART 4
-/* divisor of the number of rows scored: a step that scores fewer rows is not recorded */
+/* a step is recorded if the rows scored have grown by more than 1/STEP since the last record */
 #define STEP 8
 #define NEAR 4 /* number of first lists that determine the difficulty and the nearness of a query */
 /* ratio of a list's radius to its distance from the query, below which its rows are not sampled */
