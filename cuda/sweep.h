@@ -37,7 +37,9 @@ extern void hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatri
  */
 extern void hy_cuda_sweep_take_norms(HyDevice *device);
 
-/* hy_cuda_sweep_next, hy_cuda_sweep_up: functions for an operation's table (pipeline.h). */
+/*
+ * hy_cuda_sweep_next, hy_cuda_sweep_up: implement `next` and `up` of HyCudaOperation (pipeline.h).
+ */
 extern HyCudaNext hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot);
 extern HyStatus hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot);
 

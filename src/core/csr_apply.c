@@ -2,10 +2,10 @@
  * csr_apply.c
  *		Applies the plan of a patch: see csr_plan.h.
  *
- * The entries between two edits move: forward by each entry that an earlier edit inserts, and back by
- * each entry that an earlier edit deletes.  If nodes appear or vanish, the numbers of the nodes after
- * them change, in all entries.  The sums s_i are computed again for the nodes whose outgoing entries
- * changed.  One pass over the entries meets those of each node in canonical order.
+ * The entries between two edits move: forward by each entry that an earlier edit inserts, and back
+ * by each entry that an earlier edit deletes.  If nodes appear or vanish, the numbers of the nodes
+ * after them change, in all entries.  The sums s_i are computed again for the nodes whose outgoing
+ * entries changed.  One pass over the entries visits those of each node in canonical order.
  */
 #include "core/csr_plan.h"
 

@@ -2,9 +2,9 @@
  * csr_plan.c
  *		Makes the plan of a patch: see csr_plan.h.
  *
- * One pass over the origins of all entries finds the entries that have edges of changed origins.  The
- * new edges are ordered like the entries, so the pass meets both lists in the same order.  The edges
- * that an entry keeps and its new edges are merged by the same rule as in a build.
+ * One pass over the origins of all entries finds the entries that have edges of changed origins.
+ * The new edges are ordered like the entries, so the pass reads both lists in the same order.  The
+ * edges that an entry keeps and its new edges are merged by the same rule as in a build.
  */
 #include "core/csr_plan.h"
 

@@ -37,7 +37,7 @@
 /* Rows that are listed before they are pulled. */
 #define LISTED 512
 
-/* Walk: the state of one set of seeds on its way through the graph. */
+/* Walk: the state of the spreading from one set of seeds. */
 typedef struct Walk
 {
 	const HyCsr *graph;

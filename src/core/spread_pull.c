@@ -124,7 +124,7 @@ add_firing(const uint32_t *column, const float *weight, int64_t count,
 
 /*
  * few_firing_sum: store the sum of a row of at most HY_SPREAD_LANES entries, each in a lane of its
- * own. Returns false, and stores nothing, if more than two of the neighbors fire.
+ * own.  Returns false, and stores nothing, if more than two of the neighbors fire.
  */
 ALWAYS_INLINE bool
 few_firing_sum(const uint32_t *column, const float *weight, int64_t count,

@@ -21,7 +21,10 @@
  */
 extern void hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room);
 
-/* hybrid_graph_unpack: make a graph leave the device, because it has changed. */
+/*
+ * hybrid_graph_unpack: free the layout of a graph that has changed, and let the cache evict it from the
+ * device.
+ */
 extern void hybrid_graph_unpack(HybridGraph *graph);
 
 /* hybrid_graph_device_possible: return whether a device might run tasks over graphs now. */

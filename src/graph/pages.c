@@ -9,7 +9,7 @@
  *    to everyone, and the bit was not cleared since. Setting a bit changes the LSN of the map's page.
  *    So if the bit was set and is set now, and the LSN is the same, the bit was never cleared. (In some
  *    versions clearing a bit changes the LSN, too, and the proof applies less often.) The map is copied
- *    before any page is read, so it never vouches for rows that were read before it was copied.
+ *    before any page is read, so it proves nothing about rows that were read before it was copied.
  * 2. The page has the LSN that it had when it was read, so it holds the same rows. The same
  *    rows are visible to S as to R, the snapshot of that read, because for both of them all
  *    transactions on the page had ended: their IDs precede the xmin of R (the page is settled) and of
@@ -18,7 +18,8 @@
  *
  * A change whose LSN is not on the page yet belongs to a transaction that S does not see. So the LSN
  * is read without a lock on the contents of the page. When a page is read, the LSN is taken after
- * its rows are judged, under the same lock: judging sets hint bits, which can change the LSN.
+ * the visibility of its rows is tested, under the same lock: the test sets hint bits, which can change the
+ * LSN.
  *
  * The new states of pages and the new map take effect only when all pages are read and the copy has
  * their edges. After an error or a cancel before that, the pages still count as unread, and the older
@@ -51,7 +52,7 @@
 typedef enum PageState
 {
 	PAGE_UNREAD = 0,
-	PAGE_SETTLED,  /* all transactions on the page had ended for the snapshot that judged them */
+	PAGE_SETTLED,  /* all transactions on the page had ended for the snapshot that read them */
 	PAGE_UNSETTLED /* some had not: only the visibility map can prove that the page is unchanged */
 } PageState;
 

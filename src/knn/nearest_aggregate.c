@@ -393,7 +393,7 @@ check_same(const NearestState *state, HyDtype dtype, int32 k, HyMetric metric)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("metric must be the same in all rows of a group, not %s and %s",
 		                       hy_metric_name(state->metric), hy_metric_name(metric))));
-	/* hybrid_nearest does not come here, but other aggregates with these functions may */
+	/* never true for hybrid_nearest, but possible in other aggregates with these functions */
 	if (state->dtype != dtype)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 		                errmsg("query must have the same type in all rows of a group")));

@@ -127,8 +127,8 @@ hy_log2_floor(double n)
 }
 
 /*
- * size_number: return the number of a size class.  Within one manner, the numbers grow with the
- * power of two of the work.
+ * size_number: return the number of a size class.  Within one class of counts (size_manner), the
+ * numbers grow with the power of two of the work.
  */
 static uint32_t
 size_number(const HyShape *shape, double work)

@@ -4,10 +4,10 @@
  *
  * A slice has a part of the task's queries (for spread, of its seed sets) and all targets, or a
  * part of the targets and all queries.  What all slices need is sent several times, so the task is
- * cut in the way that makes this repetition cheaper. Most outputs, such as distances and
+ * cut in the way that makes this repetition cheaper.  Most outputs, such as distances and
  * activations, are written directly to their place in the outputs of the whole task.  So slices may
  * be computed in any order, on any backend, and more than once.  Only top-k and scored codes, when
- * cut by targets, have separate answers for each slice. hy_slice_merge merges these into the
+ * cut by targets, have separate answers for each slice.  hy_slice_merge merges these into the
  * answers of the whole task.  Neighbors are totally ordered by (distance, row).  So the merged
  * answers equal the answers of the uncut task, including all bits and the order of ties, in
  * whatever order the slices end.  Codes are cut between blocks, without regard to list boundaries.

@@ -39,7 +39,7 @@
 
 typedef struct HyAccumulator
 {
-	HyShape shape;      /* shape of a batch; the growing side is ignored */
+	HyShape shape;      /* shape of a batch; its number of targets is ignored */
 	uint64_t memory;    /* bytes a batch may hold */
 	int64_t size;       /* items at which this batch is full */
 	double kept_ns;     /* HyExecutor.spent_ns when the size was chosen; < 0: choose again */

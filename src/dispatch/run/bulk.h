@@ -2,12 +2,13 @@
  * bulk.h
  *		Runs one large task in pieces, on several devices and the CPU at once.
  *
- * The task is cut along one side (slice.h).  The rows of that side are divided among lanes, piece
- * by piece.  Each device has a lane that takes pieces from the front and may have several in
- * flight.  The CPU's lane takes pieces from the back, until no rows are left between them.  The
- * size of a piece follows from the predicted speed of its lane, so that all lanes end together
- * (balance.h).  The time of each completed piece corrects that prediction.  The size is also
- * limited by the device's memory and by the time that a failure may cost.
+ * A task is divided by its queries or by its targets (slice.h), which are called the rows of the
+ * job.  They are distributed over lanes, piece by piece.  Each device has a lane that takes pieces
+ * from the front and may have several in flight.  The CPU's lane takes pieces from the back, until
+ * no rows are left between them.  The size of a piece follows from the predicted speed of its lane,
+ * so that all lanes end together (balance.h).  The time of each completed piece corrects that
+ * prediction.  The size is also limited by the device's memory and by the time that a failure may
+ * cost.
  *
  * A failure costs only the piece that failed.  The device gets no more pieces, the CPU redoes the
  * piece, and the other lanes do the rest.  After an out-of-memory failure, the lane's pieces are

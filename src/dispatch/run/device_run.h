@@ -48,7 +48,7 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFl
 
 /*
  * hy_flight_over: poll the device; return whether the flight is over.  Cancels the task on request,
- * or when its time is up.
+ * or when its timeout has passed.
  */
 extern bool hy_flight_over(HyExecutor *executor, HyFlight *flight);
 

@@ -56,7 +56,7 @@ extern bool hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *hist
 /*
  * hy_executor_breaker: return a device's breaker for an operation.  Unlike history, a breaker
  * exists even for a device that never succeeded.
- * hy_tracker_history: the same as hy_executor_history, but for a tracker.  A tracker has no
+ * hy_tracker_history: do the same as hy_executor_history, for a tracker.  A tracker has no
  * breakers, so the row shows a closed breaker without failures.
  */
 extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);

@@ -42,7 +42,7 @@ extern void hybrid_row_sort_end(HybridRowSort *sort);
 
 /* leaves.c */
 
-/* HybridLeaves: rows on their way into leaves, in one process. */
+/* HybridLeaves: the rows of one process that are being assigned to leaves and sorted. */
 typedef struct HybridLeaves
 {
 	const HybridIndex *open;

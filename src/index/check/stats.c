@@ -96,10 +96,10 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 }
 
 /*
- * hybrid_get_index: return what hybrid_indexes shows of the inside of an index, or NULL if the caller cannot
- * read it now. For an index in the format of another version, only `outdated` is not NULL. For a
- * damaged index, only `damage` is not NULL: it is the message of the error that reading the index raised. So
- * one such index does not make the view of all indexes fail.
+ * hybrid_get_index: return the columns of hybrid_indexes that are read from the index itself, or NULL if the
+ * caller cannot read it now. For an index in the format of another version, only `outdated` is not NULL. For
+ * a damaged index, only `damage` is not NULL: it is the message of the error that reading the index raised.
+ * So one such index does not make the view of all indexes fail.
  */
 PG_FUNCTION_INFO_V1(hybrid_get_index);
 Datum

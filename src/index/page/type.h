@@ -69,7 +69,7 @@ extern bool hybrid_type_lossless(const HybridType *type, HybridStorage storage);
  */
 extern const float *hybrid_type_floats(const HybridType *type, const void *value);
 
-/* hybrid_sparse_pair, hybrid_hamming_pair, hybrid_jaccard_pair: functions of type HybridPairDistance. */
+/* hybrid_sparse_pair, hybrid_hamming_pair, hybrid_jaccard_pair: implement HybridPairDistance. */
 extern double hybrid_sparse_pair(HyMetric metric, int dims, const void *value, const void *stored);
 extern double hybrid_hamming_pair(HyMetric metric, int dims, const void *value, const void *stored);
 extern double hybrid_jaccard_pair(HyMetric metric, int dims, const void *value, const void *stored);

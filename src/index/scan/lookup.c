@@ -294,7 +294,7 @@ begin_nearest(HybridLookup *search, int k)
 }
 
 /*
- * look_again: with a fixed number of lists, also take rows for the next batch from the lists examined so
+ * look_again: if the number of lists is fixed, take more rows for the next batch from the lists examined so
  * far.
  */
 static void

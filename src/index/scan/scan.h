@@ -1,6 +1,6 @@
 /*
  * scan.h
- *		An index scan. scan.c has the callbacks for the executor, and scan_batches.c has the search by
+ *		An index scan. scan.c has the callbacks for the executor, and scan_batches.c has the search with
  *		codes.
  */
 #ifndef HYBRID_INDEX_SCAN_H

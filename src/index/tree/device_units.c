@@ -165,7 +165,7 @@ name_list(HyUnitKey *key, const HybridLink *list, uint64 changes, int64 rows)
 	}
 }
 
-/* mix: splitmix64, a permutation of all 64-bit numbers. */
+/* mix: map a number to another one by splitmix64, a permutation of all 64-bit numbers. */
 static uint64
 mix(uint64 z)
 {
