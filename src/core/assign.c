@@ -72,8 +72,8 @@ static void compare_panel(Assignment *assignment, int64_t chunk, int32_t row, co
                           int64_t first, int target, int n);
 static void consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float high,
                      int32_t centroid);
-static void drop(RowState *state);
-static int32_t decide(const Assignment *assignment, int64_t row, const RowState *state);
+static void drop_farther(RowState *state);
+static int32_t nearest_kept(const Assignment *assignment, int64_t row, const RowState *state);
 
 HyStatus
 hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups,
@@ -188,7 +188,7 @@ assign_chunk(void *arg, int64_t part, int worker, const HyCancel *cancel)
 	for (i = 0; i < count && status == HY_OK; i++)
 	{
 		if (hy_assign_is_bounded(&assignment->states[i]))
-			team->nearest[first + i] = decide(assignment, first + i, &assignment->states[i]);
+			team->nearest[first + i] = nearest_kept(assignment, first + i, &assignment->states[i]);
 		else
 			status = assign_exactly(assignment, first + i, 1, team->nearest);
 	}
@@ -540,12 +540,12 @@ consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float hi
 	RowState *state = &assignment->states[row];
 
 	if (low > state->best)
-		hy_assign_lift(assignment, state, low);
+		hy_assign_raise_best(assignment, state, low);
 	if (state->count == KEPT)
-		drop(state);
+		drop_farther(state);
 	if (state->count == KEPT)
 	{
-		int32_t nearest = decide(assignment, chunk + row, state);
+		int32_t nearest = nearest_kept(assignment, chunk + row, state);
 
 		state->kept[0].centroid = nearest;
 		state->kept[0].value = INFINITY; /* never dropped */
@@ -560,7 +560,7 @@ consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float hi
  * values only if the values differ by less than slack d^2.
  */
 void
-hy_assign_lift(const Assignment *assignment, RowState *state, float best)
+hy_assign_raise_best(const Assignment *assignment, RowState *state, float best)
 {
 	double square = (double) state->square * (1 + assignment->error) - 2 * (double) best;
 	double margin = (square > 0 ? square : 0) * 1.1 * assignment->slack;
@@ -569,9 +569,9 @@ hy_assign_lift(const Assignment *assignment, RowState *state, float best)
 	state->threshold = (float) ((double) best - margin - fabs((double) best) * 1e-6);
 }
 
-/* drop: remove the kept centroids that are known to be farther than the best one. */
+/* drop_farther: remove the kept centroids that are known to be farther than the best one. */
 static void
-drop(RowState *state)
+drop_farther(RowState *state)
 {
 	int kept = 0;
 	int i;
@@ -590,16 +590,16 @@ hy_assign_is_bounded(const RowState *state)
 	return state->square >= SHORTEST && state->square <= LONGEST;
 }
 
-/* decide: return the nearest of the kept centroids, by canonical distance. */
+/* nearest_kept: return the nearest of the kept centroids, by canonical distance. */
 static int32_t
-decide(const Assignment *assignment, int64_t row, const RowState *state)
+nearest_kept(const Assignment *assignment, int64_t row, const RowState *state)
 {
 	RowState left = *state;
 	HyNeighbor best;
 	HyTopK least;
 	int i;
 
-	drop(&left);
+	drop_farther(&left);
 	if (left.count == 1)
 		return left.kept[0].centroid;
 	hy_topk_init(&least, &best, 1);

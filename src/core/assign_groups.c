@@ -145,7 +145,7 @@ choose_groups(Assignment *assignment, int64_t chunk, int32_t row, const float *l
 			best[i] = low[g];
 		}
 		if (best[probes - 1] > -INFINITY)
-			hy_assign_lift(assignment, &bar, best[probes - 1]);
+			hy_assign_raise_best(assignment, &bar, best[probes - 1]);
 	}
 	for (g = 0; g < number; g++)
 	{

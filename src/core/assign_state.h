@@ -72,8 +72,8 @@ extern int hy_assign_rows(Assignment *assignment, int64_t chunk, const int32_t *
 extern HyStatus hy_assign_compare(Assignment *assignment, int64_t chunk, const int32_t *members,
                                   int count, int64_t first, int64_t last);
 
-/* hy_assign_lift: raise the best value of a row's state, and adjust the threshold. */
-extern void hy_assign_lift(const Assignment *assignment, RowState *state, float best);
+/* hy_assign_raise_best: raise the best value of a row's state, and adjust the threshold. */
+extern void hy_assign_raise_best(const Assignment *assignment, RowState *state, float best);
 
 /* hy_assign_is_bounded: test whether products give usable bounds for a row. */
 extern bool hy_assign_is_bounded(const RowState *state);

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#include "types/call.h"
+#include "types/call_site.h"
 #include "types/dense.h"
 
 /*

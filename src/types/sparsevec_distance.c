@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "core/distance.h"
-#include "types/call.h"
+#include "types/call_site.h"
 #include "types/sparsevec.h"
 
 /*

@@ -166,7 +166,7 @@ extern void hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece);
 /*
  * hy_bulk_overtake: stop a piece so that the CPU can take its rows, and close the lane.  If the
  * piece is late, the tracker records the elapsed time plus the remaining time that the device
- * reports.  Otherwise the same prediction would be made again.  The piece counts as hanging instead
+ * reports, so that the next prediction is higher.  The piece counts as hanging instead
  * (HY_TIMEOUT, once per lane) if no piece of the lane has ended yet, and this piece reports no
  * remaining time and is past its expected time.  A piece whose device is shared with tasks of other
  * clients is neither recorded nor counted as hanging.

@@ -1,10 +1,10 @@
 /*
- * call.c
- *		State that a distance function keeps for one call site: see call.h.
+ * call_site.c
+ *		State that a distance function keeps for one call site: see call_site.h.
  */
 #include "postgres.h"
 
-#include "types/call.h"
+#include "types/call_site.h"
 
 HybridCallSite *
 hybrid_call_site(FunctionCallInfo fcinfo)
