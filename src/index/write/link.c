@@ -32,7 +32,7 @@
  */
 #define PAGES (LISTS + 2 + LISTS)
 
-/* NewEntries: data of the parts for the page with free slots, in addition to their links and radii. */
+/* NewEntries: what is written into the free slots for the new lists, besides their links and radii. */
 typedef struct NewEntries
 {
 	BlockNumber *directory;
