@@ -154,6 +154,10 @@ $node->safe_psql('fresh', q{CREATE INDEX item_own ON item USING hybrid (v vector
 	CREATE INDEX item_own_default ON item USING hybrid (v) WHERE id > 0;
 	CREATE INDEX item_own_stored ON item USING hnsw (v vector_l2_ops) WITH (storage = int8, m = 16, list_size = 100);
 	CREATE INDEX item_own_option ON item USING ivfflat (v) WITH (storage = int8);
+	ALTER TABLE item ADD "two words" vector(3);
+	CREATE INDEX item_own_quoted ON item USING hybrid ("two words");
+	CREATE TABLE edge (source int, target int);
+	CREATE INDEX edge_graph ON edge USING hybrid_graph (source, target);
 	INSERT INTO hybrid_calibration VALUES ('cpu', 0, 'any', 'any', 'topk', 'float32', 'l2', 64, 1, 9, 0, 0.125, 0, 1e-7, '{1}', 'epoch')});
 my ($sed) = slurp_file("$ENV{HYBRID_DOCS}/from-pgvector.md") =~ /^    pg_dump --extension=vector app \|\n(.*?) \|\n        psql/ms;
 ok(defined $sed, 'the documentation has the lines');
@@ -165,6 +169,7 @@ is(join("\n", grep { /INDEX item_own/ } split /\n/, $back), join("\n",
 		'CREATE INDEX item_own ON public.item USING hnsw (v public.vector_ip_ops);',
 		'CREATE INDEX item_own_default ON public.item USING hnsw (v public.vector_l2_ops) WHERE (id > 0);',
 		'CREATE INDEX item_own_option ON public.item USING ivfflat (v);',
+		'CREATE INDEX item_own_quoted ON public.item USING hnsw ("two words" public.vector_l2_ops);',
 		q{CREATE INDEX item_own_stored ON public.item USING hnsw (v public.vector_l2_ops) WITH (m='16');}),
 	'and indexes of hybrid by pgvector, without options of hybrid');
 is(join("\n", grep { /INDEX/ && !/item_own/ } split /\n/, created($back)), join("\n", grep { /INDEX/ } split /\n/, created($theirs)),
@@ -175,7 +180,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE returned');
 $node->safe_psql('returned', 'CREATE EXTENSION hybrid');
 append_to_file("$dir/returned.sql", $back);
 restore('returned', "$dir/returned.sql");
-$node->safe_psql('returned', 'DROP INDEX item_own, item_own_default, item_own_option, item_own_stored');
+$node->safe_psql('returned', 'DROP INDEX item_own, item_own_default, item_own_option, item_own_stored; ALTER TABLE item DROP "two words"');
 is($node->safe_psql('returned', $contents), $before, 'the same when it returns');
 
 # Settings that a session or a database has before the library is loaded; parallel workers have them too.
