@@ -8,8 +8,9 @@
 ARG BASE=postgres:15-bookworm
 
 FROM $BASE AS build
+# Headers of a later minor version than the image's server could make a library that does not load there.
 RUN apt-get update && \
-	apt-get install -y --no-install-recommends gcc make libc6-dev "postgresql-server-dev-$PG_MAJOR"
+	apt-get install -y --no-install-recommends gcc make libc6-dev "postgresql-server-dev-$PG_MAJOR=$PG_VERSION"
 COPY . /hybrid
 WORKDIR /hybrid
 RUN make -j"$(nproc)" all && \

@@ -91,6 +91,8 @@ try_packages()
 {
 	script "$1" V="$2" <<-'SCRIPT'
 		apt-get -q install -y ./root/postgresql-$V-hybrid_*.deb ./root/postgresql-$V-hybrid-vector_*.deb
+		minor=$(dpkg-query -W -f '${Version}' postgresql-$V)
+		[[ $(dpkg-query -W -f '${Depends}' postgresql-$V-hybrid) == *"postgresql-$V (>= ${minor%%-*}~)"* ]]
 		pg_ctlcluster $V main status || pg_ctlcluster $V main start
 		cat >/tmp/try.sql <<-'SQL'
 			CREATE EXTENSION hybrid;
@@ -161,8 +163,10 @@ image_layout()
 # build_image VERSION CONTEXT DIR DIR: the steps of the Dockerfile, for its stages in these chroots
 build_image()
 {
-	local version=$1 context=$2 stages=("${@:3}") stage=-1 dir='' folder=/ instruction words
+	local version=$1 context=$2 stages=("${@:3}") stage=-1 dir='' folder=/ instruction words minor
 
+	# shellcheck disable=SC2016 # dpkg-query expands it
+	minor=$(in_chroot "${stages[1]}" dpkg-query -W -f '${Version}' "postgresql-$version") || return
 	while read -r instruction words; do
 		echo "$instruction $words"
 		case $instruction in
@@ -181,7 +185,7 @@ build_image()
 			esac || return
 			;;
 		RUN)
-			in_chroot "$dir" env PG_MAJOR="$version" PATH="/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/postgresql/$version/bin" \
+			in_chroot "$dir" env PG_MAJOR="$version" PG_VERSION="$minor" PATH="/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/postgresql/$version/bin" \
 				sh -c "cd $folder && $words" || return
 			;;
 		*)
