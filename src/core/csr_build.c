@@ -353,7 +353,7 @@ merge_run(Build *build, const HyParallel *run, int64_t count)
 
 	csr->column[entry] = run->at;
 	if (!hy_csr_merge(build->input.merge, run, count, &csr->weight[entry]))
-		return HY_QUOTA;
+		return HY_INVALID;
 	if (origins == NULL)
 		return HY_OK;
 	origins->entry[entry] = count == 1 ? run->origin : HY_ORIGIN_MANY;

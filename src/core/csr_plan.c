@@ -281,7 +281,7 @@ take_entry(HyCsrPlan *plan, int64_t row, int64_t column, int64_t at, bool exists
 		if (status != HY_OK)
 			return status;
 		if (!hy_csr_merge(plan->patch->merge, edge, count, &edit.weight))
-			return HY_QUOTA;
+			return HY_INVALID;
 	}
 	edit.differs =
 		edit.change != 0 || memcmp(&edit.weight, &plan->csr->weight[at], sizeof(edit.weight)) != 0;

@@ -190,14 +190,19 @@ hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch)
 	hybrid_graph_keep(graph);
 }
 
-/* check: raise unless status is HY_OK. */
+/* check: raise unless status is HY_OK. The weights of edges were checked when they were read. */
 static void
 check(HyStatus status, const char *what)
 {
-	if (status == HY_QUOTA)
+	if (status == HY_INVALID)
 		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 		                errmsg("sum of the weights of parallel graph edges is out of the range of "
 		                       "real")));
+	if (status == HY_QUOTA)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		                errmsg("graph has too many nodes or edges"),
+		                errdetail("A graph can have 2^31 nodes and 2^32 - 1 edges, or half as "
+		                          "many edges if their direction is ignored.")));
 	hybrid_check(status, what);
 }
 

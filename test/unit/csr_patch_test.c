@@ -365,7 +365,7 @@ test_out_of_range(void)
 	table->edge[1][0] = (HyEdge){1, 2, 1};
 	CHECK_INT(build(table, &memory.allocator, &csr, &origins), HY_OK);
 	table->edge[1][0].weight = FLT_MAX;
-	CHECK_INT(patch(table, 2, &memory.allocator, NULL, &csr, &origins, &differs), HY_QUOTA);
+	CHECK_INT(patch(table, 2, &memory.allocator, NULL, &csr, &origins, &differs), HY_INVALID);
 	CHECK_INT(memory.outstanding, 0);
 	table->edge[1][0].weight = 1;
 	CHECK_INT(build(table, &memory.allocator, &csr, &origins), HY_OK);

@@ -451,18 +451,29 @@ test_weights_out_of_range(void)
 	HyEdge opposite[2] = {{1, 2, FLT_MAX}, {2, 1, FLT_MAX}};
 	HyEdge one[1] = {{1, 2, 0}};
 
-	CHECK_INT(status_of(parallel, 2, HY_DIRECTION_OUT), HY_QUOTA);
+	CHECK_INT(status_of(parallel, 2, HY_DIRECTION_OUT), HY_INVALID);
 	CHECK_INT(status_of(loop, 1, HY_DIRECTION_OUT), HY_OK);
-	CHECK_INT(status_of(loop, 1, HY_DIRECTION_BOTH), HY_QUOTA);
+	CHECK_INT(status_of(loop, 1, HY_DIRECTION_BOTH), HY_INVALID);
 	CHECK_INT(status_of(apart, 2, HY_DIRECTION_OUT), HY_OK);
 	CHECK_INT(status_of(opposite, 2, HY_DIRECTION_IN), HY_OK);
-	CHECK_INT(status_of(opposite, 2, HY_DIRECTION_BOTH), HY_QUOTA);
+	CHECK_INT(status_of(opposite, 2, HY_DIRECTION_BOTH), HY_INVALID);
 	one[0].weight = -1;
 	CHECK_INT(status_of(one, 1, HY_DIRECTION_OUT), HY_INVALID);
 	one[0].weight = INFINITY;
 	CHECK_INT(status_of(one, 1, HY_DIRECTION_OUT), HY_INVALID);
 	one[0].weight = NAN;
 	CHECK_INT(status_of(one, 1, HY_DIRECTION_OUT), HY_INVALID);
+}
+
+/* too many edges are not read, and are no matter of their weights */
+static void
+test_too_many_edges(void)
+{
+	HyCsr csr;
+
+	CHECK_INT(hy_csr_build(NULL, (int64_t) UINT32_MAX + 1, HY_DIRECTION_OUT, &hy_malloc_allocator,
+	                       NULL, &csr),
+	          HY_QUOTA);
 }
 
 static void
@@ -575,6 +586,7 @@ main(void)
 	UNIT_RUN(test_parallel_weights_ascend);
 	UNIT_RUN(test_least_of_parallel_weights);
 	UNIT_RUN(test_weights_out_of_range);
+	UNIT_RUN(test_too_many_edges);
 	UNIT_RUN(test_empty_graph);
 	UNIT_RUN(test_find);
 	UNIT_RUN(test_allocator_fails);
