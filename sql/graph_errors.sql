@@ -162,5 +162,12 @@ RESET hybrid.graph_memory_limit;
 \c -
 SELECT count(*) FROM hybrid_neighbors($$SELECT a.id, (SELECT count(*) FROM hybrid_degree('wide_graph')) FROM hybrid_spread('wide_graph', '{1,5,99}') a$$, '{5}');
 SELECT scratch() > 20000 * 30 AS kept;
-DROP FUNCTION scratch, spread_wide;
+-- a batch of many slices uses the same memory for each slice, so it needs no more than this limit leaves
+\c -
+CREATE FUNCTION spread_many() RETURNS text LANGUAGE sql AS $$
+	SELECT md5(string_agg(s::text, ',')) FROM (SELECT array_agg(i) AS sets, array_agg(i * 31 % 20000) AS seeds FROM generate_series(1::bigint, 300) i) a,
+		hybrid_spread_batch('wide_graph', sets, seeds) s $$;
+SELECT spread_many() AS before \gset
+SELECT spread_many() = :'before' AS same, scratch() > 20000 * 200 AS kept;
+DROP FUNCTION scratch, spread_wide, spread_many;
 DROP TABLE wide;

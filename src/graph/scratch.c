@@ -2,10 +2,11 @@
  * scratch.c
  *		Working memory that a session keeps: see scratch.h.
  *
- * The memory is one block. Allocations take the block's parts one after the other, from its start. What
- * does not fit comes from the call's context. If the last call needed more than the block has, the next
- * call enlarges the block. But a block never has more than 1 / SHARE of hybrid.graph_memory_limit. Calls
- * that need more memory take so long that page faults matter less.
+ * The memory is one block. Allocations take the block's parts one after the other, from its start. The end
+ * of the block is free again when all parts there have been freed, in any order. So each slice of a batch
+ * takes the same parts. What does not fit comes from the call's context. If the last call needed more than
+ * the block has, the next call enlarges the block. But a block never has more than 1 / SHARE of
+ * hybrid.graph_memory_limit. Calls that need more memory take so long that page faults matter less.
  *
  * A call takes the block with its first allocation, after it has read the edges. So the graph functions
  * that an edges query calls use the block, too, and so do those in the statement of hybrid_associate.
@@ -20,6 +21,13 @@
 #define SHARE 32
 #define ALIGNED 64 /* bytes of a cache line */
 
+/* Part: a part of the block. Its header takes ALIGNED bytes, and its memory follows. */
+typedef struct Part
+{
+	struct Part *before; /* NULL: the part is the first */
+	bool is_free;
+} Part;
+
 static struct
 {
 	MemoryContext context; /* a context for the block, so that views show its size */
@@ -27,12 +35,15 @@ static struct
 	char *block;
 	Size size;
 	Size used;
-	Size requested; /* bytes that the current call has requested, or the last call if none runs */
+	Part *last;     /* the part that ends at `used`; NULL if there is none */
+	Size outside;   /* bytes that the current call has now because they did not fit the block */
+	Size requested; /* most bytes that the current call has needed; between calls, the last one */
 } kept;
 
 static void take(MemoryContext context);
 static void resize_block(void);
 static void give_back(void *arg);
+static Size bytes_outside(void *pointer);
 static void *scratch_alloc(void *arg, size_t size);
 static void scratch_free(void *arg, void *pointer);
 
@@ -61,6 +72,8 @@ take(MemoryContext context)
 	resize_block();
 	kept.owner = context;
 	kept.used = 0;
+	kept.last = NULL;
+	kept.outside = 0;
 	kept.requested = 0;
 }
 
@@ -92,36 +105,58 @@ give_back(void *arg)
 	kept.owner = NULL;
 }
 
+/* bytes_outside: return the bytes that an allocation outside of the block would take of it. */
+static Size
+bytes_outside(void *pointer)
+{
+	return ALIGNED + TYPEALIGN(ALIGNED, GetMemoryChunkSpace(pointer));
+}
+
 static void *
 scratch_alloc(void *arg, size_t size)
 {
 	HyAllocator context = hybrid_allocator(arg);
-	Size aligned = TYPEALIGN(ALIGNED, size);
+	Size bytes = ALIGNED + TYPEALIGN(ALIGNED, size);
+	char *memory;
 
-	if (aligned < size)
+	if (bytes < size)
 		return NULL;
 	if (kept.owner == NULL)
 		take(arg);
-	if (kept.owner == arg)
+	if (kept.owner == arg && bytes <= kept.size - kept.used)
 	{
-		kept.requested += aligned;
-		if (aligned <= kept.size - kept.used)
-		{
-			void *place = kept.block + kept.used;
+		Part *part = (Part *) (kept.block + kept.used);
 
-			kept.used += aligned;
-			return place;
-		}
+		*part = (Part){.before = kept.last};
+		kept.last = part;
+		kept.used += bytes;
+		memory = (char *) part + ALIGNED;
 	}
-	return context.alloc(context.arg, size);
+	else
+	{
+		memory = context.alloc(context.arg, size);
+		if (memory != NULL && kept.owner == arg)
+			kept.outside += bytes_outside(memory);
+	}
+	if (kept.owner == arg)
+		kept.requested = Max(kept.requested, kept.used + kept.outside);
+	return memory;
 }
 
-/* scratch_free: free memory of the context. Memory of the block stays taken until the call ends. */
+/* scratch_free: free memory of the context, or a part of the block. */
 static void
 scratch_free(void *arg, void *pointer)
 {
 	HyAllocator context = hybrid_allocator(arg);
 
-	if ((char *) pointer < kept.block || (char *) pointer >= kept.block + kept.size)
-		context.free(context.arg, pointer);
+	if ((char *) pointer >= kept.block && (char *) pointer < kept.block + kept.size)
+	{
+		((Part *) ((char *) pointer - ALIGNED))->is_free = true;
+		for (; kept.last != NULL && kept.last->is_free; kept.last = kept.last->before)
+			kept.used = (Size) ((char *) kept.last - kept.block);
+		return;
+	}
+	if (kept.owner == arg)
+		kept.outside -= Min(kept.outside, bytes_outside(pointer));
+	context.free(context.arg, pointer);
 }
