@@ -15,15 +15,21 @@ hy_csr_patch(HyCsr *csr, HyOrigins *origins, const HyCsrPatch *patch, const HyAl
 	HyCsrPlan plan = {
 		.csr = csr, .origins = origins, .patch = patch, .allocator = allocator, .cancel = cancel};
 	HyStatus status = hy_csr_plan(&plan);
+	bool may_change = patch->before_change == NULL;
 	int64_t i;
 
 	*differs = false;
 	for (i = 0; i < plan.edits; i++)
 		*differs = *differs || plan.edit[i].differs;
-	if (status == HY_OK)
+	if (status == HY_OK && plan.edits > 0 && !may_change)
+	{
+		status = patch->before_change(patch->arg);
+		may_change = status == HY_OK;
+	}
+	if (status == HY_OK && plan.edits > 0)
 		status = hy_csr_plan_apply(&plan);
 	hy_csr_plan_free(&plan);
-	if (status != HY_OK)
+	if (status != HY_OK && may_change)
 	{
 		hy_csr_free(csr, allocator);
 		hy_origins_free(origins, allocator);

@@ -23,13 +23,17 @@ typedef struct HyCsrPatch
 	int64_t count;
 	HyDirection direction; /* as in the build */
 	HyMerge merge;
+	/* called before the graph or its origins change, and never if nothing changes; NULL: not needed */
+	HyStatus (*before_change)(void *arg);
+	void *arg;
 } HyCsrPatch;
 
 /*
  * hy_csr_patch: patch a graph.  Stores in *differs whether the graph differs from before.  The passes
  * over the entries read them in order, and the arrays are changed in place.  So a patch of a few edges
- * takes a small part of the time of a build.  Returns the same errors as a build.  On failure, the
- * graph and its origins are freed.
+ * takes a small part of the time of a build.  Returns the same errors as a build, or the error of
+ * before_change.  On failure, the graph and its origins are freed, or if there is a before_change that
+ * has not succeeded, they are unchanged.
  */
 extern HyStatus hy_csr_patch(HyCsr *csr, HyOrigins *origins, const HyCsrPatch *patch,
                              const HyAllocator *allocator, const HyCancel *cancel, bool *differs);

@@ -6,6 +6,10 @@
  * all pages that were read again. If these pages or their edges are too many, all pages are read, and the
  * graph is built anew. The edges of rows are not kept anywhere else.
  *
+ * A graph in shared memory is copied before it changes. When the copy has not changed for some calls, this
+ * session shares it in turn, or takes what another session has shared meanwhile. So the sessions that see the
+ * same change have one graph again.
+ *
  * The graph changes only when all pages are read. After an error or a cancel before that, the graph is
  * unchanged and the pages still count as unread. If the patch itself fails, the graph is dropped.
  */
@@ -31,6 +35,12 @@
 #define FEW_PAGES 16
 #define PATCH_SHARE 8
 
+/*
+ * Calls without a change after which a graph is shared again. Sharing copies the whole graph, so it would take
+ * most of the time where each call sees a change.
+ */
+#define CALM_CALLS 16
+
 #define FIRST_CAPACITY 1024
 
 typedef struct HybridCopy
@@ -43,6 +53,7 @@ typedef struct HybridCopy
 	bool in_use;      /* a call that uses the copy is reading pages */
 	HybridPages pages;
 	BlockNumber blocks; /* number of pages from which the graph may have edges */
+	int unchanged; /* calls since the graph was built, taken or changed; at most CALM_CALLS + 1 */
 	HybridGraph *graph; /* NULL: not built */
 } HybridCopy;
 
@@ -79,6 +90,7 @@ static void examine(Reading *reading);
 static void take_shared(HybridCopy *copy);
 static bool read_pages(Reading *reading, int64 most);
 static HybridGraph *build(Reading *reading);
+static bool change(Reading *reading);
 static void patch(Reading *reading);
 static bool take_row(void *arg, HeapTuple tuple);
 static bool read_row(Reading *reading, HeapTuple tuple, HyEdge *edge);
@@ -302,10 +314,13 @@ bring_up_to_date(Reading *reading)
 	HybridPages *pages = &copy->pages;
 	const int64 most = hybrid_most_edges(copy->key.direction);
 	HybridGraph *graph;
-	const bool had_graph = copy->graph != NULL;
-	bool was_shared;
-	bool is_new = false;
+	bool had_graph;
+	bool is_offered = true;
 
+	if (copy->graph != NULL && copy->unchanged >= CALM_CALLS &&
+	    hybrid_shared_graph_is_newer(&copy->key, copy->types, copy->graph))
+		drop_graph(copy);
+	had_graph = copy->graph != NULL;
 	if (!had_graph)
 		take_shared(copy);
 	examine(reading);
@@ -316,7 +331,6 @@ bring_up_to_date(Reading *reading)
 		if (copy->graph != NULL)
 			examine(reading);
 	}
-	was_shared = copy->graph != NULL && copy->graph->shared != NULL;
 	/* a patch needs more scratch memory for each edge than a build */
 	if (copy->graph != NULL && !read_pages(reading, most / PATCH_SHARE))
 		drop_graph(copy);
@@ -327,14 +341,10 @@ bring_up_to_date(Reading *reading)
 		if (!read_pages(reading, most))
 			return NULL;
 		copy->graph = build(reading);
-		is_new = true;
+		copy->unchanged = 0;
 	}
-	else if (pages->unread > 0 || pages->count < copy->blocks)
-	{
-		patch(reading);
-		/* if it is not offered, the next session must read as many pages */
-		is_new = was_shared && reading->reader.validation->read > FEW_PAGES;
-	}
+	else
+		is_offered = change(reading);
 	graph = copy->graph;
 	copy->blocks = pages->count;
 	hybrid_pages_finish(pages);
@@ -344,7 +354,7 @@ bring_up_to_date(Reading *reading)
 		MemoryContextSetParent(graph->context, CurrentMemoryContext);
 		copy->graph = NULL;
 	}
-	else if (is_new)
+	else if (is_offered)
 		hybrid_shared_graph_offer(&copy->key, copy->types, graph, pages);
 	return graph;
 }
@@ -369,6 +379,7 @@ take_shared(HybridCopy *copy)
 	copy->graph = hybrid_shared_graph_take(&copy->key, copy->types, copy->context, &copy->pages);
 	if (copy->graph != NULL)
 		copy->blocks = copy->pages.count;
+	copy->unchanged = 0;
 }
 
 /* read_pages: read the edges of the pages that must be read. Returns false if they are more than most. */
@@ -402,6 +413,28 @@ build(Reading *reading)
 	graph = hybrid_graph_build(&reading->edges, copy->key.direction, copy->key.merge);
 	hybrid_graph_keep(graph);
 	return graph;
+}
+
+/* change: patch the graph if pages have changed. Returns whether to offer the graph to other sessions. */
+static bool
+change(Reading *reading)
+{
+	HybridCopy *copy = reading->copy;
+	const uint64 number = copy->graph->number;
+	const bool was_shared = copy->graph->shared != NULL;
+	bool is_offered = false;
+
+	if (copy->pages.unread > 0 || copy->pages.count < copy->blocks)
+	{
+		patch(reading);
+		/* if it is not offered, the next session must read as many pages */
+		is_offered = was_shared && reading->reader.validation->read > FEW_PAGES;
+	}
+	if (copy->graph->number != number)
+		copy->unchanged = 0;
+	else if (copy->graph->shared == NULL && copy->unchanged <= CALM_CALLS)
+		is_offered = copy->unchanged++ == CALM_CALLS || is_offered;
+	return is_offered;
 }
 
 /* patch: replace the edges of the pages that were read, and of those that are gone. */

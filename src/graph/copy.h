@@ -7,8 +7,8 @@
  * visible when the page was read. If pages have changed, their parts are replaced (core/csr_patch.h).
  * There is a copy for each direction, rule for parallel edges, and set of types that is asked for.
  *
- * On WordNet (361,647 edges), a statement that spreads takes 0.27 to 0.31 ms with a copy, and 216 to
- * 305 ms if it reads the edges by a query.
+ * On WordNet (361,647 edges), a statement that spreads from ten seeds over 4 hops takes 1.2 ms with a copy.
+ * Reading the edges by a query takes about 100 times as long (shared_graphs.h).
  */
 #ifndef HYBRID_GRAPH_COPY_H
 #define HYBRID_GRAPH_COPY_H

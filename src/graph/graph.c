@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 
 static HybridGraph *graph_of_query(const HybridEdgesQuery *query);
+static HyStatus make_own(void *arg);
 static void check(HyStatus status, const char *what);
 
 HybridGraph *
@@ -168,12 +169,14 @@ void
 hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch)
 {
 	HyAllocator allocator = hybrid_allocator(graph->context);
+	HyCsrPatch what = *patch;
 	bool differs = false;
-	HyStatus status = hybrid_shared_graph_leave(graph);
+	HyStatus status;
 
-	if (status == HY_OK)
-		status =
-			hy_csr_patch(&graph->csr, &graph->origins, patch, &allocator, &hybrid_cancel, &differs);
+	what.before_change = make_own;
+	what.arg = graph;
+	status =
+		hy_csr_patch(&graph->csr, &graph->origins, &what, &allocator, &hybrid_cancel, &differs);
 	if (status != HY_OK)
 	{
 		MemoryContextDelete(graph->context);
@@ -188,6 +191,13 @@ hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch)
 	graph->hub_exponent = 0;
 	graph->normed = false;
 	hybrid_graph_keep(graph);
+}
+
+/* make_own: give a graph that is to be changed arrays of its own. */
+static HyStatus
+make_own(void *arg)
+{
+	return hybrid_shared_graph_leave((HybridGraph *) arg);
 }
 
 /* check: raise unless status is HY_OK. The weights of edges were checked when they were read. */

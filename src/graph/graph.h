@@ -41,6 +41,7 @@ typedef struct HybridGraph
 
 	/* used by shared_graphs.c */
 	struct SharedGraph *shared; /* owner of the arrays; NULL if they are the graph's own */
+	uint64 left;                /* number of the shared graph that it was copied from; 0: none */
 	dlist_node shared_node;
 	MemoryContextCallback withdraw;
 } HybridGraph;

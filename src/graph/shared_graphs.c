@@ -36,6 +36,7 @@ typedef struct SharedGraph
 	const char *pages;
 	bool is_current; /* other sessions may take it */
 	int64 sessions;  /* that use it, or build it */
+	uint64 number;   /* serial number */
 	uint64 last_use;
 } SharedGraph;
 
@@ -118,10 +119,11 @@ hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types, Hybr
 	const HyAllocator from_stretch = {take_array, free_nothing, &next};
 	HyCsr csr = graph->csr;
 	HyOrigins origins = graph->origins;
+	const bool was_shared = graph->shared != NULL;
 	SharedGraph *shared;
 	SharedGraph *old;
 
-	if (!attach() || graph->shared != NULL)
+	if (!attach())
 		return;
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	shared = reserve(bytes);
@@ -141,6 +143,8 @@ hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types, Hybr
 	hybrid_pages_store(pages, next);
 	shared->pages = next;
 
+	if (was_shared)
+		withdraw(graph);
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	old = find(key, types);
 	if (old != NULL)
@@ -148,10 +152,29 @@ hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types, Hybr
 	shared->key = *key;
 	shared->is_current = true;
 	shared->sessions = 0;
+	shared->number = ++table->uses;
 	use(graph, shared);
 	LWLockRelease(lock);
+	if (was_shared)
+		return;
 	hy_csr_free(&csr, &own);
 	hy_origins_free(&origins, &own);
+}
+
+bool
+hybrid_shared_graph_is_newer(const HybridCopyKey *key, const ArrayType *types,
+                             const HybridGraph *graph)
+{
+	const SharedGraph *shared;
+	bool is_newer;
+
+	if (!attach() || graph->shared != NULL)
+		return false;
+	LWLockAcquire(lock, LW_SHARED);
+	shared = find(key, types);
+	is_newer = shared != NULL && shared->number != graph->left;
+	LWLockRelease(lock);
+	return is_newer;
 }
 
 HyStatus
@@ -167,6 +190,7 @@ hybrid_shared_graph_leave(HybridGraph *graph)
 	status = hy_csr_copy(&graph->csr, &graph->origins, &own, &csr, &origins);
 	if (status != HY_OK)
 		return status;
+	graph->left = graph->shared->number;
 	withdraw(graph);
 	graph->csr = csr;
 	graph->origins = origins;

@@ -6,10 +6,10 @@
  * session without a copy takes the graph. It validates the pages as if it had read them itself, because a
  * proof that a page is unchanged (pages.h) holds for any session. A graph in shared memory never changes. If
  * the snapshot of a session sees other edges, the session copies the graph into its own memory and patches
- * the copy.
+ * the copy. When the copy has not changed for some calls, the session offers it, or takes a newer one.
  *
- * With a shared graph, the first answer of a session on WordNet takes 6 ms. It takes 114 ms if the session
- * has to read the edges by a query.
+ * With a shared graph, the first answer of a session on WordNet takes 6 ms. It takes 107 ms if the session
+ * has to build the graph, and 114 ms if it reads the edges by a query.
  *
  * There are shared graphs only if the library is preloaded and hybrid.graph_shared_memory is not 0.
  */
@@ -50,7 +50,14 @@ extern HybridGraph *hybrid_shared_graph_take(const HybridCopyKey *key, const Arr
                                              MemoryContext context, HybridPages *pages);
 
 /*
- * hybrid_shared_graph_offer: move a graph into shared memory, for this session and others, in place of an older
+ * hybrid_shared_graph_is_newer: return whether the arrays of a graph are its own, and there is a shared graph of
+ * this key that it was not copied from.
+ */
+extern bool hybrid_shared_graph_is_newer(const HybridCopyKey *key, const ArrayType *types,
+                                         const HybridGraph *graph);
+
+/*
+ * hybrid_shared_graph_offer: put a graph into shared memory, for this session and others, in place of an older
  * graph of this key. Frees graphs that no session uses until there is space for it, the least recently used
  * first. Leaves the graph where it is if there is not enough space.
  */

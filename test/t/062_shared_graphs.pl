@@ -92,6 +92,21 @@ is(ask($two, $copied), ask($two, $built), 'a newer snapshot: the same bits');
 is($node->safe_psql('postgres', $check), 't|f|0', 'a new session patches what it takes');
 like(shown(), qr/^link_graph\|out\|t\|20000\|0\|t$/m, 'nobody uses the graph, which stays');
 
+# no change for some calls: the graph is shared again, and other sessions take it
+ask($one, $copied) for 1 .. 20;
+is(ask($one, $check), 't|t|0', 'no change for some calls: shared again');
+like(shown(), qr/^link_graph\|out\|t\|20000\|1\|t$/m, 'in place of the older one');
+ask($two, $copied) for 1 .. 20;
+is(ask($two, $check), 't|t|0', 'the other session takes it');
+like(shown(), qr/^link_graph\|out\|t\|20000\|2\|t$/m, 'both use it again');
+unlike(shown(), qr/\|f$/m, 'the older one is gone');
+is(ask($_, $copied), ask($_, $built), 'shared again: the same bits') for $one, $two;
+# a page without another edge: a row that is only locked, and one that is taken back
+$node->safe_psql('postgres', "SELECT count(*) FROM (SELECT FROM link WHERE source = 500 FOR UPDATE) l;
+	BEGIN; INSERT INTO link VALUES (1, 2, 3, 'a'); ROLLBACK");
+like(ask($one, q{SELECT pages_read > 0, differences, shared FROM hybrid_graph_check('link_graph')}), qr/^t\|0\|t$/,
+	'pages without another edge: the graph stays shared');
+
 # most pages change: the graph is built again and replaces the other one
 $node->safe_psql('postgres', 'UPDATE link SET weight = 2');
 $node->safe_psql('postgres', 'VACUUM link');
@@ -111,8 +126,8 @@ is(ask($two, $copied), ask($two, $built), 'built again: the same bits');
 # what a session has not committed is not seen elsewhere
 ask($one, q{BEGIN; INSERT INTO link SELECT i, i, 5, 'z' FROM generate_series(1, 100) i});
 is(ask($one, $check), 't|f|0', 'rows that are not committed');
-is(ask($two, $check), 't|f|0', 'are not seen by others');
-is($node->safe_psql('postgres', $check), 't|f|0', 'nor by a new session');
+is(ask($two, $check), 't|t|0', 'are not seen by others, whose graph stays shared');
+is($node->safe_psql('postgres', $check), 't|t|0', 'nor by a new session');
 ask($one, q{UPDATE link SET weight = 3});
 is(ask($one, $check), 't|t|0', 'all rows changed, not committed, built');
 is($node->safe_psql('postgres', $copied), $node->safe_psql('postgres', $built), 'a session that takes that graph: the same bits');

@@ -375,6 +375,78 @@ test_out_of_range(void)
 	free(table);
 }
 
+/* Owner: what before_change returns, and how often it was called. */
+typedef struct Owner
+{
+	HyStatus status;
+	int calls;
+} Owner;
+
+static HyStatus
+ask_owner(void *arg)
+{
+	Owner *owner = arg;
+
+	owner->calls++;
+	return owner->status;
+}
+
+/* The owner of the arrays is asked before they change, and only then.  If it refuses, or the plan fails,
+   they stay as they are. */
+static void
+test_before_change(void)
+{
+	UnitRandom random = {35};
+	Table *table = calloc(1, sizeof(Table));
+	Change *change = malloc(sizeof(Change));
+	Owner owner = {HY_NOMEM, 0};
+	HyOrigins origins, origins_anew;
+	HyCsr csr, anew;
+	UnitCancel cancel;
+	bool differs;
+	int origin;
+	HyCsrPatch what = {.changed = change->changed,
+	                   .edge = change->edge,
+	                   .origin = change->origin,
+	                   .before_change = ask_owner,
+	                   .arg = &owner};
+
+	/* few edges among many nodes, so none are parallel: their order could change */
+	table->ids = 100000;
+	for (origin = 0; origin < ORIGINS; origin++)
+	{
+		table->edge[origin][0] = random_edge(&random, table);
+		table->count[origin] = 1;
+	}
+	CHECK_INT(build(table, &hy_malloc_allocator, &csr, &origins), HY_OK);
+	CHECK_INT(origins.parallels, 0);
+	CHECK_INT(build(table, &hy_malloc_allocator, &anew, &origins_anew), HY_OK);
+	list(table, UINT64_MAX, change);
+	what.count = change->count;
+	CHECK_INT(hy_csr_patch(&csr, &origins, &what, &hy_malloc_allocator, NULL, &differs), HY_OK);
+	CHECK(!differs);
+	CHECK_INT(owner.calls, 0);
+	check_same(&csr, &origins, &anew, &origins_anew);
+
+	change->edge[0].weight = 12345;
+	unit_cancel_init(&cancel, 1);
+	CHECK_INT(hy_csr_patch(&csr, &origins, &what, &hy_malloc_allocator, &cancel.cancel, &differs),
+	          HY_CANCELLED);
+	CHECK_INT(owner.calls, 0);
+	check_same(&csr, &origins, &anew, &origins_anew);
+	CHECK_INT(hy_csr_patch(&csr, &origins, &what, &hy_malloc_allocator, NULL, &differs), HY_NOMEM);
+	CHECK_INT(owner.calls, 1);
+	check_same(&csr, &origins, &anew, &origins_anew);
+	owner.status = HY_OK;
+	CHECK_INT(hy_csr_patch(&csr, &origins, &what, &hy_malloc_allocator, NULL, &differs), HY_OK);
+	CHECK_INT(owner.calls, 2);
+	CHECK(differs && !same_graph(&csr, &anew));
+	free_both(&csr, &origins, &hy_malloc_allocator);
+	free_both(&anew, &origins_anew, &hy_malloc_allocator);
+	free(change);
+	free(table);
+}
+
 /* Trial: one patch that is repeated from the same graph. */
 typedef struct Trial
 {
@@ -522,6 +594,7 @@ main(void)
 	UNIT_RUN(test_nodes_come_and_go);
 	UNIT_RUN(test_edge_of_another_origin);
 	UNIT_RUN(test_out_of_range);
+	UNIT_RUN(test_before_change);
 	UNIT_RUN(test_large_change);
 	UNIT_RUN(test_fails_anywhere);
 	return unit_finish();
