@@ -8,6 +8,7 @@ All statements are timed in the server, with planning and execution, on one thre
 
 import argparse
 import ctypes
+import importlib
 import math
 import statistics
 import sys
@@ -16,9 +17,11 @@ import time
 
 import numpy
 
+from graph_answers import Answers
 from side_by_side import CLOCKS, HEADER, TRAILER, Session, printed, say
 
-SECTIONS = ("spread", "batch", "first", "insert", "associate", "quality", "pagerank", "paths", "change", "memory")
+SECTIONS = ("spread", "batch", "first", "insert", "associate", "quality", "answers", "pagerank", "paths", "change",
+            "memory")
 SEEDS = 10
 MEMORY = "SET hybrid.graph_memory_limit = '4GB'"
 # milliseconds of each call of a statement whose $1 is the text that queries return
@@ -103,7 +106,7 @@ class Bench:
         """Whether two lists of rows (id, number, ...) are the same, but for rounding."""
         ours = {row[0]: float(row[1]) for row in ours}
         theirs = {row[0]: float(row[1]) for row in theirs}
-        same = ours.keys() == theirs.keys() and all(
+        same = bool(ours) and ours.keys() == theirs.keys() and all(
             math.isclose(value, theirs[key], rel_tol=tolerance, abs_tol=1e-12) for key, value in ours.items())
         self.row(case, "same answer", 1.0 if same else 0.0, "share", asked=(">=", 1))
         self.wrong = self.wrong or not same
@@ -271,6 +274,27 @@ class Bench:
             self.row(case, "95% to", high, "share")
 
     # Sections over generated graphs
+
+    def answers(self):
+        """Each function over WordNet and over a random graph with loops, parallel edges and weights."""
+        try:
+            igraph = importlib.import_module("igraph")
+        except ImportError:
+            say("igraph: not available")
+            return
+        self.load("random_edge", *make_rmat(1 << 12, 50_000))
+        self.main.ask("CREATE INDEX random_graph ON random_edge USING hybrid_graph (source, target, weight)")
+        for name, graph, edges in (("WordNet", "relations", "SELECT source, target, 1 FROM relation"),
+                                   ("R-MAT 4096 nodes 50000 edges", "random_graph", "TABLE random_edge")):
+            answers = Answers(igraph, self.main.ask, graph, edges)
+            for case, own, other in answers.pairs():
+                self.verify(f"{case} {name} as igraph", own, other)
+            own, other, connected = answers.communities()
+            case = f"communities {name}"
+            self.row(case, "modularity", own, "share", ("igraph", other), own / other, (">=", 0.99))
+            self.row(case, "connected", float(connected), "share", asked=(">=", 1))
+            self.wrong = self.wrong or not connected
+        self.main.ask("DROP TABLE random_edge")
 
     def rmat(self):
         """The table edge, its graph edges_graph, and its arrays (source, target, weight)."""

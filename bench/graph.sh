@@ -1,5 +1,5 @@
 #!/bin/bash
-# The graph functions beside what else computes the same: SQL, SuiteSparse:GraphBLAS and pgRouting.
+# The graph functions beside what else computes the same: SQL, SuiteSparse:GraphBLAS, pgRouting and igraph.
 #
 #	bench/graph.sh [OPTION ...] [SECTION ...]
 #
@@ -13,6 +13,8 @@
 #	insert		rows into a table with a registered graph, beside the table without it
 #	associate	hybrid_associate over WordNet
 #	quality		of random synsets without their relations, how often the true hypernym is among the first ten
+#	answers		what each function answers over WordNet and over a random graph, beside igraph (python3-igraph); Leiden's
+#				modularity, too
 #	pagerank	an iteration over an R-MAT graph on one thread, beside GraphBLAS
 #	paths		breadth-first search and shortest path there, beside pgRouting with its load
 #	change		100 changed edges there: the next answer, beside building the graph again
@@ -30,7 +32,8 @@
 # CSV on stdout: case,metric,value,unit,yardstick,yardstick_value,ratio,asked,met.  The ratio says how many times as
 # good as the yardstick hybrid is, so above 1 is better. 'asked' is the project's target, and 'met' whether the run
 # reached it, '-' if there is none. The answers of contenders are compared, and a wrong answer fails the run. A
-# missing contender is 'not available' (Debian's libgraphblas7 and postgresql-15-pgrouting). Progress goes to stderr.
+# missing contender is 'not available' (Debian's libgraphblas7, postgresql-15-pgrouting and python3-igraph). Progress
+# goes to stderr.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -51,7 +54,9 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	--quick) options+=(--quick) ;;
-	spread | batch | first | insert | associate | quality | pagerank | paths | change | memory) sections+=("$1") ;;
+	spread | batch | first | insert | associate | quality | answers | pagerank | paths | change | memory)
+		sections+=("$1")
+		;;
 	*) usage ;;
 	esac
 	shift

@@ -17,7 +17,7 @@ data=(python3-sklearn libopenblas0-pthread wordnet-base)
 # what draws and measures the page of the demo
 page=(python3-matplotlib python3-networkx python3-psycopg2)
 # what bench/graph.sh measures beside the graph functions
-peers=(libgraphblas7 "postgresql-$major-pgrouting")
+peers=(libgraphblas7 python3-igraph "postgresql-$major-pgrouting")
 # the clients that test/clients runs
 clients=(python3-psycopg python3-psycopg2 python3-asyncpg python3-peewee python3-sqlalchemy python3-django)
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
