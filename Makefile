@@ -102,9 +102,12 @@ install-vector: hybrid_vector.so
 	$(INSTALL_SHLIB) hybrid_vector.so '$(DESTDIR)$(pkglibdir)/'
 	$(INSTALL_DATA) compat/vector.control $(wildcard compat/vector--*.sql) '$(vector_data)/'
 
+# Files of pgvector that have the same names stay.
 uninstall-vector:
 	rm -f '$(DESTDIR)$(pkglibdir)/hybrid_vector.so'
-	cd '$(vector_data)' 2>/dev/null && rm -f $(notdir $(wildcard compat/vector--*.sql) compat/vector.control) || true
+	@if grep -qs hybrid_vector '$(vector_data)/vector.control'; then \
+		cd '$(vector_data)' && rm -f $(notdir $(wildcard compat/vector--*.sql) compat/vector.control); \
+	fi
 
 # The pure folders without PostgreSQL's flags, compiled once for the plug-ins, their tests and the unit tests.
 pure = $(patsubst %.c,build/pure/%.o,$(1))

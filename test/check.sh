@@ -42,7 +42,7 @@ export COPT="$strict"
 
 step_build()
 {
-	local said
+	local said control
 
 	make -s -j"$jobs" all
 	# what install puts there, uninstall takes away
@@ -58,6 +58,14 @@ step_build()
 	touch "$private/root$("$PG_CONFIG" --pkglibdir)/vector.so"
 	if said=$(make -s install-vector DESTDIR="$private/root" 2>&1) || [[ $said != *"pgvector is installed"* ]]; then
 		echo "make install-vector beside pgvector: $said"
+		return 1
+	fi
+	control=$private/root$("$PG_CONFIG" --sharedir)/extension/vector.control
+	mkdir -p "${control%/*}"
+	echo "default_version = '0.8.6'" >"$control"
+	make -s uninstall-vector DESTDIR="$private/root" >/dev/null
+	if [ ! -e "$control" ]; then
+		echo "make uninstall-vector removes the control file of pgvector"
 		return 1
 	fi
 	# a machine without PostgreSQL's development files, and perhaps without a compiler, is told
