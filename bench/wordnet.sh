@@ -130,16 +130,16 @@ stop_server()
 
 add_pgvector()
 {
-	local lib=usr/lib/postgresql/15/lib share=usr/share/postgresql/15/extension
+	local lib=usr/lib/postgresql/15/lib share=usr/share/postgresql/15/extension from=${BENCH_PGVECTOR:-}
 
-	[ -n "${BENCH_PGVECTOR:-}" ] || return 0
-	if [ ! -r "$BENCH_PGVECTOR/$lib/vector.so" ]; then
-		echo "BENCH_PGVECTOR: there is no $BENCH_PGVECTOR/$lib/vector.so" >&2
+	if [ ! -r "$from/$lib/vector.so" ]; then
+		[ -n "$from" ] || return 0
+		echo "BENCH_PGVECTOR: there is no $from/$lib/vector.so" >&2
 		exit 1
 	fi
-	install -m 755 "$BENCH_PGVECTOR/$lib/vector.so" "$server/tree/$lib/"
-	install -m 644 "$BENCH_PGVECTOR/$share"/vector.control "$BENCH_PGVECTOR/$share"/vector--*.sql \
-		"$server/tree/$share/"
+	rm -f "$server/tree/$lib/hybrid_vector.so" "$server/tree/$share"/vector{.control,--*.sql}
+	install -m 755 "$from/$lib/vector.so" "$server/tree/$lib/"
+	install -m 644 "$from/$share"/vector{.control,--*.sql} "$server/tree/$share/"
 }
 
 # The version of pgvector that the server could install; nothing where there is none.

@@ -42,7 +42,7 @@ export COPT="$strict"
 
 step_build()
 {
-	local said control
+	local said control tree=$private/pg/tree/usr extension=share/postgresql/$major/extension
 
 	make -s -j"$jobs" all
 	# what install puts there, uninstall takes away
@@ -66,6 +66,15 @@ step_build()
 	make -s uninstall-vector DESTDIR="$private/root" >/dev/null
 	if [ ! -e "$control" ]; then
 		echo "make uninstall-vector removes the control file of pgvector"
+		return 1
+	fi
+	# the tests find hybrid's extension "vector", also where the machine has pgvector
+	mkdir -p "$tree/lib/postgresql/$major/lib" "$tree/$extension"
+	touch "$tree/lib/postgresql/$major/lib/vector.so" "$tree/$extension"/vector{.control,--0.8.6.sql}
+	test/server.sh install "$private/pg"
+	if [ -e "$tree/lib/postgresql/$major/lib/vector.so" ] || [ -e "$tree/$extension/vector--0.8.6.sql" ] ||
+		! cmp compat/vector.control "$tree/$extension/vector.control"; then
+		echo "test/server.sh leaves the extension of pgvector in a server for tests"
 		return 1
 	fi
 	# a machine without PostgreSQL's development files, and perhaps without a compiler, is told

@@ -78,8 +78,9 @@ install_extension()
 	# the CUDA plug-in on the fake device, for tests that want its threads in a backend
 	install_library "$checkout/build/cuda/fake/hybrid_cuda.so" "$libdir/hybrid_cuda_fake.so"
 	install -m 644 "$checkout/hybrid.control" "$checkout"/hybrid--*.sql "$extensions/"
-	# the extension "vector", unless it is pgvector's here
-	if [ -e "$checkout/hybrid_vector.so" ] && [ ! -e "$libdir/vector.so" ]; then
+	# The extension "vector" is hybrid's, also where the machine has pgvector.
+	if [ -e "$checkout/hybrid_vector.so" ]; then
+		rm -f "$libdir/vector.so" "$extensions"/vector{.control,--*.sql}
 		install_library "$checkout/hybrid_vector.so" "$libdir/hybrid_vector.so"
 		install -m 644 "$checkout"/compat/vector{.control,--*.sql} "$extensions/"
 	fi

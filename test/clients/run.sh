@@ -96,10 +96,6 @@ pgvector=${BENCH_PGVECTOR:-}
 
 servers=(hybrid)
 HYBRID_PG=$major test/server.sh up "$work/hybrid"
-if [ -e "$work/hybrid/tree/$lib/vector.so" ]; then
-	rm "$work/hybrid/tree/$lib/vector.so" "$work/hybrid/tree/$share"/vector{.control,--*.sql}
-	test/server.sh install "$work/hybrid"
-fi
 test/server.sh run "$work/hybrid" psql -X -q -d template1 -c 'CREATE EXTENSION hybrid'
 if [ -e "$pgvector/$lib/vector.so" ]; then
 	servers+=(pgvector)
