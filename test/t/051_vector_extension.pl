@@ -180,8 +180,23 @@ $node->safe_psql('postgres', 'CREATE DATABASE returned');
 $node->safe_psql('returned', 'CREATE EXTENSION hybrid');
 append_to_file("$dir/returned.sql", $back);
 restore('returned', "$dir/returned.sql");
-$node->safe_psql('returned', 'DROP INDEX item_own, item_own_default, item_own_option, item_own_stored; ALTER TABLE item DROP "two words"');
+my $drop_own = 'DROP INDEX item_own, item_own_default, item_own_option, item_own_stored; ALTER TABLE item DROP "two words"';
+$node->safe_psql('returned', $drop_own);
 is($node->safe_psql('returned', $contents), $before, 'the same when it returns');
+
+# A role that is not a superuser restores a dump that has measurements, by the lines of the documentation.
+$node->safe_psql('postgres', 'CREATE ROLE plain LOGIN; CREATE DATABASE theirs OWNER plain');
+$node->safe_psql('theirs', 'CREATE EXTENSION hybrid');
+$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/app.dump", $node->connstr('fresh') ], 'pg_dump, with measurements');
+my ($lines) = slurp_file("$ENV{HYBRID_DOCS}/deployment.md") =~ /^(    pg_restore -l .*?)\n\n/ms;
+$lines =~ s/-d fresh/--exit-on-error -d theirs -U plain/;
+{
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	$node->command_ok([ 'bash', '-ec', "cd $dir\n$lines" ], 'a plain role restores it');
+}
+$node->safe_psql('theirs', $drop_own, connstr => $node->connstr('theirs') . ' user=plain');
+is($node->safe_psql('theirs', $contents), $before, 'and has all of it');
 
 # Settings that a session or a database has before the library is loaded; parallel workers have them too.
 $node->safe_psql('postgres', 'ALTER DATABASE fresh SET hnsw.ef_search = 200');
