@@ -134,7 +134,7 @@ SELECT batch(8) AS device_failed \gset
 
 \echo '   Five calls of hybrid_knn, eight queries each: on the CPU, twice as the model decides, on the'
 \echo '   device, and on the device while it fails:'
-SELECT execution, backend, reason, fallback AS fell_back, status, count(*) AS calls,
+SELECT execution, backend, reason, fallback AS fell_back, status, count(*) AS batches,
 	sum(items) AS items, round(sum(actual_us)::numeric) AS us, virtual
 FROM (SELECT *, row_number() OVER () AS n FROM hybrid_events) AS event
 GROUP BY execution, backend, reason, fallback, status, virtual ORDER BY min(n);
