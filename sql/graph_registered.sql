@@ -186,6 +186,11 @@ SELECT * FROM hybrid_neighbors('graph', ARRAY[20]);
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT kept, edges, differences FROM hybrid_graph_check('graph');
 COMMIT;
+-- an index that is not valid, like one that CREATE INDEX CONCURRENTLY has left behind
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'graph'::regclass;
+SELECT kept, edges, differences FROM hybrid_graph_check('graph');
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'graph'::regclass;
+SELECT kept, edges, differences FROM hybrid_graph_check('graph');
 CREATE UNLOGGED TABLE unlogged (source int, target int);
 CREATE INDEX unlogged_graph ON unlogged USING hybrid_graph (source, target);
 CREATE TEMP TABLE temporary (source int, target int);
