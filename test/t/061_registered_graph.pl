@@ -60,6 +60,8 @@ is(ask($here, $check), 't|3000|0', 'primary: a copy');
 is(ask($here, q{SELECT pages_read FROM hybrid_graph_check('graph')}), '0', 'primary: nothing is read again');
 is(ask($there, q{SELECT pages_read FROM hybrid_graph_check('graph')}), '0', 'standby: nothing is read again');
 
+my $edges;
+
 # two-phase commit
 $primary->safe_psql('postgres', q{BEGIN; DELETE FROM link WHERE source <= 100; PREPARE TRANSACTION 'one'});
 catch_up();
@@ -165,6 +167,24 @@ is(scalar(@wrong), 0, 'random: no differences') or diag(join("\n", @wrong));
 ask($_, 'ROLLBACK') for @writer, @reader;
 finish($_) for @writer, @reader, $there, $here;
 
+# a standby that is promoted: the session goes on with its copy, and writes
+catch_up();
+session_on($standby);
+$there = session();
+$edges = ask($there, q{SELECT count(*) FROM link});
+is(ask($there, $check), "t|$edges|0", 'before the promotion');
+$standby->promote;
+is(ask($there, $check), "t|$edges|0", 'promoted');
+is(ask($there, "BEGIN; DELETE FROM link; $check"), 't|0|0', 'promoted: its own changes');
+is(ask($there, "ROLLBACK; $check"), "t|$edges|0", 'promoted: taken back');
+$standby->safe_psql('postgres', $_) for 'DELETE FROM link WHERE source % 3 = 0', 'VACUUM (INDEX_CLEANUP on) link',
+	q{INSERT INTO link SELECT i, i, 1, 'new' FROM generate_series(1, 100) i}, 'VACUUM (INDEX_CLEANUP on) link';
+$edges = ask($there, q{SELECT count(*) FROM link});
+is(ask($there, $check), "t|$edges|0", 'promoted: changes of others');
+is((split /\|/, ask($there, $bits))[2], 0, 'promoted: the same bits');
+finish($there);
+session_on($primary);
+
 # a validation that is canceled anywhere leaves a copy that can be validated
 $here = session();
 $primary->safe_psql('postgres', q{
@@ -187,7 +207,7 @@ is(ask($here, "SET statement_timeout = 0; $large"), 't|198200|0', 'and right at 
 finish($here);
 
 # a crash: a new session reads what was committed
-my $edges = $primary->safe_psql('postgres', 'SELECT count(*) FROM link');
+$edges = $primary->safe_psql('postgres', 'SELECT count(*) FROM link');
 $primary->stop('immediate');
 $primary->start;
 is($primary->safe_psql('postgres', $check), "t|$edges|0", 'after a crash');
