@@ -432,8 +432,11 @@ change(Reading *reading)
 	}
 	if (copy->graph->number != number)
 		copy->unchanged = 0;
-	else if (copy->graph->shared == NULL && copy->unchanged <= CALM_CALLS)
-		is_offered = copy->unchanged++ == CALM_CALLS || is_offered;
+	else if (copy->graph->shared == NULL &&
+	         (copy->unchanged < CALM_CALLS ||
+	          (copy->unchanged == CALM_CALLS && reading->reader.validation->read == 0)))
+		/* a snapshot that is older than others reads pages at each call, and does not offer its graph */
+		is_offered = ++copy->unchanged > CALM_CALLS || is_offered;
 	return is_offered;
 }
 

@@ -107,6 +107,16 @@ $node->safe_psql('postgres', "SELECT count(*) FROM (SELECT FROM link WHERE sourc
 like(ask($one, q{SELECT pages_read > 0, differences, shared FROM hybrid_graph_check('link_graph')}), qr/^t\|0\|t$/,
 	'pages without another edge: the graph stays shared');
 
+# a snapshot that is older than others does not share its graph in place of theirs
+$node->safe_psql('postgres', 'UPDATE link SET weight = 7 WHERE source < 100');
+is(ask($two, "BEGIN ISOLATION LEVEL REPEATABLE READ; $check"), 't|f|0', 'an older snapshot: a copy of its own');
+$node->safe_psql('postgres', 'UPDATE link SET weight = 8 WHERE source < 100');
+ask($_, $copied) for ($one) x 30, ($two) x 60;
+is(ask($two, $copied), ask($two, $built), 'an older snapshot, many calls: the same bits');
+is($node->safe_psql('postgres', $check), 't|t|0', 'an older snapshot does not share its graph');
+is(ask($one, $read), 'f|0|t', 'the newer graph is shared');
+ask($two, 'COMMIT');
+
 # most pages change: the graph is built again and replaces the other one
 $node->safe_psql('postgres', 'UPDATE link SET weight = 2');
 $node->safe_psql('postgres', 'VACUUM link');
