@@ -14,6 +14,7 @@
 #include "graph/registered.h"
 #include "graph/registered_am.h"
 #include "optimizer/cost.h"
+#include "server/compat.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/syscache.h"
@@ -42,6 +43,7 @@ hybrid_graph_handler(PG_FUNCTION_ARGS)
 	routine->amcanmulticol = true;
 	routine->amoptionalkey = false;
 	routine->amkeytype = InvalidOid;
+	hybrid_set_summarizing(routine);
 
 	routine->ambuild = hybrid_registered_build;
 	routine->ambuildempty = build_empty;

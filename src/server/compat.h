@@ -11,6 +11,7 @@
 
 #include "postgres.h"
 
+#include "access/amapi.h"
 #include "access/genam.h"
 #include "access/relscan.h"
 #include "catalog/pg_class.h"
@@ -156,6 +157,20 @@ hybrid_disable_path(IndexPath *path)
 #else
 	(void) path;
 	return disable_cost;
+#endif
+}
+
+/*
+ * hybrid_set_summarizing: say that an access method has no entry for a single row. From 16 on, an update of
+ * its columns alone can be HOT.
+ */
+static inline void
+hybrid_set_summarizing(IndexAmRoutine *routine)
+{
+#if PG_VERSION_NUM >= 160000
+	routine->amsummarizing = true;
+#else
+	(void) routine;
 #endif
 }
 
