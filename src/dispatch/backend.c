@@ -170,7 +170,7 @@ pair_makes_sense(HyMetric metric, const HyMatrix *queries, const HyMatrix *targe
 		return false;
 	if (!matrix_makes_sense(queries) || !matrix_makes_sense(targets))
 		return false;
-	if (queries->rows > 0 && queries->data == NULL)
+	if (queries->buffer != NULL || (queries->rows > 0 && queries->data == NULL))
 		return false;
 	return queries->dtype == HY_F32 && queries->dims == targets->dims;
 }

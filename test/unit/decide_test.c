@@ -410,22 +410,22 @@ test_pieces(void)
 	task = stage_task(5000);
 	shape = hy_task_shape(&task);
 	stage.executor->cuts = false;
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK_INT(choice.reason, HY_REASON_MEMORY);
 	stage.executor->cuts = true;
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK_INT(choice.device, 1);
 	CHECK(choice.chunked);
 	CHECK_INT(choice.bytes_required, 50000);
 	CHECK_INT(choice.bytes_available, 10240);
 	task = stage_task(1000);
 	shape = hy_task_shape(&task);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK_INT(choice.device, 1);
 	CHECK(!choice.chunked);
 	/* not even the smallest fits */
 	stage.executor->member[1].info.memory_free = 10;
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK_INT(choice.reason, HY_REASON_MEMORY);
 	CHECK_INT(choice.device, 0);
 	stage_end();
@@ -455,25 +455,25 @@ test_split(void)
 	task = stage_task(100000);
 	shape = hy_task_shape(&task);
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK(choice.split);
 	CHECK_NEAR(choice.share, 0.5, 0.03);
 	CHECK_NEAR(choice.split_ns / 5e6, 1, 0.05);
 	/* a device ten times as fast leaves too little to win */
 	for (i = 0; i < 400; i++)
 		hy_tracker_record(stage.executor->tracker, &shape, 1, 500000);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK(!choice.split);
 	/* even where it is asked for, unless the user knows by how much */
 	stage.config.execution = HY_EXECUTION_SPLIT;
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK(!choice.split);
 	CHECK_INT(choice.device, 1);
 	CHECK_INT(choice.reason, HY_REASON_COST);
 	stage.config.split_percent = 25;
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK(choice.split);
 	CHECK_NEAR(choice.share, 0.25, 1e-9);
 	/* asked for, what it wins may be less than automatic wants, but not next to nothing */
@@ -481,29 +481,29 @@ test_split(void)
 		hy_tracker_record(stage.executor->tracker, &shape, 1, 900000);
 	stage.config.split_percent = -1;
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK(choice.split_ns < choice.device_ns && choice.split_ns > 0.95 * choice.device_ns);
 	CHECK(!choice.split);
 	for (i = 0; i < 400; i++)
 		hy_tracker_record(stage.executor->tracker, &shape, 1, 1400000);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK(choice.split);
 	CHECK(choice.split_ns < choice.device_ns && choice.split_ns > 0.9 * choice.device_ns);
 	CHECK(choice.share > 0.7);
 	stage.config.execution = HY_EXECUTION_AUTO;
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK(!choice.split);
 	/* what is small is not worth it */
 	task = stage_task(1024);
 	shape = hy_task_shape(&task);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK(!choice.split);
 	/* and where nobody can cut, nothing is split */
 	stage.config.execution = HY_EXECUTION_SPLIT;
 	hy_executor_configure(stage.executor, &stage.config);
 	stage.executor->cuts = false;
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK(!choice.split);
 	stage_end();
 }

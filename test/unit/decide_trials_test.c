@@ -239,12 +239,12 @@ test_a_trial_is_foretold(void)
 	task = stage_task(1024);
 	shape = hy_task_shape(&task);
 	hy_memo_fold(stage.executor, true);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK_INT(choice.device, 0);
 	CHECK(choice.tasks_until_trial >= 1 && choice.tasks_until_trial <= 256);
 	CHECK(choice.holds_ns == UINT64_MAX);
 	stage.executor->no_trials = true;
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	CHECK_INT(choice.reason, HY_REASON_COST);
 	stage_end();
 }

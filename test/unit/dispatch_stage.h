@@ -233,7 +233,7 @@ stage_chosen(int64_t rows)
 	HyChoice choice;
 
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	hy_decide(stage.executor, &shape, task.numeric_class, stage.clock.time, &choice);
 	return choice;
 }
 

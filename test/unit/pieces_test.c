@@ -440,7 +440,7 @@ test_what_a_split_has_to_win_in_auto(void)
 		begin(1, item_ns);
 		stage.executor->no_trials = true;
 		hy_executor_configure(stage.executor, &stage.config);
-		hy_decide(stage.executor, NULL, &shape, stage.clock.time, &choice);
+		hy_decide(stage.executor, &shape, HY_CLASS_EXACT, stage.clock.time, &choice);
 		/* where it could not even be with nothing to join, it is not reckoned up */
 		gain = choice.split_ns < 0 ? 1 : choice.split_ns / choice.device_ns;
 		CHECK_MSG(choice.split == (gain <= 0.9), "%.4f of the device's time: %d", gain,

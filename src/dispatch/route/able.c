@@ -18,11 +18,11 @@ static bool may_be_meant(const HyConfig *config, const HyMember *member);
 static bool goes_by(const HyMember *member, const char *name);
 static const char *why_none(const HyExecutor *executor, const HyChoice *choice);
 static const HyMember *told_of(const HyExecutor *executor, const HyChoice *choice);
-static bool able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *shape,
+static bool able(HyExecutor *executor, int32_t device, const HyShape *shape, HyClass numeric_class,
                  uint64_t now, bool skip_minimum, HyChoice *choice);
 
 int32_t
-hy_find_devices(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
+hy_find_devices(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uint64_t now,
                 HyChoice *choice)
 {
 	bool skip_minimum = executor->config.execution != HY_EXECUTION_AUTO;
@@ -31,7 +31,7 @@ hy_find_devices(HyExecutor *executor, const HyTask *task, const HyShape *shape, 
 
 	while ((device = named_device(executor, device)) != 0)
 	{
-		if (!able(executor, device, task, shape, now, skip_minimum, choice))
+		if (!able(executor, device, shape, numeric_class, now, skip_minimum, choice))
 		{
 			choice->unable |= UINT32_C(1) << device;
 			continue;
@@ -89,8 +89,8 @@ hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t d
 
 	if (device == 0)
 		return hy_cpu_able(executor, shape);
-	return able(executor, device, NULL, shape, now, executor->config.execution != HY_EXECUTION_AUTO,
-	            &scratch);
+	return able(executor, device, shape, HY_CLASS_EXACT, now,
+	            executor->config.execution != HY_EXECUTION_AUTO, &scratch);
 }
 
 bool
@@ -217,8 +217,8 @@ told_of(const HyExecutor *executor, const HyChoice *choice)
  * that rule, unless an earlier device passed more rules.
  */
 static bool
-able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *shape, uint64_t now,
-     bool skip_minimum, HyChoice *choice)
+able(HyExecutor *executor, int32_t device, const HyShape *shape, HyClass numeric_class,
+     uint64_t now, bool skip_minimum, HyChoice *choice)
 {
 	HyMember *member = &executor->member[device];
 	const uint64_t required = choice->bytes_required;
@@ -232,22 +232,12 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 		why =
 			executor->foreign ? "the process was forked after the device was set up" : member->why;
 	}
-	else if (task != NULL && hy_task_check(task) != HY_OK)
-	{
-		/*
-		 * The CPU backend reports this too.  A device backend must not be asked about an invalid
-		 * task.
-		 */
-		reason = HY_REASON_UNSUPPORTED;
-		why = "the task contradicts itself";
-	}
 	else
 	{
 		HyCaps caps = member->backend->caps(member->device, shape);
 
 		if (!caps.ok || shape->targets > caps.max_targets || shape->k > caps.max_k ||
-		    ((task == NULL || task->numeric_class == HY_CLASS_EXACT) &&
-		     caps.numeric_class != HY_CLASS_EXACT))
+		    (numeric_class == HY_CLASS_EXACT && caps.numeric_class != HY_CLASS_EXACT))
 		{
 			reason = HY_REASON_UNSUPPORTED;
 			why = !caps.ok && caps.reason != NULL                ? caps.reason

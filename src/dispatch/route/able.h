@@ -13,7 +13,7 @@
  * no device is able, returns 0, and the choice has the reason of the device that passed the most
  * rules: choice->why explains it, and choice->missed is the device to report, if there is one.
  */
-extern int32_t hy_find_devices(HyExecutor *executor, const HyTask *task, const HyShape *shape,
+extern int32_t hy_find_devices(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
                                uint64_t now, HyChoice *choice);
 
 /* hy_cpu_able: return whether the CPU can run a task of this shape. */

@@ -259,7 +259,7 @@ forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items)
 	HyChoice choice;
 
 	shape.targets = items;
-	hy_decide(executor, NULL, &shape, hy_now(executor), &choice);
+	hy_decide(executor, &shape, HY_CLASS_EXACT, hy_now(executor), &choice);
 	if (choice.refusal != HY_OK)
 		return (Forecast){.ns = -1, .samples = TRIALS, .refused = true};
 	if (choice.reason == HY_REASON_EXPLORATION)

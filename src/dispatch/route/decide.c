@@ -64,7 +64,7 @@ static HyStatus refusal_status(HyReason reason);
 static HyRoute *route_slot(HyExecutor *executor, uint32_t number);
 
 void
-hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
+hy_decide(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uint64_t now,
           HyChoice *choice)
 {
 	const HyConfig *config = &executor->config;
@@ -79,7 +79,7 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	}
 	choice->forced =
 		config->execution == HY_EXECUTION_GPU || config->execution == HY_EXECUTION_NAMED;
-	choice->candidate = hy_find_devices(executor, task, shape, now, choice);
+	choice->candidate = hy_find_devices(executor, shape, numeric_class, now, choice);
 	if (choice->candidate == 0)
 	{
 		choose_none(choice);

@@ -8,11 +8,11 @@
 #include "dispatch/route/choice.h"
 
 /*
- * hy_decide: choose a side at time now.  Only the cached memory figures of the devices are changed.
- * If task is NULL, decides for any exact task of that shape.
+ * hy_decide: choose a side for a valid task of this shape and class at time now.  Only the cached
+ * memory figures of the devices are changed.
  */
-extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
-                      HyChoice *choice);
+extern void hy_decide(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
+                      uint64_t now, HyChoice *choice);
 
 /*
  * hy_side_ns: predict the time on a side, including its load and the work in flight; < 0: unknown.

@@ -28,7 +28,7 @@ slot_of(int64_t queries, int64_t targets, int32_t dims, int32_t k, uint32_t kind
 static inline bool holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now,
                          int64_t queries, int64_t targets);
 static inline float line_at(HyLine line, int64_t above_low);
-static bool reach(HyExecutor *executor, const HyTask *task, const HyShape *shape,
+static bool reach(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
                   const HyChoice *choice, uint64_t now, int64_t targets, End *end);
 static void half_power(const HyShape *shape, int64_t *low, int64_t *high);
 static bool expect(HyExecutor *executor, const HyShape *shape, End *end);
@@ -76,8 +76,8 @@ hy_memo_recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *
 }
 
 void
-hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyChoice *choice,
-             uint64_t now)
+hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
+             const HyChoice *choice, uint64_t now)
 {
 	HyMemo *memo;
 	bool dirty;
@@ -101,8 +101,8 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	high = low;
 	half_power(shape, &least, &most);
 	/* the range stays within one size class, since the correction differs in another class */
-	(void) reach(executor, task, shape, choice, now, least, &low);
-	(void) reach(executor, task, shape, choice, now, most, &high);
+	(void) reach(executor, shape, numeric_class, choice, now, least, &low);
+	(void) reach(executor, shape, numeric_class, choice, now, most, &high);
 	left = calls_left(executor, &low, &high, now);
 	if (left < 2)
 		return;
@@ -122,7 +122,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	memo->like.op = (uint8_t) shape->op;
 	memo->like.dtype = (uint8_t) shape->dtype;
 	memo->like.metric = (uint8_t) shape->metric;
-	memo->like.numeric_class = (uint8_t) task->numeric_class;
+	memo->like.numeric_class = (uint8_t) numeric_class;
 	memo->like.reason = (uint8_t) choice->reason & 31;
 	if (choice->missed != NULL)
 		memo->like.missed = (uint8_t) (choice->missed - executor->member) & HY_BRIEF_DEVICE;
@@ -200,7 +200,7 @@ holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now, int64_t quer
  * return true.
  */
 static bool
-reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyChoice *choice,
+reach(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, const HyChoice *choice,
       uint64_t now, int64_t targets, End *end)
 {
 	bool no_trials = executor->no_trials;
@@ -217,7 +217,7 @@ reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyCh
 	 * choice->tasks_until_trial says when a trial may be due.
 	 */
 	executor->no_trials = true;
-	hy_decide(executor, task, &other, now, &there.choice);
+	hy_decide(executor, &other, numeric_class, now, &there.choice);
 	executor->no_trials = no_trials;
 	if (there.choice.device != 0 || there.choice.reason != choice->reason ||
 	    there.choice.refusal != HY_OK || there.choice.split ||

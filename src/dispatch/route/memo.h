@@ -43,8 +43,8 @@
 extern HyMemo *
 hy_memo_recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets);
 
-/* hy_memo_keep: make a memo, after the CPU was chosen for a task of this shape and has run it. */
-extern void hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape,
+/* hy_memo_keep: make a memo, after the CPU was chosen for such a task and has run it. */
+extern void hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
                          const HyChoice *choice, uint64_t now);
 
 /* hy_memo_note: log a successful call with this many targets that the memo decided. */

@@ -32,7 +32,6 @@ static HyStatus failed_here(HyExecutor *executor, const HyTask *task, const HyBr
                             uint64_t start, HyStatus st, HyDecision *decision);
 static HyStatus
 decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision);
-static HyStatus check(const HyTask *task, const HyShape *shape);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
                         uint64_t started, uint64_t *finished);
@@ -123,20 +122,19 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
 	hy_decision_begin(executor, &shape, start, d);
-	st = check(task, &shape);
+	/* which device owns a buffer is not known here */
+	st = shape.resident ? HY_INVALID : hy_task_check(task);
 	if (st == HY_OK)
 	{
 		hy_gauge_update(executor);
-		hy_decide(executor, task, &shape, start, &choice);
+		hy_decide(executor, &shape, task->numeric_class, start, &choice);
 		/* Reading the process id is a system call, so it is done only before a device is used. */
 		if (choice.device != 0 && hy_executor_foreign(executor))
-			hy_decide(executor, task, &shape, start, &choice);
+			hy_decide(executor, &shape, task->numeric_class, start, &choice);
 		hy_decision_describe(&choice, d);
 		if (choice.candidate != 0)
 			d->queue = executor->member[choice.candidate].queue.tasks;
 		st = choice.refusal;
-		if (st != HY_OK && hy_task_check(task) != HY_OK)
-			st = HY_INVALID;
 	}
 	if (st != HY_OK)
 	{
@@ -173,27 +171,11 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
 	if (st == HY_OK && d->device == 0 && (shape.op == HY_OP_DISTANCE || shape.op == HY_OP_TOPK))
-		hy_memo_keep(executor, task, &shape, &choice, finished);
+		hy_memo_keep(executor, &shape, task->numeric_class, &choice, finished);
 	keep(executor, d, decision);
 	hy_generation_check(executor);
 	hy_flush_tick(executor, finished);
 	return st;
-}
-
-/*
- * check: check the conditions that the decision relies on.  The full check of a task is the most
- * expensive step, so it is left to the first step that needs it: the rules of a device, or the CPU
- * backend.
- */
-static HyStatus
-check(const HyTask *task, const HyShape *shape)
-{
-	if ((int) task->op < 0 || (int) task->op >= HY_OP_COUNT || shape->resident ||
-	    (task->op == HY_OP_DISTANCE && task->u.distance.queries.buffer != NULL) ||
-	    (task->op == HY_OP_TOPK && task->u.topk.queries.buffer != NULL) ||
-	    (task->op == HY_OP_ASSIGN && task->u.assign.rows.buffer != NULL))
-		return HY_INVALID;
-	return HY_OK;
 }
 
 /* keep: store decision d as an event and for the caller. */

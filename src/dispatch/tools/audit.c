@@ -94,7 +94,7 @@ hy_audit(HyExecutor *executor, const HyAuditLimits *limits, HyAuditRow *rows, Hy
 	hy_memo_fold(executor, true);
 	executor->no_trials = true;
 	for (i = 0; i < audit->shapes; i++)
-		hy_decide(executor, NULL, &shapes[i], now, &choices[i]);
+		hy_decide(executor, &shapes[i], HY_CLASS_EXACT, now, &choices[i]);
 	executor->no_trials = false;
 
 	for (i = 0; i < audit->shapes && st == HY_OK; i++)

@@ -36,7 +36,7 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 	hy_memo_fold(executor, true);
 	hy_gauge_update(executor);
 	memo = hy_memo_like(executor, shape, HY_CLASS_EXACT, now);
-	hy_decide(executor, NULL, shape, now, &choice);
+	hy_decide(executor, shape, HY_CLASS_EXACT, now, &choice);
 	hy_decision_describe(&choice, decision);
 	if (memo != NULL)
 	{
