@@ -135,12 +135,10 @@ hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReas
 }
 
 void
-hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
-                  HyDecision *decision)
+hy_decision_begin(const HyExecutor *executor, uint64_t now, HyDecision *decision)
 {
 	decision->time_ns = now;
-	decision->shape = *shape;
-	decision->items = hy_shape_items(shape);
+	decision->items = hy_shape_items(&decision->shape);
 	decision->execution =
 		executor->config.force_cpu ? HY_EXECUTION_CPU : executor->config.execution;
 	if (decision->execution == HY_EXECUTION_NAMED)

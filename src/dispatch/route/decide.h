@@ -20,11 +20,10 @@ extern void hy_decide(HyExecutor *executor, const HyShape *shape, HyClass numeri
 extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /*
- * hy_decision_begin: initialize a decision about shape.
+ * hy_decision_begin: initialize a decision about decision->shape.
  * hy_decision_describe: copy the choice into the decision.
  */
-extern void hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
-                              HyDecision *decision);
+extern void hy_decision_begin(const HyExecutor *executor, uint64_t now, HyDecision *decision);
 extern void hy_decision_describe(const HyChoice *choice, HyDecision *decision);
 
 /*

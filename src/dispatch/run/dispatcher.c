@@ -111,7 +111,6 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 {
 	HyDecision local;
 	HyDecision *d = decision != NULL ? decision : &local;
-	HyShape shape = hy_task_shape(task);
 	uint64_t finished;
 	HyChoice choice;
 	HyStatus st;
@@ -121,16 +120,17 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	/* The decision is written directly to its final place; a copy costs as much as deciding. */
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
-	hy_decision_begin(executor, &shape, start, d);
+	d->shape = hy_task_shape(task);
+	hy_decision_begin(executor, start, d);
 	/* which device owns a buffer is not known here */
-	st = shape.resident ? HY_INVALID : hy_task_check(task);
+	st = d->shape.resident ? HY_INVALID : hy_task_check(task);
 	if (st == HY_OK)
 	{
 		hy_gauge_update(executor);
-		hy_decide(executor, &shape, task->numeric_class, start, &choice);
+		hy_decide(executor, &d->shape, task->numeric_class, start, &choice);
 		/* Reading the process id is a system call, so it is done only before a device is used. */
 		if (choice.device != 0 && hy_executor_foreign(executor))
-			hy_decide(executor, &shape, task->numeric_class, start, &choice);
+			hy_decide(executor, &d->shape, task->numeric_class, start, &choice);
 		hy_decision_describe(&choice, d);
 		if (choice.candidate != 0)
 			d->queue = executor->member[choice.candidate].queue.tasks;
@@ -161,17 +161,18 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		executor->turn_timeout_ns = 0;
 	}
 	/* Count only now, since a split may turn out to have run on one side only. */
-	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
+	executor->member[d->device].counters[d->shape.op].by_reason[d->reason]++;
 	if (st == HY_OK && choice.candidate != 0)
-		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
+		hy_route_note(executor, &d->shape, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;
 	executor->spent_ns += (double) d->actual_ns;
 	executor->noted++;
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
-	if (st == HY_OK && d->device == 0 && (shape.op == HY_OP_DISTANCE || shape.op == HY_OP_TOPK))
-		hy_memo_keep(executor, &shape, task->numeric_class, &choice, finished);
+	if (st == HY_OK && d->device == 0 &&
+	    (d->shape.op == HY_OP_DISTANCE || d->shape.op == HY_OP_TOPK))
+		hy_memo_keep(executor, &d->shape, task->numeric_class, &choice, finished);
 	keep(executor, d, decision);
 	hy_generation_check(executor);
 	hy_flush_tick(executor, finished);

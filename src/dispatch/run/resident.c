@@ -180,19 +180,18 @@ hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
 	uint64_t finished;
 	HyDeviceRun run;
 	HyChoice choice;
-	HyShape shape;
 	HyStatus st;
 
 	if (resident->unit == NULL || member->residency == NULL ||
 	    !point_at(&there, hy_unit_buffer(resident->unit)) || hy_task_check(&there) != HY_OK)
 		return HY_INVALID;
-	shape = hy_task_shape(&there);
 	if (executor->uncounted > 0)
 		hy_memo_fold(executor, false);
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
-	hy_decision_begin(executor, &shape, start, d);
-	predict(executor, &shape, resident, &choice);
+	d->shape = hy_task_shape(&there);
+	hy_decision_begin(executor, start, d);
+	predict(executor, &d->shape, resident, &choice);
 	hy_decision_describe(&choice, d);
 	d->queue = member->queue.tasks;
 
@@ -208,7 +207,7 @@ hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
 			hy_residency_used(resident->unit);
 	}
 	if (st == HY_OK)
-		member->counters[shape.op].by_reason[d->reason]++;
+		member->counters[d->shape.op].by_reason[d->reason]++;
 	finished = st == HY_OK ? run.finished_ns : hy_now(executor);
 	d->actual_ns = finished - start;
 	executor->spent_ns += (double) d->actual_ns;

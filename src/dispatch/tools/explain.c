@@ -27,7 +27,8 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 	HyChoice choice;
 	int32_t d;
 
-	hy_decision_begin(executor, shape, now, decision);
+	decision->shape = *shape;
+	hy_decision_begin(executor, now, decision);
 	*count = 0;
 	decision->status = HY_INVALID;
 	if (!is_sane(shape))
