@@ -156,7 +156,7 @@ test_flights(void)
 		member = &stage.executor->member[1 + i];
 		CHECK_INT(hy_member_open(stage.executor, member, start), HY_OK);
 		task.u.distance.out = out[i];
-		hy_flight_start(stage.executor, member, &task, &flight[i]);
+		hy_flight_start(stage.executor, member, &task, false, &flight[i]);
 		CHECK(flight[i].flying);
 	}
 	for (i = 0; i < 3; i++)
@@ -174,7 +174,7 @@ test_flights(void)
 		CHECK_INT(flight[i].run.finished_ns - flight[i].run.started_ns, 20064);
 		CHECK(hy_flight_over(stage.executor, &flight[i])); /* and stays so */
 	}
-	hy_flight_start(stage.executor, member, &task, &flight[0]);
+	hy_flight_start(stage.executor, member, &task, false, &flight[0]);
 	hy_flight_stop(stage.executor, &flight[0]);
 	CHECK_INT(flight[0].run.status, HY_CANCELLED);
 	CHECK_INT(member->leftovers, 0);

@@ -37,12 +37,11 @@ static HyMatrix rows_of(const HyMatrix *matrix, int64_t first, int64_t count);
 void
 hy_slicing_init(HySlicing *slicing, const HyTask *task)
 {
-	HyShape shape = hy_task_shape(task);
-
 	slicing->task = task;
-	slicing->by_targets = cut_by_targets(&shape);
-	slicing->merges = slicing->by_targets && hy_op_has_k(task->op);
-	slicing->extent = hy_shape_extent(&shape);
+	slicing->shape = hy_task_shape(task);
+	slicing->by_targets = cut_by_targets(&slicing->shape);
+	slicing->merges = slicing->by_targets && hy_op_has_k(slicing->shape.op);
+	slicing->extent = hy_shape_extent(&slicing->shape);
 }
 
 void

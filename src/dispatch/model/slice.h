@@ -20,6 +20,7 @@
 typedef struct HySlicing
 {
 	const HyTask *task; /* the whole task; outlives its slices */
+	HyShape shape;      /* its shape */
 	bool by_targets;
 	bool merges; /* slices have outputs of their own */
 	int64_t

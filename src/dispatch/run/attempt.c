@@ -30,7 +30,8 @@ HyStatus
 hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run)
 {
 	HyMember *member = &executor->member[decision->device];
-	HyCounters *counters = &member->counters[task->op];
+	HyOp op = decision->shape.op;
+	HyCounters *counters = &member->counters[op];
 	HyStatus st = attempt(executor, member, task, decision, run);
 	uint64_t ns;
 
@@ -42,7 +43,7 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 		if (!decision->shape.resident || member->residency != NULL)
 			hy_member_close(executor, member);
 		if (!decision->shape.resident &&
-		    hy_breaker_would_allow(&member->breakers[task->op], hy_now(executor)))
+		    hy_breaker_would_allow(&member->breakers[op], hy_now(executor)))
 			st = attempt(executor, member, task, decision, run);
 	}
 	/* only a failure in an open context shows that the task is too large */
@@ -68,7 +69,7 @@ static HyStatus
 attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *decision,
         HyDeviceRun *run)
 {
-	HyOp op = task->op;
+	HyOp op = decision->shape.op;
 	bool resident = decision->shape.resident;
 
 	if (resident && hy_member_idle(member))
@@ -86,7 +87,7 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 		return gone(run);
 	}
 	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
-	hy_device_run(executor, member, task, run);
+	hy_device_run(executor, member, task, &decision->shape, run);
 	if (resident && run->status == HY_CONTEXT_LOST && hy_member_idle(member))
 	{
 		hy_attempt_report(executor, member, op, HY_CANCELLED);

@@ -31,7 +31,6 @@ hy_bulk_begin(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan, 
 	b->executor = executor;
 	b->plan = *plan;
 	hy_slicing_init(&b->slicing, task);
-	b->shape = hy_task_shape(task);
 	b->report.begun = true;
 	b->report.started_ns = hy_bulk_now(b);
 	st = prepare(b);
@@ -146,7 +145,7 @@ hy_bulk_stop(HyBulk *bulk, HyStatus status)
 		HyBulkLane *lane = &bulk->lane[i];
 
 		if (lane->flying > 0)
-			hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
+			hy_attempt_report(bulk->executor, lane->member, bulk->slicing.shape.op, HY_CANCELLED);
 		hy_bulk_stop_lane(bulk, lane);
 		hy_bulk_withdraw(bulk, lane);
 	}
@@ -191,7 +190,7 @@ prepare(HyBulk *bulk)
 	}
 	if (!bulk->slicing.merges)
 		return HY_OK;
-	bulk->spare = hy_alloc_array(allocator, (size_t) bulk->shape.k, sizeof(HyNeighbor));
+	bulk->spare = hy_alloc_array(allocator, (size_t) bulk->slicing.shape.k, sizeof(HyNeighbor));
 	bulk->cpu_memory = hy_alloc(allocator, bytes);
 	return bulk->spare == NULL || (bulk->cpu_memory == NULL && bytes > 0) ? HY_NOMEM : HY_OK;
 }
@@ -213,7 +212,7 @@ add_lane(HyBulk *bulk, int32_t device)
 	if (lane->member->info.tasks > 0 && lane->depth > lane->member->info.tasks)
 		lane->depth = lane->member->info.tasks;
 	/* A breaker that is not closed allows one probe at a time. */
-	if (lane->member->breakers[bulk->shape.op].state != HY_BREAKER_CLOSED)
+	if (lane->member->breakers[bulk->slicing.shape.op].state != HY_BREAKER_CLOSED)
 		lane->depth = 1;
 	bulk->pieces += lane->depth;
 	hy_bulk_learn_speed(bulk, lane);
@@ -263,8 +262,8 @@ finish(HyBulk *bulk)
 	for (i = -1; i < bulk->lanes; i++)
 	{
 		HyBulkLane *lane = i < 0 ? &bulk->cpu : &bulk->lane[i];
-		HyCounters *counters = &lane->member->counters[bulk->shape.op];
-		HyShape shape = hy_shape_slice(&bulk->shape, lane->rows);
+		HyCounters *counters = &lane->member->counters[bulk->slicing.shape.op];
+		HyShape shape = hy_shape_slice(&bulk->slicing.shape, lane->rows);
 
 		if (i >= 0)
 			hy_bulk_withdraw(bulk, lane);

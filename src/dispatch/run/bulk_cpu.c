@@ -73,7 +73,7 @@ run_piece(HyBulk *bulk, const HyRowRange *rows)
 	if (st != HY_OK)
 	{
 		if (st != HY_CANCELLED)
-			hy_count_attempt(&member->counters[bulk->shape.op], st);
+			hy_count_attempt(&member->counters[bulk->slicing.shape.op], st);
 		hy_bulk_stop(bulk, st);
 		return true;
 	}

@@ -75,11 +75,11 @@ settle(HyBulk *bulk, HyBulkPiece *piece)
 	}
 	if (st == HY_CANCELLED)
 	{
-		hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, st);
+		hy_attempt_report(bulk->executor, lane->member, bulk->slicing.shape.op, st);
 		hy_bulk_stop(bulk, HY_CANCELLED);
 		return;
 	}
-	hy_count_attempt(&lane->member->counters[bulk->shape.op], st);
+	hy_count_attempt(&lane->member->counters[bulk->slicing.shape.op], st);
 	piece_failed(bulk, lane, piece);
 }
 
@@ -89,11 +89,11 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	const HyDeviceRun *run = &piece->flight.run;
 	uint64_t from = run->started_ns > lane->last_end_ns ? run->started_ns : lane->last_end_ns;
 	double ns = run->finished_ns > from ? (double) (run->finished_ns - from) : 1;
-	HyShape shape = hy_shape_slice(&bulk->shape, piece->rows.count);
+	HyShape shape = hy_shape_slice(&bulk->slicing.shape, piece->rows.count);
 	uint64_t before;
 	int32_t i;
 
-	hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, HY_OK);
+	hy_attempt_report(bulk->executor, lane->member, bulk->slicing.shape.op, HY_OK);
 	/*
 	 * If the end was noticed late, or together with the end of the previous piece, the time of this
 	 * piece is not known.
@@ -133,7 +133,7 @@ piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	lane->lost_ns += (double) (hy_bulk_now(bulk) - piece->flight.run.started_ns);
 	if (smaller_will_do(bulk, lane, piece))
 	{
-		hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, st);
+		hy_attempt_report(bulk->executor, lane->member, bulk->slicing.shape.op, st);
 		give_back(bulk, piece, false);
 		return;
 	}
@@ -161,7 +161,7 @@ report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
 	}
 	if (st == HY_CONTEXT_LOST || st == HY_DEVICE_GONE)
 		hy_bulk_stop_lane(bulk, lane);
-	hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, st);
+	hy_attempt_report(bulk->executor, lane->member, bulk->slicing.shape.op, st);
 	for (i = 0; i < bulk->lanes; i++)
 	{
 		if (bulk->lane[i].member->latched)
@@ -201,7 +201,7 @@ smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
 static bool
 reopen(HyBulk *bulk, HyBulkLane *lane)
 {
-	HyBreaker *breaker = &lane->member->breakers[bulk->shape.op];
+	HyBreaker *breaker = &lane->member->breakers[bulk->slicing.shape.op];
 
 	if (lane->member->latched)
 		return false;
@@ -280,7 +280,7 @@ hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece)
 	bool late = remaining > 0 || expected <= 0 || ns > expected;
 	bool shared = hy_device_shared(executor, piece->place);
 	bool hangs = late && remaining <= 0 && expected > 0 && lane->pieces == 0 && !shared;
-	HyShape shape = hy_shape_slice(&bulk->shape, piece->rows.count);
+	HyShape shape = hy_shape_slice(&bulk->slicing.shape, piece->rows.count);
 
 	hy_bulk_stop_piece(bulk, piece);
 	lane->open = false; /* otherwise the lane would take the same rows again */
@@ -289,7 +289,7 @@ hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece)
 	{
 		if (late && !hangs && !shared)
 			hy_tracker_record(executor->tracker, &shape, lane->device, (uint64_t) (ns + remaining));
-		hy_attempt_report(executor, lane->member, bulk->shape.op, HY_CANCELLED);
+		hy_attempt_report(executor, lane->member, bulk->slicing.shape.op, HY_CANCELLED);
 		return;
 	}
 	lane->hung = true;
@@ -298,8 +298,8 @@ hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece)
 	         "no answer in %.1f ms where %.1f ms were expected", ns / 1e6, expected / 1e6);
 	note_failure(bulk, &run);
 	bulk->report.fallback = true;
-	hy_count_attempt(&lane->member->counters[bulk->shape.op], HY_TIMEOUT);
-	hy_attempt_report(executor, lane->member, bulk->shape.op, HY_TIMEOUT);
+	hy_count_attempt(&lane->member->counters[bulk->slicing.shape.op], HY_TIMEOUT);
+	hy_attempt_report(executor, lane->member, bulk->slicing.shape.op, HY_TIMEOUT);
 }
 
 void
@@ -318,7 +318,7 @@ void
 hy_bulk_withdraw(HyBulk *bulk, HyBulkLane *lane)
 {
 	if (lane->begun)
-		hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
+		hy_attempt_report(bulk->executor, lane->member, bulk->slicing.shape.op, HY_CANCELLED);
 	lane->begun = false;
 	if (lane->asked)
 		hy_device_leave(bulk->executor, lane->place);
@@ -378,7 +378,7 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 	piece->predicted_ns = lane->row_ns > 0 ? hy_bulk_lane_ns(lane, (double) rows) : -1;
 	piece->output = hy_slice_output_at(&bulk->slicing, piece->memory);
 	piece->task = hy_slice(&bulk->slicing, piece->rows.first, rows, &piece->output);
-	shape = hy_shape_slice(&bulk->shape, rows);
+	shape = hy_shape_slice(&bulk->slicing.shape, rows);
 	piece->bytes = lane->member->backend->estimate(lane->member->device, &shape).device_bytes;
 	piece->place = lane->place;
 	lane->flying++;
@@ -390,7 +390,7 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 		lane->free_ns = now;
 	if (piece->predicted_ns > 0)
 		lane->free_ns += (uint64_t) piece->predicted_ns;
-	hy_flight_start(bulk->executor, lane->member, &piece->task, &piece->flight);
+	hy_flight_start(bulk->executor, lane->member, &piece->task, false, &piece->flight);
 	piece->earliest_end_ns = hy_bulk_now(bulk);
 	if (!piece->flight.flying)
 		settle(bulk, piece);
@@ -406,7 +406,7 @@ begin_lane(HyBulk *bulk, HyBulkLane *lane)
 {
 	HyDeviceRun run;
 
-	if (hy_attempt_begin(bulk->executor, lane->member, bulk->shape.op, &run))
+	if (hy_attempt_begin(bulk->executor, lane->member, bulk->slicing.shape.op, &run))
 	{
 		lane->begun = true;
 		if (lane->member->info.virtual_time)
@@ -461,7 +461,7 @@ shut_out(HyBulk *bulk, HyBulkLane *lane)
 
 	snprintf(run.failure.text, sizeof(run.failure.text), "%s",
 	         lane->asked ? "others had it all the time" : "too many wait for it");
-	hy_count_attempt(&lane->member->counters[bulk->shape.op], HY_BUSY);
+	hy_count_attempt(&lane->member->counters[bulk->slicing.shape.op], HY_BUSY);
 	hy_turn_missed(bulk->executor, lane->member, hy_bulk_now(bulk) - lane->asked_ns);
 	hy_bulk_withdraw(bulk, lane);
 	note_failure(bulk, &run);

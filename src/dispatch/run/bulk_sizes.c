@@ -36,8 +36,8 @@ void
 hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
 {
 	int64_t extent = bulk->slicing.extent;
-	HyShape one = hy_shape_slice(&bulk->shape, 1);
-	double whole_ns = hy_gauge_forecast(bulk->executor, &bulk->shape, lane->device).ns;
+	HyShape one = hy_shape_slice(&bulk->slicing.shape, 1);
+	double whole_ns = hy_gauge_forecast(bulk->executor, &bulk->slicing.shape, lane->device).ns;
 	double one_ns;
 
 	if (whole_ns <= 0 || extent < 1)
@@ -45,7 +45,8 @@ hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
 	/*
 	 * while the CPU also works, it is better to measure a first piece than to use a cold-start time
 	 */
-	if (bulk->plan.with_cpu && hy_gauge_forecast(bulk->executor, &bulk->shape, lane->device).cold)
+	if (bulk->plan.with_cpu &&
+	    hy_gauge_forecast(bulk->executor, &bulk->slicing.shape, lane->device).cold)
 		return;
 	one_ns = hy_tracker_predict(bulk->executor->tracker, &one, lane->device);
 	/* the CPU is treated as having no start cost, even if its smallest tasks took some time */
@@ -159,7 +160,7 @@ rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
 static uint64_t
 piece_bytes(const HyBulk *bulk, const HyBulkLane *lane, int64_t rows)
 {
-	HyShape shape = hy_shape_slice(&bulk->shape, rows);
+	HyShape shape = hy_shape_slice(&bulk->slicing.shape, rows);
 
 	return lane->member->backend->estimate(lane->member->device, &shape).device_bytes;
 }

@@ -72,7 +72,6 @@ struct HyBulk
 	HyExecutor *executor;
 	HyBulkPlan plan;
 	HySlicing slicing;
-	HyShape shape;
 	HyBulkReport report;
 	bool over;
 	int lanes; /* number of devices; the CPU's lane is separate */

@@ -26,8 +26,8 @@
 #define FIRST_WAIT_NS 20000
 #define LONGEST_WAIT_NS 1000000
 
-static bool wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task,
-                          HyDeviceRun *run, int32_t *place);
+static bool wait_for_turn(HyExecutor *executor, HyMember *member, const HyShape *shape,
+                          const HyCancel *cancel, HyDeviceRun *run, int32_t *place);
 static bool fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status);
 static HyStatus give_up(HyExecutor *executor, HyFlight *flight, HyStatus status);
 static bool conclude(HyExecutor *executor, HyFlight *flight, HyStatus status);
@@ -36,14 +36,15 @@ static bool answer_in_range(const HyTask *task);
 static bool scores_in_range(const HyScoreTask *score);
 
 void
-hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run)
+hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, const HyShape *shape,
+              HyDeviceRun *run)
 {
 	HyFlight flight;
 	int32_t place;
 
-	if (!wait_for_turn(executor, member, task, run, &place))
+	if (!wait_for_turn(executor, member, shape, task->cancel, run, &place))
 		return;
-	hy_flight_start(executor, member, task, &flight);
+	hy_flight_start(executor, member, task, shape->resident, &flight);
 	while (!hy_flight_over(executor, &flight))
 	{
 		bool may_skip;
@@ -96,7 +97,8 @@ hy_device_leave(HyExecutor *executor, int32_t place)
 }
 
 void
-hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFlight *flight)
+hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, bool resident,
+                HyFlight *flight)
 {
 	HyStatus st;
 
@@ -108,7 +110,7 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFl
 	flight->run.started_ns = hy_now(executor);
 	st = member->backend->submit(member->device, task, &flight->ticket);
 	/* the device may have closed itself during the wait for a turn */
-	if (st == HY_CONTEXT_LOST && hy_member_idle(member) && !hy_task_shape(task).resident)
+	if (st == HY_CONTEXT_LOST && hy_member_idle(member) && !resident)
 	{
 		hy_member_close(executor, member);
 		st = hy_member_open(executor, member, hy_now(executor));
@@ -184,11 +186,10 @@ hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip)
  * *run has the reason.
  */
 static bool
-wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run,
-              int32_t *place)
+wait_for_turn(HyExecutor *executor, HyMember *member, const HyShape *shape, const HyCancel *cancel,
+              HyDeviceRun *run, int32_t *place)
 {
 	uint64_t since;
-	HyShape shape;
 	double ns;
 
 	*place = HY_NO_QUEUE;
@@ -196,12 +197,11 @@ wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 		return true;
 	memset(run, 0, sizeof(*run));
 	since = hy_now(executor);
-	shape = hy_task_shape(task);
-	ns = hy_tracker_predict(executor->tracker, &shape, (int32_t) (member - executor->member));
+	ns = hy_tracker_predict(executor->tracker, shape, (int32_t) (member - executor->member));
 	*place = hy_device_ask(executor, member, ns > 0 ? ns : 0, true);
 	while (!hy_device_granted(executor, *place))
 	{
-		if (hy_cancelled(task->cancel))
+		if (hy_cancelled(cancel))
 			run->status = HY_CANCELLED;
 		else if (*place < 0 || hy_now(executor) - since >= hy_turn_limit(executor))
 		{

@@ -41,10 +41,11 @@ typedef struct HyFlight
 
 /*
  * hy_flight_start: submit to an open device.  A device that has closed itself meanwhile is opened
- * again, except for a resident task.  If submit fails, the flight is over at once.
+ * again, except for a resident task, whose rows are gone.  If submit fails, the flight is over at
+ * once.
  */
-extern void
-hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFlight *flight);
+extern void hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task,
+                            bool resident, HyFlight *flight);
 
 /*
  * hy_flight_over: poll the device; return whether the flight is over.  Cancels the task on request,
@@ -64,9 +65,12 @@ extern uint64_t hy_flight_poll_delay(HyExecutor *executor, HyFlight *flight, boo
 /* hy_wait: skip ns if may_skip is set; otherwise sleep for ns, but for at most a millisecond. */
 extern void hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip);
 
-/* hy_device_run: run one flight from start to end, including the wait for its turn. */
-extern void
-hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run);
+/*
+ * hy_device_run: run a task of this shape in one flight from start to end, including the wait for
+ * its turn.
+ */
+extern void hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task,
+                          const HyShape *shape, HyDeviceRun *run);
 
 /*
  * hy_device_ask: request a place in the queue for a task of about ns on this device.  Returns

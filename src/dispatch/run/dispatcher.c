@@ -28,8 +28,8 @@
 #include "dispatch/run/record.h"
 
 static void ended_on_cpu(HyDecision *decision, HyStatus status);
-static HyStatus failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like,
-                            uint64_t start, HyStatus st, HyDecision *decision);
+static HyStatus failed_here(HyExecutor *executor, const HyBrief *like, uint64_t start, HyStatus st,
+                            HyDecision *decision);
 static HyStatus
 decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
@@ -65,7 +65,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 		return HY_OK;
 	}
 	hy_memo_brief(memo, targets, &like);
-	return failed_here(executor, task, &like, start, st, decision);
+	return failed_here(executor, &like, start, st, decision);
 }
 
 /*
@@ -84,12 +84,12 @@ ended_on_cpu(HyDecision *decision, HyStatus status)
 
 /* failed_here: record that the CPU failed on a call that a memo had decided. */
 static HyStatus
-failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint64_t start,
-            HyStatus st, HyDecision *decision)
+failed_here(HyExecutor *executor, const HyBrief *like, uint64_t start, HyStatus st,
+            HyDecision *decision)
 {
 	HyDecision local;
 	HyDecision *d = decision != NULL ? decision : &local;
-	HyCounters *counters = &executor->member[0].counters[task->op];
+	HyCounters *counters = &executor->member[0].counters[like->op];
 
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
@@ -194,7 +194,7 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
         uint64_t *finished)
 {
 	HyMember *cpu = &executor->member[0];
-	HyCounters *counters = &cpu->counters[task->op];
+	HyCounters *counters = &cpu->counters[decision->shape.op];
 	HyTicket ticket;
 	HyTimings timings;
 	bool done;
@@ -228,7 +228,7 @@ static HyStatus
 run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision *decision,
          uint64_t *finished)
 {
-	HyCounters *counters = &executor->member[decision->device].counters[task->op];
+	HyCounters *counters = &executor->member[decision->device].counters[decision->shape.op];
 	HyBulkPlan plan;
 	HyDeviceRun run;
 	HyStatus st;

@@ -59,7 +59,7 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 	*begun = report.begun;
 	if (st == HY_OK && decision->reason == HY_REASON_SPLIT)
 		tell_who_did_it(plan, &report, decision);
-	counters = &executor->member[decision->device].counters[task->op];
+	counters = &executor->member[decision->device].counters[decision->shape.op];
 	*finished = report.finished_ns;
 	decision->pieces = report.pieces;
 	decision->virtual_time = decision->virtual_time || report.virtual_time;
@@ -80,7 +80,7 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 	{
 		decision->fallback = true;
 		hy_count_fallback(counters, report.first);
-		counters = &executor->member[0].counters[task->op];
+		counters = &executor->member[0].counters[decision->shape.op];
 	}
 	if (st == HY_OK)
 	{

@@ -110,12 +110,13 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 	}
 	else
 	{
+		HyShape shape = hy_task_shape(task);
 		HyDeviceRun run;
 
 		/* a task that was given up earlier on the device would be measured as well */
 		if (!hy_member_settle(executor, member) || member->device == NULL)
 			return HY_BUSY;
-		hy_device_run(executor, member, task, &run);
+		hy_device_run(executor, member, task, &shape, &run);
 		st = run.status;
 		*ns = run.finished_ns - run.started_ns;
 	}
