@@ -257,6 +257,7 @@ forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items)
 {
 	HyShape shape = accumulator->shape;
 	HyChoice choice;
+	HySide side;
 
 	shape.targets = items;
 	hy_decide(executor, &shape, HY_CLASS_EXACT, hy_now(executor), &choice);
@@ -266,8 +267,6 @@ forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items)
 		return (Forecast){.ns = choice.instead_ns, .samples = TRIALS};
 	if (choice.split)
 		return (Forecast){.ns = choice.split_ns, .samples = TRIALS};
-	return (Forecast){.ns = hy_side_ns(executor, &shape, choice.device),
-	                  .samples = choice.chunked
-	                                 ? TRIALS
-	                                 : hy_gauge_forecast(executor, &shape, choice.device).samples};
+	side = hy_gauge_side(executor, &shape, choice.device);
+	return (Forecast){.ns = side.ns, .samples = choice.chunked ? TRIALS : side.forecast.samples};
 }

@@ -28,7 +28,6 @@
 #include <string.h>
 
 #include "dispatch/route/able.h"
-#include "dispatch/route/gauge.h"
 #include "dispatch/route/session.h"
 #include "dispatch/route/splitting.h"
 #include "dispatch/route/trials.h"
@@ -57,7 +56,6 @@ static const HySide *
 faster_side(const HyExecutor *executor, const HyRoute *route, const Sides *sides);
 static const HySide *
 trial_side(HyExecutor *executor, const Sides *sides, const HySide *best, HyChoice *choice);
-static HySide side_of(const HyExecutor *executor, const HyShape *shape, int32_t device);
 static bool may_open(const HyMember *member, uint64_t now);
 static void take(HyChoice *choice, const HySide *side, HyReason reason);
 static HyStatus refusal_status(HyReason reason);
@@ -204,12 +202,6 @@ hy_open_credit_add(HyExecutor *executor, int32_t device, double cpu_ns, double d
 	member->open_credit_ns += saved;
 }
 
-double
-hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device)
-{
-	return side_of(executor, shape, device).ns;
-}
-
 static void
 choice_init(HyChoice *choice)
 {
@@ -333,7 +325,7 @@ collect_sides(const HyExecutor *executor, const HyShape *shape, uint64_t now, ui
 	HySide *closed = &sides->closed;
 	int32_t d;
 
-	sides->side[0] = side_of(executor, shape, 0);
+	sides->side[0] = hy_gauge_side(executor, shape, 0);
 	sides->count = 1;
 	sides->fastest = 0;
 	*closed = (HySide){.device = 0};
@@ -344,7 +336,7 @@ collect_sides(const HyExecutor *executor, const HyShape *shape, uint64_t now, ui
 
 		if (!(devices >> d & 1))
 			continue;
-		side = side_of(executor, shape, d);
+		side = hy_gauge_side(executor, shape, d);
 		if (member->device != NULL || may_open(member, now))
 		{
 			sides->side[sides->count] = side;
@@ -424,15 +416,6 @@ trial_side(HyExecutor *executor, const Sides *sides, const HySide *best, HyChoic
 			found = side;
 	}
 	return found;
-}
-
-static HySide
-side_of(const HyExecutor *executor, const HyShape *shape, int32_t device)
-{
-	HySide side = {.device = device, .forecast = hy_gauge_forecast(executor, shape, device)};
-
-	side.ns = hy_gauge_ns(executor, shape, device, side.forecast.ns);
-	return side;
 }
 
 static bool

@@ -15,11 +15,6 @@ extern void hy_decide(HyExecutor *executor, const HyShape *shape, HyClass numeri
                       uint64_t now, HyChoice *choice);
 
 /*
- * hy_side_ns: predict the time on a side, including its load and the work in flight; < 0: unknown.
- */
-extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);
-
-/*
  * hy_decision_begin: initialize a decision about decision->shape.
  * hy_decision_describe: copy the choice into the decision.
  */

@@ -23,6 +23,8 @@
 #define LEAST_TAKEN_NS UINT64_C(1000000)
 #define MOST_TAKEN_NS UINT64_C(10000000000)
 
+static double
+loaded_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns);
 static double in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *shape,
                            double whole_ns);
 
@@ -125,18 +127,21 @@ hy_gauge_forecast(const HyExecutor *executor, const HyShape *shape, int32_t devi
 	return hy_tracker_forecast(executor->tracker, &running, device);
 }
 
-double
-hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns)
+HySide
+hy_gauge_side(const HyExecutor *executor, const HyShape *shape, int32_t device)
 {
-	const HyMember *member = &executor->member[device];
-	double seen = executor->load_seen > 1 ? executor->load_seen : 1;
+	HySide side = {.device = device, .forecast = hy_gauge_forecast(executor, shape, device)};
 
-	if (ns < 0)
-		return ns;
-	if (device == 0)
-		return executor->load.runnable > seen ? ns * executor->load.runnable / seen : ns;
-	ns = in_pieces_ns(executor, member, shape, ns);
-	return ns + member->queue.ns + member->queue.unknown * ns;
+	side.ns = side.forecast.ns;
+	if (side.ns >= 0)
+		side.ns = loaded_ns(executor, shape, device, side.ns);
+	return side;
+}
+
+double
+hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device)
+{
+	return hy_gauge_side(executor, shape, device).ns;
 }
 
 void
@@ -148,6 +153,19 @@ hy_load_seen(HyExecutor *executor, int32_t count)
 		executor->load_seen += share * (executor->load.runnable - executor->load_seen);
 	else if (executor->load.runnable > 0)
 		executor->load_seen = executor->load.runnable;
+}
+
+/* loaded_ns: predict the time under the current load of a task that takes ns on an idle side. */
+static double
+loaded_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns)
+{
+	const HyMember *member = &executor->member[device];
+	double seen = executor->load_seen > 1 ? executor->load_seen : 1;
+
+	if (device == 0)
+		return executor->load.runnable > seen ? ns * executor->load.runnable / seen : ns;
+	ns = in_pieces_ns(executor, member, shape, ns);
+	return ns + member->queue.ns + member->queue.unknown * ns;
 }
 
 /*

@@ -1,6 +1,6 @@
 /*
  * gauge.h
- *		Measures the load from other tasks, and limits the wait for a turn on a device.
+ *		Measures the load from other tasks, predicts times under it, and limits the wait for a turn.
  */
 #ifndef HY_GAUGE_H
 #define HY_GAUGE_H
@@ -29,12 +29,19 @@ extern int32_t hy_gauge_threads(const HyExecutor *executor, const HyShape *shape
 extern HyForecast
 hy_gauge_forecast(const HyExecutor *executor, const HyShape *shape, int32_t device);
 
-/*
- * hy_gauge_ns: predict the time under the current load of a task that takes ns on an idle side.  A
- * negative ns is returned unchanged.
- */
-extern double
-hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns);
+/* HySide: a side for a task, and the side's predicted time. */
+typedef struct HySide
+{
+	int32_t device;
+	HyForecast forecast; /* result of hy_gauge_forecast */
+	double ns;           /* predicted time, including load and tasks in flight; < 0: not known */
+} HySide;
+
+/* hy_gauge_side: predict the time of a task on a side under the current load. */
+extern HySide hy_gauge_side(const HyExecutor *executor, const HyShape *shape, int32_t device);
+
+/* hy_side_ns: return only the predicted time of hy_gauge_side. */
+extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /*
  * hy_turn_limit: return the timeout in ns for the current task's wait for its turn.

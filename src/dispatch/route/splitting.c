@@ -6,7 +6,6 @@
 
 #include "dispatch/model/slice.h"
 #include "dispatch/route/able.h"
-#include "dispatch/route/decide.h"
 #include "dispatch/route/gauge.h"
 #include "dispatch/route/session.h"
 
@@ -33,7 +32,7 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 	double cpu_ns;
 	int i;
 
-	if (!executor->cuts || !hy_side_can(executor, shape, 0) || hy_shape_extent(shape) < 2)
+	if (!executor->cuts || !hy_cpu_able(executor, shape) || hy_shape_extent(shape) < 2)
 		return;
 	/* a split opens a device only for a trial, when the device's ski rental is paid */
 	if (member->device == NULL && choice->reason != HY_REASON_EXPLORATION)

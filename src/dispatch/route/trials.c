@@ -4,7 +4,6 @@
  */
 #include "dispatch/route/trials.h"
 
-#include "dispatch/route/gauge.h"
 #include "dispatch/route/session.h"
 
 #include <math.h>

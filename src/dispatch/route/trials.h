@@ -23,18 +23,9 @@
 #ifndef HY_TRIALS_H
 #define HY_TRIALS_H
 
-#include "dispatch/model/tracker_forecast.h"
-#include "dispatch/route/config.h"
+#include "dispatch/route/gauge.h"
 
 #define HY_REGRET_SHARE 0.01 /* maximum time lost by exploration, as a share of all time spent */
-
-/* HySide: a side that is able to run the task, and the side's predicted time. */
-typedef struct HySide
-{
-	int32_t device;
-	HyForecast forecast;
-	double ns; /* predicted time, including load and tasks in flight; < 0: not known */
-} HySide;
 
 /*
  * hy_untried: return a side without history, or with only a cold start, devices first; NULL when no

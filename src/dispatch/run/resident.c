@@ -337,9 +337,8 @@ static bool
 worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident)
 {
 	HyMember *member = &executor->member[resident->device];
-	HyForecast forecast = hy_tracker_forecast(executor->tracker, shape, resident->device);
+	HySide side = hy_gauge_side(executor, shape, resident->device);
 	HyShape common = *shape;
-	double ns = hy_side_ns(executor, shape, resident->device);
 	double cpu_ns;
 
 	common.resident = false;
@@ -348,14 +347,14 @@ worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *reside
 		return true;
 	if (cpu_ns < 0)
 		return there;
-	if (ns < 0 || forecast.cold)
+	if (side.ns < 0 || side.forecast.cold)
 	{
 		resident->trial = true;
 		return true;
 	}
-	if (cpu_ns >= (there ? 1.0 : executor->config.speedup_threshold) * ns)
+	if (cpu_ns >= (there ? 1.0 : executor->config.speedup_threshold) * side.ns)
 		return true;
-	if (!there || cpu_ns * HOPELESS < ns || ++member->left_alone % TRY_EVERY != 0)
+	if (!there || cpu_ns * HOPELESS < side.ns || ++member->left_alone % TRY_EVERY != 0)
 		return false;
 	resident->trial = true;
 	return true;

@@ -45,14 +45,11 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 		decision->reason = (HyReason) memo->like.reason;
 		decision->split_share = -1;
 	}
-	decision->predicted_cpu_ns = hy_side_ns(executor, shape, 0);
-	if (choice.candidate != 0)
-		decision->predicted_device_ns = hy_side_ns(executor, shape, choice.candidate);
 	for (d = 0; d < executor->members; d++)
 	{
 		const HyMember *member = &executor->member[d];
-		HyForecast forecast = hy_gauge_forecast(executor, shape, d);
 		HySideCost *cost;
+		HySide side;
 
 		/* a missing backend has no costs, but is listed if the decision is about it */
 		if (member->backend == NULL && d != decision->device)
@@ -62,13 +59,18 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 		cost->device = d;
 		cost->able = hy_side_able(executor, shape, now, d);
 		cost->open = member->device != NULL;
-		cost->ns = hy_side_ns(executor, shape, d);
-		cost->hint_ns = forecast.hint_ns;
+		side = hy_gauge_side(executor, shape, d);
+		if (d == 0)
+			decision->predicted_cpu_ns = side.ns;
+		else if (d == choice.candidate)
+			decision->predicted_device_ns = side.ns;
+		cost->ns = side.ns;
+		cost->hint_ns = side.forecast.hint_ns;
 		cost->in_flight_ns = member->queue.ns;
-		cost->weight = forecast.weight;
-		cost->samples = forecast.samples;
-		cost->steps = forecast.steps;
-		cost->cold = forecast.cold;
+		cost->weight = side.forecast.weight;
+		cost->samples = side.forecast.samples;
+		cost->steps = side.forecast.steps;
+		cost->cold = side.forecast.cold;
 		if (member->backend != NULL && !executor->foreign)
 			cost->needs = member->backend->estimate(member->device, shape);
 	}
