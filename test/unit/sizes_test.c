@@ -2,6 +2,7 @@
  * sizes_test.c
  *		Means of size classes, and what they imply for other sizes.
  */
+#include "dispatch/model/kind.h"
 #include "dispatch/model/sizes.h"
 #include "unit.h"
 
@@ -24,8 +25,8 @@ observe(HySizes *sizes, int64_t targets, double times, int32_t count, uint64_t n
 	HyShape shape = shape_of(1, targets, 1);
 	HyCostTerms terms = hy_cost_terms(&shape, true);
 
-	hy_size_observe(hy_sizes_claim(sizes, &shape, terms.work, now), terms, times * terms.work,
-	                count, 100);
+	hy_size_observe(hy_sizes_claim(sizes, hy_shape_size(&shape, terms.work), now), terms,
+	                times * terms.work, count, 100);
 }
 
 static double
@@ -33,7 +34,8 @@ correction(const HySizes *sizes, int64_t targets)
 {
 	HyShape shape = shape_of(1, targets, 1);
 
-	return hy_sizes_correction(sizes, &fit, &shape, hy_cost_terms(&shape, true).work);
+	return hy_sizes_correction(sizes, &fit,
+	                           hy_shape_size(&shape, hy_cost_terms(&shape, true).work));
 }
 
 static void
@@ -42,7 +44,7 @@ test_nothing_known(void)
 	static HySizes sizes;
 	HyShape shape = shape_of(1, 100, 1);
 
-	CHECK(hy_sizes_find(&sizes, &shape, 100) == NULL);
+	CHECK(hy_sizes_find(&sizes, hy_shape_size(&shape, 100)) == NULL);
 	CHECK(correction(&sizes, 100) == 1);
 }
 
@@ -55,8 +57,8 @@ test_own_class(void)
 	observe(&sizes, 100, 2, 50, 1);
 	CHECK_NEAR(correction(&sizes, 100), 2, 0.05);
 	CHECK_NEAR(correction(&sizes, 127), 2, 0.05);
-	CHECK(hy_sizes_find(&sizes, &shape, 64)->samples == 50);
-	CHECK(hy_sizes_find(&sizes, &shape, 63) == NULL);
+	CHECK(hy_sizes_find(&sizes, hy_shape_size(&shape, 64))->samples == 50);
+	CHECK(hy_sizes_find(&sizes, hy_shape_size(&shape, 63)) == NULL);
 	/* one observation is half believed, and the window forgets */
 	observe(&sizes, 1000, 4, 1, 2);
 	CHECK(correction(&sizes, 1000) > 1.5 && correction(&sizes, 1000) < 3.5);
@@ -144,13 +146,13 @@ test_each_fourfold_is_a_manner(void)
 		HyShape seen = shape_of(queries[i], 1, 1);
 
 		memset(&sizes, 0, sizeof(sizes));
-		hy_sizes_claim(&sizes, &seen, 1e9, 1);
+		hy_sizes_claim(&sizes, hy_shape_size(&seen, 1e9), 1);
 		for (j = 0; j < 8; j++)
 		{
 			HyShape asked = shape_of(queries[j], 1, 1);
 
 			/* pairs of these are alike */
-			CHECK_INT(hy_sizes_find(&sizes, &asked, 1e9) != NULL, i / 2 == j / 2);
+			CHECK_INT(hy_sizes_find(&sizes, hy_shape_size(&asked, 1e9)) != NULL, i / 2 == j / 2);
 		}
 	}
 	for (i = 0; i < 9; i++)
@@ -158,12 +160,12 @@ test_each_fourfold_is_a_manner(void)
 		HyShape seen = shape_of(1, 1, ks[i]);
 
 		memset(&sizes, 0, sizeof(sizes));
-		hy_sizes_claim(&sizes, &seen, 1e9, 1);
+		hy_sizes_claim(&sizes, hy_shape_size(&seen, 1e9), 1);
 		for (j = 0; j < 9; j++)
 		{
 			HyShape asked = shape_of(1, 1, ks[j]);
 
-			CHECK_INT(hy_sizes_find(&sizes, &asked, 1e9) != NULL, i / 2 == j / 2);
+			CHECK_INT(hy_sizes_find(&sizes, hy_shape_size(&asked, 1e9)) != NULL, i / 2 == j / 2);
 		}
 	}
 }
@@ -176,8 +178,8 @@ test_manners_do_not_mix(void)
 	HyShape deep = shape_of(1, 6400, 100);
 
 	observe(&sizes, 6400, 3, 50, 1);
-	CHECK(hy_sizes_correction(&sizes, &fit, &many, 6400) == 1);
-	CHECK(hy_sizes_correction(&sizes, &fit, &deep, 6400) == 1);
+	CHECK(hy_sizes_correction(&sizes, &fit, hy_shape_size(&many, 6400)) == 1);
+	CHECK(hy_sizes_correction(&sizes, &fit, hy_shape_size(&deep, 6400)) == 1);
 	CHECK_NEAR(correction(&sizes, 6400), 3, 0.1);
 }
 
@@ -193,8 +195,8 @@ test_least_recently_used_gives_way(void)
 		observe(&sizes, INT64_C(1) << i, 2, 1, (uint64_t) i + 1);
 	observe(&sizes, 1, 2, 1, 100);
 	observe(&sizes, INT64_C(1) << HY_SIZES, 2, 1, 101);
-	CHECK(hy_sizes_find(&sizes, &first, 1) != NULL);
-	CHECK(hy_sizes_find(&sizes, &second, 2) == NULL);
+	CHECK(hy_sizes_find(&sizes, hy_shape_size(&first, 1)) != NULL);
+	CHECK(hy_sizes_find(&sizes, hy_shape_size(&second, 2)) == NULL);
 }
 
 /* Whatever was measured, a prediction is a finite number. */

@@ -1,15 +1,16 @@
 /*
  * kind.c
- *		Numbers kinds of tasks and sides: see kind.h.
+ *		Numbers kinds of tasks, size classes and sides: see kind.h.
  */
 #include "dispatch/model/kind.h"
 
-#include "dispatch/model/sizes.h"
+#include <math.h>
 
 /* Layout of a kind's number: the bit KIND_USED, the parts of the kind, SIZE_BITS bits for a size. */
 #define SIZE_BITS 6
 #define THREADS_SHIFT 24 /* position of the thread class in a result of hy_shape_model */
 #define KIND_USED (UINT32_C(1) << 31)
+#define SIZE_USED (UINT32_C(1) << 30) /* a bit of every size class */
 
 uint32_t
 hy_shape_kind(const HyShape *shape)
@@ -39,6 +40,21 @@ hy_shape_class(const HyShape *shape)
 	return hy_shape_kind(shape) | (uint32_t) hy_log2_floor((double) hy_shape_items(shape));
 }
 
+/*
+ * hy_shape_size: number the counts of queries and neighbors by classes that cover a factor of four;
+ * all counts of 64 or more queries are one class.  Within such a class, the numbers grow with the
+ * power of two of the work.
+ */
+uint32_t
+hy_shape_size(const HyShape *shape, double work)
+{
+	uint32_t queries = (uint32_t) hy_log2_floor((double) shape->queries) / 2;
+	uint32_t k = (uint32_t) hy_log2_floor(shape->k) / 2;
+	uint32_t counts = k << 2 | (queries < 3 ? queries : 3);
+
+	return SIZE_USED | counts << HY_SIZE_POWER_BITS | (uint32_t) hy_log2_floor(work);
+}
+
 int32_t
 hy_side_of(const HyShape *shape, int32_t device)
 {
@@ -60,4 +76,17 @@ int32_t
 hy_side_threads(int32_t side)
 {
 	return side == 0 ? 1 : INT32_C(2) << (side - HY_MAX_DEVICES);
+}
+
+int
+hy_log2_floor(double n)
+{
+	int exponent;
+
+	if (!(n >= 1))
+		return 0;
+	if (n >= 0x1p63)
+		return 63;
+	frexp(n, &exponent);
+	return exponent - 1;
 }

@@ -1,6 +1,6 @@
 /*
  * kind.h
- *		Numbers kinds of tasks, and the sides that may run them.
+ *		Numbers kinds of tasks, classes of their sizes, and the sides that may run them.
  *
  * A kind of task is (op, dtype, metric, dims class, residency).  The sides are the devices, and
  * classes of the CPU by the number of threads: one thread (device 0), then 2 to 3, 4 to 7, and so on.
@@ -14,6 +14,7 @@
 #define HY_MAX_DEVICES 8
 #define HY_THREAD_CLASSES 5 /* the last class: 32 or more threads */
 #define HY_SIDES (HY_MAX_DEVICES + HY_THREAD_CLASSES)
+#define HY_SIZE_POWER_BITS 8 /* low bits of a size class: the power of two of its work */
 
 /* hy_shape_kind: return the kind of a shape as a number above 0. */
 extern uint32_t hy_shape_kind(const HyShape *shape);
@@ -31,6 +32,26 @@ extern uint32_t hy_shape_model(const HyShape *shape, int32_t device);
 extern uint32_t hy_shape_class(const HyShape *shape);
 
 /*
+ * hy_shape_size: return a number above 0 for the size class of a shape of this much work.  It is the
+ * power of two of the work, together with the approximate counts of queries and neighbors.
+ * hy_size_power: return the power of two of the work, from the number of a size class.
+ * hy_size_alike: return whether two size classes differ at most in the power of two of the work.
+ */
+extern uint32_t hy_shape_size(const HyShape *shape, double work);
+
+static inline int
+hy_size_power(uint32_t size)
+{
+	return (int) (size & ((UINT32_C(1) << HY_SIZE_POWER_BITS) - 1));
+}
+
+static inline bool
+hy_size_alike(uint32_t size, uint32_t other)
+{
+	return size >> HY_SIZE_POWER_BITS == other >> HY_SIZE_POWER_BITS;
+}
+
+/*
  * hy_side_of: return the number of the side that runs a shape on a device.  The number may be out of
  * range.
  */
@@ -40,5 +61,8 @@ extern int32_t hy_side_device(int32_t side);
 
 /* hy_side_threads: return the least number of threads of a side of the CPU. */
 extern int32_t hy_side_threads(int32_t side);
+
+/* hy_log2_floor: return the floor of log2 n, at most 63, for n >= 1, and 0 for smaller n. */
+extern int hy_log2_floor(double n);
 
 #endif

@@ -7,19 +7,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "dispatch/model/kind.h"
+
 #define ELSEWHERE 0.5 /* weight, in observations, of a correction from other sizes */
 #define DOUBT 0.5     /* weight, in observations, of the prior assumption of no correction */
 #define WIDEST 1e6    /* limit of a correction in either direction */
 
-static uint32_t size_number(const HyShape *shape, double work);
-static uint32_t size_manner(const HyShape *shape);
 static double faded(uint32_t away);
 static double log_correction(const HySize *size, const HyCoefficients *fit);
 
 const HySize *
-hy_sizes_find(const HySizes *sizes, const HyShape *shape, double work)
+hy_sizes_find(const HySizes *sizes, uint32_t number)
 {
-	uint32_t number = size_number(shape, work);
 	int i;
 
 	for (i = 0; i < HY_SIZES; i++)
@@ -31,9 +30,8 @@ hy_sizes_find(const HySizes *sizes, const HyShape *shape, double work)
 }
 
 HySize *
-hy_sizes_claim(HySizes *sizes, const HyShape *shape, double work, uint64_t now)
+hy_sizes_claim(HySizes *sizes, uint32_t number, uint64_t now)
 {
-	uint32_t number = size_number(shape, work);
 	HySize *chosen = &sizes->size[0];
 	int i;
 
@@ -53,7 +51,6 @@ hy_sizes_claim(HySizes *sizes, const HyShape *shape, double work, uint64_t now)
 	{
 		memset(chosen, 0, sizeof(*chosen));
 		chosen->number = number;
-		chosen->manner = size_manner(shape);
 	}
 	chosen->last = now;
 	return chosen;
@@ -75,11 +72,8 @@ hy_size_observe(HySize *size, HyCostTerms terms, double ns, int32_t count, int32
 }
 
 double
-hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit, const HyShape *shape,
-                    double work)
+hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit, uint32_t number)
 {
-	uint32_t number = size_number(shape, work);
-	uint32_t manner = size_manner(shape);
 	const HySize *own = NULL;
 	const HySize *below = NULL;
 	const HySize *above = NULL;
@@ -90,7 +84,7 @@ hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit, const HySha
 	{
 		const HySize *size = &sizes->size[i];
 
-		if (size->number == 0 || size->manner != manner)
+		if (!hy_size_alike(size->number, number))
 			continue;
 		if (size->number == number)
 			own = size;
@@ -111,42 +105,6 @@ hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit, const HySha
 		correction = (ELSEWHERE * correction + own->samples * log_correction(own, fit)) /
 		             (ELSEWHERE + own->samples);
 	return exp(correction);
-}
-
-int
-hy_log2_floor(double n)
-{
-	int exponent;
-
-	if (!(n >= 1))
-		return 0;
-	if (n >= 0x1p63)
-		return 63;
-	frexp(n, &exponent);
-	return exponent - 1;
-}
-
-/*
- * size_number: return the number of a size class.  Within one class of counts (size_manner), the
- * numbers grow with the power of two of the work.
- */
-static uint32_t
-size_number(const HyShape *shape, double work)
-{
-	return UINT32_C(1) << 30 | size_manner(shape) << 8 | (uint32_t) hy_log2_floor(work);
-}
-
-/*
- * size_manner: return a number for the approximate counts of queries and neighbors.  Each class
- * covers a factor of four; all counts of 64 or more queries are one class.
- */
-static uint32_t
-size_manner(const HyShape *shape)
-{
-	uint32_t queries = (uint32_t) hy_log2_floor((double) shape->queries) / 2;
-	uint32_t k = (uint32_t) hy_log2_floor(shape->k) / 2;
-
-	return k << 2 | (queries < 3 ? queries : 3);
 }
 
 /* faded: return the fraction of a correction that remains this many powers of two from its class. */

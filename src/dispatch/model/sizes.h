@@ -24,8 +24,7 @@
 
 typedef struct HySize
 {
-	uint32_t number; /* 0: free */
-	uint32_t manner; /* approximate number of queries and neighbors */
+	uint32_t number; /* hy_shape_size; 0: free */
 	uint64_t last;   /* value of now at the last hy_sizes_claim */
 	double samples;  /* observations in the window */
 	double ns;       /* means over these observations */
@@ -37,11 +36,11 @@ typedef struct HySizes
 	HySize size[HY_SIZES];
 } HySizes;
 
-/* hy_sizes_find: return the class of a shape of this much work, or NULL if it was not seen. */
-extern const HySize *hy_sizes_find(const HySizes *sizes, const HyShape *shape, double work);
+/* hy_sizes_find: return the class with a number from hy_shape_size, or NULL if it was not seen. */
+extern const HySize *hy_sizes_find(const HySizes *sizes, uint32_t number);
 
 /* hy_sizes_claim: return this class, and create it if necessary; now must grow from call to call. */
-extern HySize *hy_sizes_claim(HySizes *sizes, const HyShape *shape, double work, uint64_t now);
+extern HySize *hy_sizes_claim(HySizes *sizes, uint32_t number, uint64_t now);
 
 /*
  * hy_size_observe: add count tasks of the class that took ns each; the means follow the last window
@@ -51,17 +50,13 @@ extern void
 hy_size_observe(HySize *size, HyCostTerms terms, double ns, int32_t count, int32_t window);
 
 /*
- * hy_sizes_correction: return the factor by which the time of a shape of this much work differs from
- * the fit, or 1 when nothing is known.  The factor is derived from the shape's own class, and from
+ * hy_sizes_correction: return the factor by which the time of a task of this class differs from the
+ * fit, or 1 when nothing is known.  The factor is derived from the task's own class, and from
  * the nearest classes below and above with about as many queries and neighbors.  The weight of the
  * own class is its number of observations.  The nearest classes together weigh half an observation.
  * Beyond the sizes seen, the correction of the outermost class fades.  Its logarithm is halved after
  * seven doublings.
  */
-extern double hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit,
-                                  const HyShape *shape, double work);
-
-/* hy_log2_floor: return the floor of log2 n, at most 63, for n >= 1, and 0 for smaller n. */
-extern int hy_log2_floor(double n);
+extern double hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit, uint32_t number);
 
 #endif

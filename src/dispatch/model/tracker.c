@@ -23,8 +23,8 @@
 /* minimum observations of a size before its mean can become the device's smallest time */
 #define LEAST_FROM 2
 
-static double clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape,
-                      HyCostTerms terms, double ns);
+static double
+clipped(const HyTrackerSide *side, const HySize *size, const HyTrackerCase *task, double ns);
 
 HyTracker *
 hy_tracker_create(const HyAllocator *allocator, int32_t window)
@@ -95,9 +95,9 @@ void
 hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device, double ns,
                        int32_t count)
 {
-	HyTrackerSide *side = hy_tracker_claim_side(tracker, shape, device);
-	int32_t number = hy_side_of(shape, device);
-	HyCostTerms terms = hy_cost_terms(shape, device == 0);
+	HyTrackerCase task = hy_tracker_case(shape, device);
+	HyTrackerSide *side = hy_tracker_claim_side(tracker, &task, shape);
+	HyCostTerms terms = task.terms;
 	HyTrackerKind *kind;
 	HySize *size;
 	double before;
@@ -117,7 +117,7 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 	side->observations += count;
 	if (side->least == 0 || terms.work < side->least)
 		side->least = terms.work;
-	before = side->known ? hy_tracker_expect(side, shape, terms) : -1;
+	before = side->known ? hy_tracker_expect(side, &task) : -1;
 
 	if (side->model.first_ns == 0)
 	{
@@ -126,23 +126,23 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 	}
 	if (count > 0)
 	{
-		size = hy_sizes_claim(&side->sizes, shape, terms.work, tracker->serial);
-		ns = clipped(side, size, shape, terms, ns);
+		size = hy_sizes_claim(&side->sizes, task.size, tracker->serial);
+		ns = clipped(side, size, &task, ns);
 		(void) hy_model_learn(&side->model, terms, ns, count, tracker->window);
 		hy_model_count(&side->fresh, terms, ns, count);
-		(void) hy_model_learn(&tracker->pools[number][shape->op][shape->resident], terms, ns, count,
+		(void) hy_model_learn(&tracker->pools[task.side][task.op][task.resident], terms, ns, count,
 		                      tracker->window);
 		hy_size_observe(size, terms, ns, count, tracker->window);
 		if (size->samples >= LEAST_FROM &&
-		    (tracker->least_ns[number] == 0 || size->ns < tracker->least_ns[number]))
-			tracker->least_ns[number] = size->ns;
+		    (tracker->least_ns[task.side] == 0 || size->ns < tracker->least_ns[task.side]))
+			tracker->least_ns[task.side] = size->ns;
 		if (side->largest == 0 || terms.work < side->smallest)
 			side->smallest = terms.work;
 		if (terms.work > side->largest)
 			side->largest = terms.work;
 	}
-	hy_tracker_refit(tracker, side, shape, device);
-	after = hy_tracker_expect(side, shape, terms);
+	hy_tracker_refit(tracker, side, &task);
+	after = hy_tracker_expect(side, &task);
 	if (!(fabs(after - before) <= MOVED * before))
 		tracker->generation++;
 	if (!(fabs(after - before) <= LEAPED * before))
@@ -205,14 +205,15 @@ bool
 hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
                   const HyModelState *model)
 {
-	HyTrackerSide *side = hy_tracker_claim_side(tracker, shape, device);
+	HyTrackerCase task = hy_tracker_case(shape, device);
+	HyTrackerSide *side = hy_tracker_claim_side(tracker, &task, shape);
 	double before;
 
 	if (side == NULL)
 		return false;
 	before = side->model.weight;
 	hy_model_merge(&side->model, model, HY_TRACKER_PRIOR);
-	hy_tracker_refit(tracker, side, shape, device);
+	hy_tracker_refit(tracker, side, &task);
 	tracker->generation++;
 	tracker->leaps++;
 	return side->model.weight > before;
@@ -222,7 +223,8 @@ bool
 hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device,
                         const HyModelState *model)
 {
-	HyTrackerSide *side = (HyTrackerSide *) hy_tracker_find_side(tracker, shape, device);
+	HyTrackerCase task = hy_tracker_case(shape, device);
+	HyTrackerSide *side = (HyTrackerSide *) hy_tracker_find_side(tracker, &task);
 
 	/* a later calibration replaces an earlier calibration if there are no real observations yet */
 	if (side != NULL && side->prior && side->observations == 0 && model->weight > 0)
@@ -233,20 +235,21 @@ hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device
 	}
 	if (!hy_tracker_import(tracker, shape, device, model))
 		return false;
-	((HyTrackerSide *) hy_tracker_find_side(tracker, shape, device))->prior = true;
+	((HyTrackerSide *) hy_tracker_find_side(tracker, &task))->prior = true;
 	return true;
 }
 
 bool
 hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns)
 {
-	HyTrackerSide *side = hy_tracker_claim_side(tracker, shape, device);
-	HyCostTerms terms = hy_cost_terms(shape, device == 0);
+	HyTrackerCase task = hy_tracker_case(shape, device);
+	HyTrackerSide *side = hy_tracker_claim_side(tracker, &task, shape);
+	HyCostTerms terms = task.terms;
 	HySize *size;
 
 	if (side == NULL || !(ns >= 1 && ns <= LONGEST_NS))
 		return false;
-	size = hy_sizes_claim(&side->sizes, shape, terms.work, ++tracker->serial);
+	size = hy_sizes_claim(&side->sizes, task.size, ++tracker->serial);
 	if (size->samples > 0)
 		return false;
 	hy_size_observe(size, terms, ns, HY_TRACKER_SIZE_PRIOR, tracker->window);
@@ -288,8 +291,7 @@ hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrack
  * The band is then wider, since the next observations of the size will show the true time.
  */
 static double
-clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape, HyCostTerms terms,
-        double ns)
+clipped(const HyTrackerSide *side, const HySize *size, const HyTrackerCase *task, double ns)
 {
 	double expected;
 	double band;
@@ -297,13 +299,13 @@ clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape, HyC
 
 	if (size->samples >= CLIP_FROM)
 	{
-		expected = size->ns * hy_cost_predict(&side->fit, terms) /
+		expected = size->ns * hy_cost_predict(&side->fit, task->terms) /
 		           hy_cost_predict(&side->fit, size->means);
 		band = CLIP;
 	}
 	else if (side->model.weight >= CLIP_WEIGHT)
 	{
-		expected = hy_tracker_expect(side, shape, terms);
+		expected = hy_tracker_expect(side, task);
 		band = CLIP_WIDE;
 	}
 	else

@@ -18,8 +18,8 @@ typedef struct Contest
 	int32_t device;
 } Contest;
 
-static HyForecast divided(const HyTracker *tracker, const HyShape *shape);
-static double borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device);
+static HyForecast divided(const HyTracker *tracker, const HyShape *shape, double hint_ns);
+static double borrowed(const HyTracker *tracker, const HyTrackerCase *task);
 static bool device_wins(void *arg, int64_t targets);
 
 double
@@ -31,7 +31,8 @@ hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t devic
 bool
 hy_tracker_knows(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
-	const HyTrackerSide *side = hy_tracker_find_side(tracker, shape, device);
+	HyTrackerCase task = hy_tracker_case(shape, device);
+	const HyTrackerSide *side = hy_tracker_find_side(tracker, &task);
 
 	return side != NULL && side->model.weight > 0;
 }
@@ -61,64 +62,64 @@ HyForecast
 hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
 	HyForecast forecast = {.ns = -1, .hint_ns = -1};
-	HyCostTerms terms = hy_cost_terms(shape, device == 0);
-	const HyTrackerSide *side = hy_tracker_find_side(tracker, shape, device);
+	HyTrackerCase task = hy_tracker_case(shape, device);
+	const HyTrackerSide *side = hy_tracker_find_side(tracker, &task);
+	int power = hy_size_power(task.size);
 	const HySize *size;
 
 	if (side == NULL || !side->known)
 	{
 		const HyTrackerKind *kind;
 
+		forecast.hint_ns = borrowed(tracker, &task);
 		if (device == 0 && shape->threads > 1)
-			return divided(tracker, shape);
-		kind = hy_tracker_find_kind(tracker, hy_shape_kind(shape));
-		forecast.hint_ns = borrowed(tracker, shape, device);
+			return divided(tracker, shape, forecast.hint_ns);
+		kind = hy_tracker_find_kind(tracker, task.kind);
 		forecast.unseen = kind != NULL ? kind->tasks : 0;
 		return forecast;
 	}
 	/* The pool may have grown since the last fit. */
 	if (side->model.weight > 0 && side->model.weight < POOL_UNTIL)
-		hy_tracker_refit((HyTracker *) tracker, (HyTrackerSide *) side, shape, device);
-	forecast.ns = hy_tracker_expect(side, shape, terms);
+		hy_tracker_refit((HyTracker *) tracker, (HyTrackerSide *) side, &task);
+	forecast.ns = hy_tracker_expect(side, &task);
 	forecast.weight = side->model.weight;
 	forecast.cold = !(side->model.weight > 0);
 	forecast.unseen = side->kind->tasks - side->last;
-	forecast.above = hy_log2_floor(terms.work) - hy_log2_floor(side->least);
-	size = hy_sizes_find(&side->sizes, shape, terms.work);
+	forecast.above = power - hy_log2_floor(side->least);
+	size = hy_sizes_find(&side->sizes, task.size);
 	if (size != NULL)
 		forecast.samples = (int32_t) size->samples;
 	if (side->largest > 0)
 	{
-		HyCostTerms largest = terms;
+		HyCostTerms largest = task.terms;
 
 		forecast.span = hy_log2_floor(side->largest) - hy_log2_floor(side->smallest);
-		if (terms.work > side->largest)
+		if (task.terms.work > side->largest)
 		{
-			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->largest);
+			forecast.steps = power - hy_log2_floor(side->largest);
 			largest.work = side->largest;
 			/*
 			 * Scale the other terms likewise, since the predicted increase over the largest task may
 			 * be too high.
 			 */
-			largest.bytes = terms.bytes * (side->largest / terms.work);
-			largest.serial = terms.serial * (side->largest / terms.work);
+			largest.bytes *= side->largest / task.terms.work;
+			largest.serial *= side->largest / task.terms.work;
 			forecast.largest_ns = hy_cost_predict(&side->fit, largest);
 		}
-		else if (terms.work < side->smallest)
-			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->smallest);
+		else if (task.terms.work < side->smallest)
+			forecast.steps = power - hy_log2_floor(side->smallest);
 	}
 	return forecast;
 }
 
 /*
  * divided: predict the time on several threads that have no history, as the time on one thread
- * divided by their number.
+ * divided by their number.  hint_ns is the prediction by other kinds on as many threads.
  */
 static HyForecast
-divided(const HyTracker *tracker, const HyShape *shape)
+divided(const HyTracker *tracker, const HyShape *shape, double hint_ns)
 {
 	HyShape alone = *shape;
-	double hint_ns = borrowed(tracker, shape, 0);
 	HyForecast forecast;
 
 	alone.threads = 1;
@@ -139,15 +140,14 @@ divided(const HyTracker *tracker, const HyShape *shape)
  * is none.
  */
 static double
-borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
+borrowed(const HyTracker *tracker, const HyTrackerCase *task)
 {
 	HyCoefficients fit;
 
-	if (device < 0 || device >= HY_MAX_DEVICES ||
-	    !hy_model_solve(&tracker->pools[hy_side_of(shape, device)][shape->op][shape->resident],
-	                    hy_tracker_launch(tracker, device), &fit))
+	if (task->side < 0 || !hy_model_solve(&tracker->pools[task->side][task->op][task->resident],
+	                                      hy_tracker_launch(tracker, task->device), &fit))
 		return -1;
-	return hy_cost_predict(&fit, hy_cost_terms(shape, device == 0));
+	return hy_cost_predict(&fit, task->terms);
 }
 
 static bool

@@ -7,8 +7,23 @@
 #include <string.h>
 
 static uint32_t index_slot(uint32_t number);
-static HyTrackerKind *claim_kind(HyTracker *tracker, const HyShape *shape);
+static HyTrackerKind *claim_kind(HyTracker *tracker, uint32_t number, const HyShape *shape);
 static void rebuild_index(HyTracker *tracker);
+
+HyTrackerCase
+hy_tracker_case(const HyShape *shape, int32_t device)
+{
+	HyTrackerCase task = {
+		.kind = hy_shape_kind(shape),
+		.device = device,
+		.side = device < 0 || device >= HY_MAX_DEVICES ? -1 : hy_side_of(shape, device),
+		.op = shape->op,
+		.resident = shape->resident,
+		.terms = hy_cost_terms(shape, device == 0)};
+
+	task.size = hy_shape_size(shape, task.terms.work);
+	return task;
+}
 
 const HyTrackerKind *
 hy_tracker_find_kind(const HyTracker *tracker, uint32_t number)
@@ -26,37 +41,38 @@ hy_tracker_find_kind(const HyTracker *tracker, uint32_t number)
 }
 
 const HyTrackerSide *
-hy_tracker_find_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
+hy_tracker_find_side(const HyTracker *tracker, const HyTrackerCase *task)
 {
 	const HyTrackerKind *kind;
 
-	if (device < 0 || device >= HY_MAX_DEVICES)
+	if (task->side < 0)
 		return NULL;
-	kind = hy_tracker_find_kind(tracker, hy_shape_kind(shape));
-	return kind != NULL ? kind->sides[hy_side_of(shape, device)] : NULL;
+	kind = hy_tracker_find_kind(tracker, task->kind);
+	return kind != NULL ? kind->sides[task->side] : NULL;
 }
 
 HyTrackerSide *
-hy_tracker_claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
+hy_tracker_claim_side(HyTracker *tracker, const HyTrackerCase *task, const HyShape *shape)
 {
 	HyTrackerKind *kind;
-	int32_t number = hy_side_of(shape, device);
+	HyTrackerSide *side;
 
-	if (device < 0 || device >= HY_MAX_DEVICES)
+	if (task->side < 0)
 		return NULL;
-	kind = (HyTrackerKind *) hy_tracker_find_kind(tracker, hy_shape_kind(shape));
+	kind = (HyTrackerKind *) hy_tracker_find_kind(tracker, task->kind);
 	if (kind == NULL)
-		kind = claim_kind(tracker, shape);
-	if (kind->sides[number] == NULL)
+		kind = claim_kind(tracker, task->kind, shape);
+	side = kind->sides[task->side];
+	if (side == NULL)
 	{
-		kind->sides[number] = hy_alloc_zero(tracker->allocator, sizeof(HyTrackerSide));
-		if (kind->sides[number] != NULL)
+		side = kind->sides[task->side] = hy_alloc_zero(tracker->allocator, sizeof(HyTrackerSide));
+		if (side != NULL)
 		{
-			kind->sides[number]->kind = kind;
-			kind->sides[number]->last = kind->tasks;
+			side->kind = kind;
+			side->last = kind->tasks;
 		}
 	}
-	return kind->sides[number];
+	return side;
 }
 
 void
@@ -70,22 +86,21 @@ hy_tracker_forget_kind(const HyTracker *tracker, HyTrackerKind *kind)
 }
 
 void
-hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device)
+hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyTrackerCase *task)
 {
 	HyModelState both = side->model;
-	double launch = hy_tracker_launch(tracker, device);
+	double launch = hy_tracker_launch(tracker, task->device);
 
 	if (both.weight > 0)
-		hy_model_lean(&both, &tracker->pools[hy_side_of(shape, device)][shape->op][shape->resident],
-		              launch);
+		hy_model_lean(&both, &tracker->pools[task->side][task->op][task->resident], launch);
 	side->known = hy_model_solve(&both, launch, &side->fit);
 }
 
 double
-hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms)
+hy_tracker_expect(const HyTrackerSide *side, const HyTrackerCase *task)
 {
-	return hy_cost_predict(&side->fit, terms) *
-	       hy_sizes_correction(&side->sizes, &side->fit, shape, terms.work);
+	return hy_cost_predict(&side->fit, task->terms) *
+	       hy_sizes_correction(&side->sizes, &side->fit, task->size);
 }
 
 double
@@ -97,11 +112,11 @@ hy_tracker_launch(const HyTracker *tracker, int32_t device)
 }
 
 /*
- * claim_kind: create the kind of shape, which does not exist yet.  If the array is full, the new
- * kind replaces the least recently used kind.
+ * claim_kind: create the kind with this number, which does not exist yet.  If the array is full, the
+ * new kind replaces the least recently used kind.
  */
 static HyTrackerKind *
-claim_kind(HyTracker *tracker, const HyShape *shape)
+claim_kind(HyTracker *tracker, uint32_t number, const HyShape *shape)
 {
 	int chosen = tracker->used;
 	int i;
@@ -118,7 +133,7 @@ claim_kind(HyTracker *tracker, const HyShape *shape)
 		}
 		hy_tracker_forget_kind(tracker, &tracker->kinds[chosen]);
 	}
-	tracker->kinds[chosen].number = hy_shape_kind(shape);
+	tracker->kinds[chosen].number = number;
 	tracker->kinds[chosen].shape = *shape;
 	tracker->kinds[chosen].last_used = ++tracker->serial;
 	rebuild_index(tracker);

@@ -57,19 +57,38 @@ struct HyTracker
 	HyTrackerKind kinds[HY_TRACKER_KINDS];
 };
 
+/*
+ * HyTrackerCase: a task on a device: the place of its history, and the amounts that determine its
+ * time.
+ */
+typedef struct HyTrackerCase
+{
+	uint32_t kind; /* hy_shape_kind */
+	uint32_t size; /* hy_shape_size */
+	int32_t device;
+	int32_t side; /* hy_side_of; -1: there is no such device */
+	HyOp op;      /* op and resident select the pool */
+	bool resident;
+	HyCostTerms terms;
+} HyTrackerCase;
+
+/* hy_tracker_case: describe a task of this shape on a device, for the functions below. */
+extern HyTrackerCase hy_tracker_case(const HyShape *shape, int32_t device);
+
 /* hy_tracker_find_kind: return the kind with a number from hy_shape_kind, or NULL if it was never seen. */
 extern const HyTrackerKind *hy_tracker_find_kind(const HyTracker *tracker, uint32_t number);
 
-/* hy_tracker_find_side: return the history of a shape's kind on a device, or NULL if there is none. */
+/* hy_tracker_find_side: return the history of a task on a device, or NULL if there is none. */
 extern const HyTrackerSide *
-hy_tracker_find_side(const HyTracker *tracker, const HyShape *shape, int32_t device);
+hy_tracker_find_side(const HyTracker *tracker, const HyTrackerCase *task);
 
 /*
- * hy_tracker_claim_side: find as hy_tracker_find_side does, but create the kind and the side if necessary.
- * If the array is full, a new kind replaces the least recently used kind.  Returns NULL when out of memory.
+ * hy_tracker_claim_side: like hy_tracker_find_side, but creates the kind and the side if necessary.  A
+ * new kind keeps the shape for the views.  If the array is full, it replaces the least recently used
+ * kind.  Returns NULL when out of memory.
  */
 extern HyTrackerSide *
-hy_tracker_claim_side(HyTracker *tracker, const HyShape *shape, int32_t device);
+hy_tracker_claim_side(HyTracker *tracker, const HyTrackerCase *task, const HyShape *shape);
 
 /* hy_tracker_forget_kind: free a kind. */
 extern void hy_tracker_forget_kind(const HyTracker *tracker, HyTrackerKind *kind);
@@ -78,8 +97,7 @@ extern void hy_tracker_forget_kind(const HyTracker *tracker, HyTrackerKind *kind
  * hy_tracker_refit: recompute the coefficients.  The pool affects the coefficients that the kind's own
  * observations determine poorly.
  */
-extern void
-hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device);
+extern void hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyTrackerCase *task);
 
 /*
  * hy_tracker_launch: return the assumed launch time.  For a device, it is the smallest mean time of any
@@ -88,6 +106,6 @@ hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, 
 extern double hy_tracker_launch(const HyTracker *tracker, int32_t device);
 
 /* hy_tracker_expect: return the regression's prediction, times the correction for the size. */
-extern double hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms);
+extern double hy_tracker_expect(const HyTrackerSide *side, const HyTrackerCase *task);
 
 #endif

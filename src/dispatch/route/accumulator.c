@@ -4,7 +4,7 @@
  */
 #include "dispatch/route/accumulator.h"
 
-#include "dispatch/model/sizes.h"
+#include "dispatch/model/kind.h"
 #include "dispatch/route/decide.h"
 #include "dispatch/route/gauge.h"
 #include "dispatch/route/memo.h"

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "core/codes.h"
-#include "dispatch/model/sizes.h"
+#include "dispatch/model/kind.h"
 #include "dispatch/route/able.h"
 #include "dispatch/route/gauge.h"
 #include "dispatch/route/memo.h"
