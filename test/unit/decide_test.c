@@ -337,19 +337,19 @@ test_cost_with_hysteresis(void)
 
 	stage_teach_one(1024, 14900, 10000);
 	stage_expect(stage_decided(1024), 0, HY_REASON_COST); /* 1.49 does not enter */
-	hy_route_note(stage.executor, &shape, 1, HY_REASON_COST, true);
+	hy_route_note(stage.executor, hy_shape_class(&shape), 1, HY_REASON_COST, true);
 	stage_expect(stage_decided(1024), 0, HY_REASON_COST); /* nor does a try that ended on the CPU */
 	hy_tracker_reset(stage.executor->tracker);
 	stage_teach_one(1024, 15010, 10000);
 	stage_expect(stage_decided(1024), 1, HY_REASON_COST); /* 1.501 does */
-	hy_route_note(stage.executor, &shape, 1, HY_REASON_COST, false);
+	hy_route_note(stage.executor, hy_shape_class(&shape), 1, HY_REASON_COST, false);
 	hy_tracker_reset(stage.executor->tracker);
 	stage_teach_one(1024, 10010, 10000);
 	stage_expect(stage_decided(1024), 1, HY_REASON_COST); /* 1.001 does not leave */
 	hy_tracker_reset(stage.executor->tracker);
 	stage_teach_one(1024, 9990, 10000);
 	stage_expect(stage_decided(1024), 0, HY_REASON_COST); /* below 1 does */
-	hy_route_note(stage.executor, &shape, 0, HY_REASON_COST, false);
+	hy_route_note(stage.executor, hy_shape_class(&shape), 0, HY_REASON_COST, false);
 	hy_tracker_reset(stage.executor->tracker);
 	stage_teach_one(1024, 14900, 10000);
 	stage_expect(stage_decided(1024), 0, HY_REASON_COST); /* and 1.49 does not come back */

@@ -12,6 +12,7 @@ typedef struct HyChoice
 {
 	int32_t device;    /* device that the task goes to */
 	int32_t candidate; /* device that was compared with the CPU, 0: none */
+	uint32_t number;   /* if there is a candidate: hy_shape_class of the task */
 	HyReason reason;
 	bool forced; /* the user named the side, so there is no fallback */
 	/* status if the forced side cannot run the task, and no side runs it; else HY_OK */

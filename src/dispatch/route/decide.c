@@ -83,6 +83,7 @@ hy_decide(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uin
 		choose_none(choice);
 		return;
 	}
+	choice->number = hy_shape_class(shape);
 	choice->device = choice->candidate;
 	choice->reason = HY_REASON_USER;
 	if (automatic)
@@ -110,10 +111,8 @@ hy_decide(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uin
 }
 
 void
-hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReason reason,
-              bool fallback)
+hy_route_note(HyExecutor *executor, uint32_t number, int32_t device, HyReason reason, bool fallback)
 {
-	uint32_t number = hy_shape_class(shape);
 	HyRoute *route = route_slot(executor, number);
 
 	if (route->number != number)
@@ -267,10 +266,9 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice
 	Sides sides;
 	const HySide *best;
 	const HySide *other;
-	uint32_t number = hy_shape_class(shape);
-	const HyRoute *route = route_slot(executor, number);
+	const HyRoute *route = route_slot(executor, choice->number);
 
-	if (route->number != number)
+	if (route->number != choice->number)
 		route = NULL;
 	collect_sides(executor, shape, now, choice->devices, &sides);
 	choice->cpu_ns = sides.side[0].ns;

@@ -22,11 +22,11 @@ extern void hy_decision_begin(const HyExecutor *executor, uint64_t now, HyDecisi
 extern void hy_decision_describe(const HyChoice *choice, HyDecision *decision);
 
 /*
- * hy_route_note: record that a task went to 'device' for this reason.  If 'fallback' is set, the
- * task then ran on the CPU.
+ * hy_route_note: record that a task of this class (hy_shape_class) went to 'device' for this reason.
+ * If 'fallback' is set, the task then ran on the CPU.
  */
-extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device,
-                          HyReason reason, bool fallback);
+extern void hy_route_note(HyExecutor *executor, uint32_t number, int32_t device, HyReason reason,
+                          bool fallback);
 
 /*
  * hy_open_credit_add: add the CPU time of a task to the ski rental of a device that stayed closed.

@@ -163,7 +163,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	/* Count only now, since a split may turn out to have run on one side only. */
 	executor->member[d->device].counters[d->shape.op].by_reason[d->reason]++;
 	if (st == HY_OK && choice.candidate != 0)
-		hy_route_note(executor, &d->shape, d->device, d->reason, d->fallback);
+		hy_route_note(executor, choice.number, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;
 	executor->spent_ns += (double) d->actual_ns;
 	executor->noted++;
