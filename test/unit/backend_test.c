@@ -143,6 +143,8 @@ test_vector_tasks(void)
 	refused(distance_task, task.u.distance.targets.dtype = (HyDtype) HY_DTYPE_COUNT);
 	refused(distance_task, task.u.distance.targets.dtype = (HyDtype) -1);
 	refused(distance_task, task.u.distance.queries.data = NULL);
+	refused(distance_task, task.u.distance.queries.buffer = (HyBuffer *) numbers);
+	refused(topk_task, task.u.topk.queries.buffer = (HyBuffer *) numbers);
 	refused(distance_task, task.u.distance.targets.data = NULL);
 	refused(distance_task, task.u.distance.out = NULL);
 	refused(topk_task, task.u.topk.k = 0);

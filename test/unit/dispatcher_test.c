@@ -124,12 +124,23 @@ test_tasks_that_contradict_themselves(void)
 {
 	HyTask task;
 	HyDecision decision;
+	int32_t devices;
+
+	for (devices = 0; devices < 2; devices++)
+	{
+		stage_begin(devices);
+		task = stage_task(100);
+		task.u.distance.targets.dims = 8;
+		CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_INVALID);
+		CHECK_INT(decision.status, HY_INVALID);
+		/* no side was asked, so no side has failed */
+		CHECK_INT(decision.device, HY_NOWHERE);
+		CHECK_INT(stage_counters(0)->failures, 0);
+		stage_adds_up();
+		stage_end();
+	}
 
 	stage_begin(1);
-	task = stage_task(100);
-	task.u.distance.targets.dims = 8;
-	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_INVALID);
-	CHECK_INT(decision.status, HY_INVALID);
 	task = stage_task(100);
 	task.u.distance.targets.data = NULL;
 	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_INVALID);

@@ -32,6 +32,12 @@ static HyStatus failed_here(HyExecutor *executor, const HyBrief *like, uint64_t 
                             HyDecision *decision);
 static HyStatus
 decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision);
+static HyStatus
+decide(HyExecutor *executor, HyClass numeric_class, HyDecision *decision, HyChoice *choice);
+static HyStatus run(HyExecutor *executor, const HyTask *task, const HyChoice *choice,
+                    HyDecision *decision, uint64_t *finished);
+static void learn(HyExecutor *executor, const HyChoice *choice, HyClass numeric_class,
+                  const HyDecision *decision, HyStatus st);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
                         uint64_t started, uint64_t *finished);
@@ -125,17 +131,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	/* which device owns a buffer is not known here */
 	st = d->shape.resident ? HY_INVALID : hy_task_check(task);
 	if (st == HY_OK)
-	{
-		hy_gauge_update(executor);
-		hy_decide(executor, &d->shape, task->numeric_class, start, &choice);
-		/* Reading the process id is a system call, so it is done only before a device is used. */
-		if (choice.device != 0 && hy_executor_foreign(executor))
-			hy_decide(executor, &d->shape, task->numeric_class, start, &choice);
-		hy_decision_describe(&choice, d);
-		if (choice.candidate != 0)
-			d->queue = executor->member[choice.candidate].queue.tasks;
-		st = choice.refusal;
-	}
+		st = decide(executor, task->numeric_class, d, &choice);
 	if (st != HY_OK)
 	{
 		d->status = st;
@@ -143,40 +139,79 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		keep(executor, d, decision);
 		return st;
 	}
-
-	if (choice.split)
-		choice.device = choice.candidate;
-	if (d->device == 0)
-	{
-		st = run_cpu(executor, task, d, start, &finished);
-		ended_on_cpu(d, st);
-		if (choice.reason == HY_REASON_NOT_OPEN && st == HY_OK)
-			hy_open_credit_add(executor, choice.candidate, (double) (finished - start),
-			                   choice.device_ns);
-	}
-	else
-	{
-		hy_turn_set_timeout(executor, choice.cpu_ns);
-		st = run_away(executor, task, &choice, d, &finished);
-		executor->turn_timeout_ns = 0;
-	}
-	/* Count only now, since a split may turn out to have run on one side only. */
-	executor->member[d->device].counters[d->shape.op].by_reason[d->reason]++;
-	if (st == HY_OK && choice.candidate != 0)
-		hy_route_note(executor, choice.number, d->device, d->reason, d->fallback);
+	st = run(executor, task, &choice, d, &finished);
 	d->actual_ns = finished - start;
-	executor->spent_ns += (double) d->actual_ns;
-	executor->noted++;
-	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
-	    (double) d->actual_ns > choice.instead_ns)
-		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
-	if (st == HY_OK && d->device == 0 &&
-	    (d->shape.op == HY_OP_DISTANCE || d->shape.op == HY_OP_TOPK))
-		hy_memo_keep(executor, &d->shape, task->numeric_class, &choice, finished);
+	learn(executor, &choice, task->numeric_class, d, st);
 	keep(executor, d, decision);
 	hy_generation_check(executor);
 	hy_flush_tick(executor, finished);
 	return st;
+}
+
+/*
+ * decide: choose the side of a valid task whose shape is in the decision.  Returns the status of the
+ * call if no side may run the task.
+ */
+static HyStatus
+decide(HyExecutor *executor, HyClass numeric_class, HyDecision *decision, HyChoice *choice)
+{
+	hy_gauge_update(executor);
+	hy_decide(executor, &decision->shape, numeric_class, decision->time_ns, choice);
+	/* Reading the process id is a system call, so it is done only before a device is used. */
+	if (choice->device != 0 && hy_executor_foreign(executor))
+		hy_decide(executor, &decision->shape, numeric_class, decision->time_ns, choice);
+	hy_decision_describe(choice, decision);
+	if (choice->candidate != 0)
+		decision->queue = executor->member[choice->candidate].queue.tasks;
+	if (choice->split)
+		choice->device = choice->candidate;
+	return choice->refusal;
+}
+
+/* run: run the task on the side that was chosen. */
+static HyStatus
+run(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision *decision,
+    uint64_t *finished)
+{
+	HyStatus st;
+
+	if (decision->device == 0)
+	{
+		st = run_cpu(executor, task, decision, decision->time_ns, finished);
+		ended_on_cpu(decision, st);
+		return st;
+	}
+	hy_turn_set_timeout(executor, choice->cpu_ns);
+	st = run_away(executor, task, choice, decision, finished);
+	executor->turn_timeout_ns = 0;
+	return st;
+}
+
+/* learn: count the call after it has ended, and record what the next decisions depend on. */
+static void
+learn(HyExecutor *executor, const HyChoice *choice, HyClass numeric_class,
+      const HyDecision *decision, HyStatus st)
+{
+	HyOp op = decision->shape.op;
+	double ns = (double) decision->actual_ns;
+
+	/* Count only now, since a split may turn out to have run on one side only. */
+	executor->member[decision->device].counters[op].by_reason[decision->reason]++;
+	executor->spent_ns += ns;
+	executor->noted++;
+	if (decision->reason == HY_REASON_EXPLORATION && choice->instead_ns >= 0 &&
+	    ns > choice->instead_ns)
+		executor->regret_ns += ns - choice->instead_ns;
+	if (st != HY_OK)
+		return;
+	if (choice->reason == HY_REASON_NOT_OPEN)
+		hy_open_credit_add(executor, choice->candidate, ns, choice->device_ns);
+	if (choice->candidate != 0)
+		hy_route_note(executor, choice->number, decision->device, decision->reason,
+		              decision->fallback);
+	if (decision->device == 0 && (op == HY_OP_DISTANCE || op == HY_OP_TOPK))
+		hy_memo_keep(executor, &decision->shape, numeric_class, choice,
+		             decision->time_ns + decision->actual_ns);
 }
 
 /* keep: store decision d as an event and for the caller. */
