@@ -1704,8 +1704,8 @@ Returns no rows if the index was not measured; searches then use a quarter of 1 
 
 CREATE FUNCTION hybrid_last_scan(
 	OUT index regclass, OUT target_recall float8, OUT probes int, OUT rounds bigint, OUT lists bigint,
-	OUT rows_scored bigint, OUT rows_rescored bigint, OUT rows_rejected bigint, OUT rows_returned bigint,
-	OUT expected_recall float8)
+	OUT rows_scored bigint, OUT rows_rescored bigint, OUT rows_rejected bigint, OUT rows_excluded bigint,
+	OUT rows_returned bigint, OUT expected_recall float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_last_scan'
 -- restricted: a parallel worker has no last scan of the session
@@ -1718,6 +1718,7 @@ probes: hybrid.probes.
 rounds: number of searches: one, and one more each time the rows found were not enough.
 lists: number of lists examined.
 rows_scored, rows_rescored, rows_rejected: rows whose codes were scored, rows whose vectors were read, and rows that a filter rejected before their vectors were read.
+rows_excluded: rows that conditions on INCLUDE columns excluded, before their codes were scored.
 rows_returned: rows returned to the executor.
 expected_recall: recall that the last search expects: at least target_recall if it ended by itself, 1 if it examined all lists, NULL if it cannot tell, as with hybrid.probes.
 If a plan has several scans, the function reports the one that ended or was restarted last. Scans that ended with an error count. Scans in parallel workers do not count.';

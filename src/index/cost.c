@@ -26,6 +26,7 @@
 
 #include "server/compat.h"
 
+#include "index/scan/included_quals.h"
 #include "index/scan/scan_quals.h"
 #include "index/scan/lookup.h"
 #include "index/check/index_measure.h"
@@ -35,6 +36,10 @@
 #define IMPOSSIBLE 1e100 /* used instead of infinity, because the planner subtracts costs */
 #define CODE_COST 0.1    /* cost of scoring one code, in distances */
 #define RESCORED 32      /* number of vectors that a search reads */
+#define WORD_COST 0.05   /* cost of judging one row by words, in cpu_operator_cost */
+/* rows that a search examines for each row nearer than the last one wanted, which conditions on words exclude */
+#define PER_EXCLUDED 3
+#define WANTED 10 /* rows wanted if the query has no LIMIT */
 /* share of the rows that a search scores, assumed while the index has no measured curve */
 #define SEARCHED 0.05
 
@@ -44,11 +49,15 @@ typedef struct ScanCost
 	Cost first;
 	Cost all;
 	double pages;
+	double judged; /* share of the rows that the conditions on words do not exclude */
 } ScanCost;
 
+static double judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open);
 static void
 cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
               const HybridTree *tree, Cost distance, double target_recall);
+static double rows_examined(const PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
+                            const HybridTree *tree, double target_recall, double judged);
 static double pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout);
 static Cost cost_of_pages(const IndexOptInfo *index, double pages);
 static bool
@@ -71,7 +80,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	HybridTree tree;
 	HybridScanSettings settings;
 	Relation relation;
-	ScanCost cost;
+	ScanCost cost = {0};
 	/*
 	 * This index cannot serve a path with neither an order nor a condition. While
 	 * hybrid_index_measure() measures another index, queries must use that one.
@@ -107,6 +116,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	hybrid_tree_read(relation, &tree);
 	settings = hybrid_scan_settings(relation);
 	index_close(relation, NoLock);
+	cost.judged = path->indexorderbys == NIL ? 1 : judged_share(root, path, &open);
 
 	if (path->indexorderbys == NIL)
 		cost_stream(&cost, path, &open.layout, distance.per_tuple, sequential_page);
@@ -121,13 +131,17 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 		           settings.mem_multiplier);
 
 	*startup = distance.startup + cost.first;
-	*total = distance.startup + cost.all + Max(index->tuples, 0) * cpu_index_tuple_cost;
+	*total =
+		distance.startup + cost.all + Max(index->tuples, 0) * cost.judged * cpu_index_tuple_cost;
 	/*
 	 * With a selectivity below 1, the planner would also consider an order-only path of a partial index
 	 * as a bitmap scan of everything in the index. The index does not support such a scan, because it has
-	 * no entries for NULL. The selectivity is therefore 1, and heap rows are overcharged.
+	 * no entries for NULL. The selectivity is therefore 1, and heap rows are overcharged. If conditions on
+	 * words exclude rows, their heap rows are not charged. The planner must not consider the bitmap scan then.
 	 */
-	*selectivity = path->indexclauses == NIL ? 1.0 : generic.indexSelectivity;
+	*selectivity = (path->indexclauses == NIL ? 1.0 : generic.indexSelectivity) * cost.judged;
+	if (path->indexclauses == NIL && cost.judged < 1)
+		index->amhasgetbitmap = false;
 	/* the order of distances is not correlated with the order of the heap */
 	*correlation = 0;
 	*pages = cost.pages;
@@ -138,19 +152,19 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
               const HybridTree *tree, Cost distance, double target_recall)
 {
 	const HybridLayout *layout = &open->layout;
-	double rows = Max(path->indexinfo->tuples, 1), leaves = Max(tree->leaves, 1), searched, share;
+	double rows = Max(path->indexinfo->tuples, 1), leaves = Max(tree->leaves, 1), share;
 	double inner_pages = leaves / layout->inner.rows + tree->height;
 	double leaf_pages = rows / layout->leaf.rows + leaves / 2;
 	double vector_pages = pages_of_vectors(path->indexinfo, layout);
 	double wanted = rows * wanted_share(path);
-	Cost all_codes = rows * distance * CODE_COST, pages_cost, all_pages_cost;
+	/* a block is scored if one of its rows is not excluded */
+	double scored = 1 - pow(1 - cost->judged, HY_CODE_ROWS);
+	Cost all_codes = rows * distance * CODE_COST * scored, pages_cost, all_pages_cost;
 	QualCost again = {0, 0};
 
-	searched = tree->curve.size > 0 ? hybrid_curve_rows(tree, target_recall)
-	                                : rows * SEARCHED + open->list_size;
-	if (hybrid_probes > 0)
-		searched = rows / leaves * hybrid_probes;
-	share = Min(searched / rows, 1);
+	if (cost->judged < 1)
+		all_codes += rows * WORD_COST * cpu_operator_cost;
+	share = Min(rows_examined(root, path, open, tree, target_recall, cost->judged) / rows, 1);
 	cost->pages =
 		inner_pages + leaf_pages * share + Min(Min(RESCORED, wanted), vector_pages) * layout->span;
 	pages_cost = cost_of_pages(path->indexinfo, cost->pages);
@@ -163,6 +177,49 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 		cost_qual_eval(&again, path->indexorderbys, root);
 	cost->all = cost->first + all_codes * (1 - share) + wanted * (distance + again.per_tuple) +
 	            Max(all_pages_cost - pages_cost, 0);
+}
+
+/*
+ * judged_share: return the planner's estimate of the share of the rows that satisfy the conditions that words
+ * judge.
+ */
+static double
+judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open)
+{
+	const RelOptInfo *table = path->path.parent;
+	const ParamPathInfo *parameters = path->path.param_info;
+	List *judged = NIL, *conditions = path->indexinfo->indrestrictinfo;
+	ListCell *cell;
+
+	if (open->layout.words == 0)
+		return 1;
+	if (parameters != NULL)
+		conditions = list_concat_copy(conditions, parameters->ppi_clauses);
+	foreach (cell, conditions)
+	{
+		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+
+		if (hybrid_included_judges(open, table->relid, (Node *) condition->clause))
+			judged = lappend(judged, condition);
+	}
+	return clauselist_selectivity(root, judged, (int) table->relid, JOIN_INNER, NULL);
+}
+
+/* rows_examined: estimate the number of rows of the lists that a search examines, before it ends. */
+static double
+rows_examined(const PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
+              const HybridTree *tree, double target_recall, double judged)
+{
+	double rows = Max(path->indexinfo->tuples, 1), wanted = WANTED, examined;
+
+	if (hybrid_probes > 0)
+		return rows / Max(tree->leaves, 1) * hybrid_probes;
+	examined = tree->curve.size > 0 ? hybrid_curve_rows(tree, target_recall)
+	                                : rows * SEARCHED + open->list_size;
+	if (root->limit_tuples > 0)
+		wanted = root->limit_tuples;
+	/* between two rows that the conditions do not exclude, others are excluded */
+	return examined + PER_EXCLUDED * wanted * (1 / Max(judged, 1 / rows) - 1);
 }
 
 /*

@@ -37,7 +37,7 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	routine->amclusterable = false;
 	routine->ampredlocks = false;
 	routine->amcanparallel = false;
-	routine->amcaninclude = false;
+	routine->amcaninclude = true;
 	routine->amusemaintenanceworkmem = true;
 	routine->amparallelvacuumoptions =
 		VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_COND_CLEANUP;

@@ -132,7 +132,7 @@ may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metr
 	                           TransactionXmin))
 		return false;
 	/* indkey is 0 for an expression */
-	if (form->indnatts != 1 || form->indkey.values[0] != attnum ||
+	if (form->indnkeyatts != 1 || form->indkey.values[0] != attnum ||
 	    !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
 		return false;
 	if (!hybrid_stores()->describe(index, shape))

@@ -113,10 +113,8 @@ add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive
 
 	(void) index;
 	(void) alive;
-	if (isnull[0])
-		return;
 	old = MemoryContextSwitchTo(leaves->context);
-	if (hybrid_entry_form(&build->definition, values[0], tid, hybrid_leaves_entry(leaves)))
+	if (hybrid_entry_form(&build->definition, values, isnull, tid, hybrid_leaves_entry(leaves)))
 		hybrid_leaves_add(leaves);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(leaves->context);

@@ -111,7 +111,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 	hybrid_frame_init(&sampling.frame, &build->definition, NULL);
 	sampling.row_context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid sample row", ALLOCSET_DEFAULT_SIZES);
-	sampling.entry.vector = palloc(build->definition.layout.stride);
+	sampling.entry.vector = palloc(build->definition.layout.carried);
 	memset(sample, 0, sizeof(*sample));
 	hybrid_team_expect(team,
 	                   (int64) (plan->share * plan->tuples * plan->sampled / Max(plan->blocks, 1)));
@@ -219,7 +219,7 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 	if (isnull[0] || hy_random(SAMPLE_SEED, (uint64) hybrid_position(tid)) > sampling->below)
 		return;
 	old = MemoryContextSwitchTo(sampling->row_context);
-	if (hybrid_entry_form(&build->definition, values[0], tid, &sampling->entry))
+	if (hybrid_entry_form(&build->definition, values, isnull, tid, &sampling->entry))
 	{
 		float *place = palloc(layout->dims * sizeof(float));
 

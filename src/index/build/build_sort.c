@@ -27,7 +27,7 @@ hybrid_row_sort_begin(HybridRowSort *sort, const HybridLayout *layout, int kilob
 	sort->layout = layout;
 	sort->given = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
 	sort->taken = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
-	sort->payload = palloc(VARHDRSZ + sizeof(HybridStored) + layout->stride);
+	sort->payload = palloc(VARHDRSZ + sizeof(HybridStored) + layout->carried);
 	sort->state = tuplesort_begin_heap(descriptor, 2, columns, operators, collations, nulls_first,
 	                                   kilobytes, coordinate, TUPLESORT_NONE);
 }
@@ -36,12 +36,16 @@ void
 hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry)
 {
 	const HybridLayout *layout = sort->layout;
+	Size words = layout->words * sizeof(uint64);
 	Size bytes = hybrid_stored_bytes(layout->storage, layout->dims, entry->vector);
 	TupleTableSlot *slot = sort->given;
+	char *content = VARDATA(sort->payload);
 
-	memcpy(VARDATA(sort->payload), &entry->stored, sizeof(HybridStored));
-	memcpy(VARDATA(sort->payload) + sizeof(HybridStored), entry->vector, bytes);
-	SET_VARSIZE(sort->payload, VARHDRSZ + sizeof(HybridStored) + bytes);
+	memcpy(content, &entry->stored, sizeof(HybridStored));
+	content += sizeof(HybridStored);
+	memcpy(content, hybrid_words(layout, entry->vector), words);
+	memcpy(content + words, entry->vector, bytes);
+	SET_VARSIZE(sort->payload, VARHDRSZ + sizeof(HybridStored) + words + bytes);
 	ExecClearTuple(slot);
 	slot->tts_values[0] = Int32GetDatum(list);
 	slot->tts_values[1] = Int64GetDatum(hybrid_position(&entry->tid));
@@ -54,6 +58,7 @@ hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry)
 void
 hybrid_row_sort_next(HybridRowSort *sort, int64 *position, HybridStored *stored, void *vector)
 {
+	Size words = sort->layout->words * sizeof(uint64);
 	const bytea *payload;
 	const char *content;
 	bool isnull;
@@ -64,8 +69,9 @@ hybrid_row_sort_next(HybridRowSort *sort, int64 *position, HybridStored *stored,
 	payload = DatumGetByteaPP(slot_getattr(sort->taken, 3, &isnull));
 	content = VARDATA_ANY(payload);
 	memcpy(stored, content, sizeof(HybridStored));
-	memcpy(vector, content + sizeof(HybridStored),
-	       VARSIZE_ANY_EXHDR(payload) - sizeof(HybridStored));
+	content += sizeof(HybridStored);
+	memcpy(hybrid_words(sort->layout, vector), content, words);
+	memcpy(vector, content + words, VARSIZE_ANY_EXHDR(payload) - sizeof(HybridStored) - words);
 }
 
 void

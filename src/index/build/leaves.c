@@ -114,7 +114,7 @@ hybrid_leaves_begin_rows(HybridLeaves *leaves, int spare, SortCoordinate coordin
 {
 	const HybridLayout *layout = &leaves->open->layout;
 	bool assign = leaves->centroids->count > 0;
-	Size row = layout->stride + sizeof(HybridEntry);
+	Size row = layout->carried + sizeof(HybridEntry);
 	MemoryContext old;
 	int allocated, i;
 
@@ -138,7 +138,7 @@ hybrid_leaves_begin_rows(HybridLeaves *leaves, int spare, SortCoordinate coordin
 			leaves->batch_context, (Size) allocated * layout->dims * sizeof(float));
 	leaves->batch = palloc(allocated * sizeof(HybridEntry));
 	for (i = 0; i < allocated; i++)
-		leaves->batch[i].vector = palloc(layout->stride);
+		leaves->batch[i].vector = palloc(layout->carried);
 	leaves->batch_lists = palloc0(allocated * sizeof(int));
 	MemoryContextSwitchTo(old);
 }
@@ -277,7 +277,7 @@ load_most(const HybridLeaves *leaves)
 {
 	const HybridLayout *layout = &leaves->open->layout;
 	/* cutting the rows makes a copy of their places */
-	Size row = layout->stride + 2 * layout->dims * sizeof(float) + 64;
+	Size row = layout->carried + 2 * layout->dims * sizeof(float) + 64;
 
 	return Max((int) Min(leaves->memory / ROWS_SHARE / row, LOADED_MOST),
 	           leaves->open->list_size * 2);
@@ -371,7 +371,7 @@ set_aside(const HybridLeaves *leaves, Writing *writing, const HybridContents *ro
 		}
 		entry.tid = rows->tids[order[i]];
 		entry.stored = rows->stored[order[i]];
-		entry.vector = rows->vectors + (Size) order[i] * layout->stride;
+		entry.vector = rows->vectors + (Size) order[i] * layout->carried;
 		hybrid_row_sort_put(writing->outliers, 0, &entry);
 		writing->outlier_rows++;
 	}
@@ -429,12 +429,12 @@ load_rows(HybridLeaves *leaves, HybridRowSort *from, HybridContents *rows, int c
 	rows->tids = palloc(room * sizeof(ItemPointerData));
 	rows->stored = palloc(room * sizeof(HybridStored));
 	rows->radii = palloc0(room * sizeof(float));
-	rows->vectors = MemoryContextAllocHuge(CurrentMemoryContext, room * layout->stride);
+	rows->vectors = MemoryContextAllocHuge(CurrentMemoryContext, room * layout->carried);
 	rows->places =
 		MemoryContextAllocHuge(CurrentMemoryContext, room * layout->dims * sizeof(float));
 	for (i = 0; i < count; i++)
 	{
-		char *vector = rows->vectors + i * layout->stride;
+		char *vector = rows->vectors + i * layout->carried;
 		int64 position;
 
 		hybrid_row_sort_next(from, &position, &rows->stored[i], vector);
@@ -455,7 +455,7 @@ hybrid_leaves_write_stream(HybridLeaves *leaves, HybridSink *sink)
 	float radius;
 
 	stream.leaves = leaves;
-	stream.vector = palloc(leaves->open->layout.stride);
+	stream.vector = palloc(leaves->open->layout.carried);
 	link = hybrid_new_list(leaves->frame, sink, 0, NULL, &entries, &radius);
 	pfree(stream.vector);
 	return link;

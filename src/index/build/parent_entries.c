@@ -39,14 +39,14 @@ hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list)
 			lists->tids = palloc(allocated * sizeof(ItemPointerData));
 			lists->stored = palloc(allocated * sizeof(HybridStored));
 			lists->radii = palloc(allocated * sizeof(float));
-			lists->vectors = MemoryContextAllocHuge(entries->context, allocated * layout->stride);
+			lists->vectors = MemoryContextAllocHuge(entries->context, allocated * layout->carried);
 		}
 		else
 		{
 			lists->tids = repalloc_huge(lists->tids, allocated * sizeof(ItemPointerData));
 			lists->stored = repalloc_huge(lists->stored, allocated * sizeof(HybridStored));
 			lists->radii = repalloc_huge(lists->radii, allocated * sizeof(float));
-			lists->vectors = repalloc_huge(lists->vectors, allocated * layout->stride);
+			lists->vectors = repalloc_huge(lists->vectors, allocated * layout->carried);
 		}
 		entries->allocated = (int) allocated;
 		MemoryContextSwitchTo(old);
@@ -54,7 +54,7 @@ hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list)
 	lists->tids[i] = hybrid_link_tid(list->link);
 	lists->stored[i] = list->stored;
 	lists->radii[i] = list->radius;
-	memcpy(lists->vectors + i * layout->stride, list->vector, layout->stride);
+	memcpy(lists->vectors + i * layout->carried, list->vector, layout->stride);
 	lists->count++;
 }
 
@@ -64,7 +64,7 @@ hybrid_parent_entries_place(const HybridParentEntries *entries, int number, floa
 	const HybridLayout *layout = &entries->open->layout;
 
 	hybrid_widen_vector(layout->storage, &entries->lists.stored[number],
-	                    entries->lists.vectors + number * layout->stride, layout->dims, place);
+	                    entries->lists.vectors + number * layout->carried, layout->dims, place);
 }
 
 void
@@ -80,7 +80,7 @@ hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order,
 	loaded->tids = palloc(count * sizeof(ItemPointerData));
 	loaded->stored = palloc(count * sizeof(HybridStored));
 	loaded->radii = palloc(count * sizeof(float));
-	loaded->vectors = MemoryContextAllocHuge(context, count * layout->stride);
+	loaded->vectors = MemoryContextAllocHuge(context, count * layout->carried);
 	loaded->places = MemoryContextAllocHuge(context, (Size) count * layout->dims * sizeof(float));
 	for (i = 0; i < count; i++)
 	{
@@ -89,7 +89,7 @@ hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order,
 		loaded->tids[i] = lists->tids[from];
 		loaded->stored[i] = lists->stored[from];
 		loaded->radii[i] = lists->radii[from];
-		memcpy(loaded->vectors + i * layout->stride, lists->vectors + from * layout->stride,
+		memcpy(loaded->vectors + i * layout->carried, lists->vectors + from * layout->carried,
 		       layout->stride);
 		hybrid_parent_entries_place(entries, from, loaded->places + (Size) i * layout->dims);
 	}

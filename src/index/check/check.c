@@ -49,7 +49,7 @@ static bool entry_holds(HybridCheck *check, const HybridCheckedEntry *entry);
 static void check_rows(HybridCheck *check, Snapshot snapshot);
 static void
 check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
-static bool same_value(const HybridLayout *layout, const void *a, const void *b);
+static bool same_value(const HybridLayout *layout, void *a, void *b);
 static bool read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *stored);
 static void check_pointers(HybridCheck *check);
 pg_noreturn static void corrupted(HybridCheck *check, int64 position, const char *what);
@@ -116,8 +116,8 @@ check_init(HybridCheck *check)
 
 	check->open = hybrid_index_open(check->index);
 	check->strategy = GetAccessStrategy(BAS_BULKREAD);
-	check->vector = palloc(layout->stride);
-	check->expected = palloc(layout->stride);
+	check->vector = palloc(layout->carried);
+	check->expected = palloc(layout->carried);
 	check->widened = palloc(layout->floats * sizeof(float));
 	check->place = palloc(layout->floats * sizeof(float));
 	check->rotated = palloc(Max(layout->padded, 1) * sizeof(float));
@@ -173,7 +173,7 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 	HybridEntry expected;
 	HybridStored stored;
 	MemoryContext old;
-	bool indexed = false;
+	bool indexed;
 
 	(void) index;
 	(void) alive;
@@ -181,14 +181,11 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 	if (check->count > 0)
 		entry = bsearch(&position, check->entries, check->count, sizeof(HybridCheckedEntry),
 		                hybrid_compare_positions);
-	if (!isnull[0])
-	{
-		old = MemoryContextSwitchTo(check->row_context);
-		expected.vector = check->expected;
-		indexed = hybrid_entry_form(&check->open, values[0], tid, &expected);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(check->row_context);
-	}
+	old = MemoryContextSwitchTo(check->row_context);
+	expected.vector = check->expected;
+	indexed = hybrid_entry_form(&check->open, values, isnull, tid, &expected);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(check->row_context);
 	if (!indexed)
 	{
 		if (entry != NULL && entry_holds(check, entry))
@@ -208,12 +205,14 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 }
 
 static bool
-same_value(const HybridLayout *layout, const void *a, const void *b)
+same_value(const HybridLayout *layout, void *a, void *b)
 {
 	Size bytes = hybrid_stored_bytes(layout->storage, layout->dims, a);
 
 	return bytes == hybrid_stored_bytes(layout->storage, layout->dims, b) &&
-	       memcmp(a, b, bytes) == 0;
+	       memcmp(a, b, bytes) == 0 &&
+	       memcmp(hybrid_words(layout, a), hybrid_words(layout, b),
+	              layout->words * sizeof(uint64)) == 0;
 }
 
 /* read_entry: read the vector of an entry into check->vector. Returns false if the entry is gone. */
@@ -229,6 +228,8 @@ read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *st
 	hybrid_vector_read(check->index, &check->open.layout,
 	                   (HybridSlot){(Page) image.data, 0, entry->slot}, stored, check->vector,
 	                   check->strategy);
+	hybrid_words_get(&check->open.layout, (HybridSlot){(Page) image.data, 0, entry->slot},
+	                 check->vector);
 	return true;
 }
 

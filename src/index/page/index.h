@@ -14,6 +14,7 @@
 #include "utils/relcache.h"
 
 #include "core/batch.h"
+#include "index/page/included.h"
 #include "index/page/type.h"
 #include "server/store.h"
 
@@ -46,6 +47,7 @@ typedef struct HybridIndex
 	int list_size;
 	uint64 seed;
 	HybridLayout layout;
+	HybridIncluded included[HYBRID_MAX_INCLUDED]; /* layout.words columns */
 } HybridIndex;
 
 /* HybridTree: the changing part of the meta page, as of one moment. */
@@ -86,7 +88,7 @@ typedef struct HybridEntry
 {
 	ItemPointerData tid;
 	HybridStored stored;
-	void *vector; /* the stored value; at most layout.stride bytes */
+	void *vector; /* the stored value and the words: layout.carried bytes */
 } HybridEntry;
 
 /* meta.c */
@@ -154,11 +156,11 @@ extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 /* entry.c */
 
 /*
- * hybrid_entry_form: make the entry of a value of the indexed type. The caller allocates entry->vector
- * with layout.stride bytes. Returns false if the metric is cosine and the value has no direction; such a
- * value is not indexed. Raises an error if the value's dimensions differ from the index's.
+ * hybrid_entry_form: make the entry of a row from its values in the columns of the index. The caller allocates
+ * entry->vector with layout.carried bytes. Returns false if the row is not indexed: its vector is NULL, or has
+ * no direction although the metric is cosine. Raises an error if its dimensions differ from the index's.
  */
-extern bool hybrid_entry_form(const HybridIndex *index, Datum datum, const ItemPointerData *tid,
-                              HybridEntry *entry);
+extern bool hybrid_entry_form(const HybridIndex *index, const Datum *values, const bool *isnull,
+                              const ItemPointerData *tid, HybridEntry *entry);
 
 #endif

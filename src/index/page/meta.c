@@ -63,6 +63,8 @@ hybrid_index_open(Relation index)
 	Page page;
 	HybridMeta meta;
 	HybridIndex *open;
+	HybridIncluded included[HYBRID_MAX_INCLUDED];
+	int words = hybrid_included_count(index);
 	const HybridOpclass *opclass;
 	int32 declared;
 
@@ -70,6 +72,8 @@ hybrid_index_open(Relation index)
 		return *(const HybridIndex *) index->rd_amcache;
 
 	opclass = opclass_of(index);
+	memset(included, 0, sizeof(included));
+	hybrid_included_describe(index, included);
 
 	buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -110,6 +114,14 @@ hybrid_index_open(Relation index)
 		                   meta.list_size),
 		         errhint("REINDEX it.")));
 
+	/* ALTER TABLE can change a column to a type with the same bytes without rebuilding the index */
+	if (meta.included != hybrid_included_mark(included, words))
+		ereport(ERROR,
+		        (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		         errmsg("index \"%s\" was built for included columns of other types or collations",
+		                RelationGetRelationName(index)),
+		         errhint("REINDEX it.")));
+
 	open = MemoryContextAllocZero(index->rd_indexcxt, sizeof(HybridIndex));
 	open->opclass = opclass;
 	open->metric = opclass->metric;
@@ -117,7 +129,9 @@ hybrid_index_open(Relation index)
 	open->coded = hybrid_opclass_coded(opclass);
 	open->list_size = (int) meta.list_size;
 	open->seed = meta.seed;
-	hybrid_layout_init(&open->layout, (int) meta.dims, (HybridStorage) meta.storage, open->coded);
+	hybrid_layout_init(&open->layout, (int) meta.dims, (HybridStorage) meta.storage, open->coded,
+	                   words);
+	memcpy(open->included, included, sizeof(included));
 	index->rd_amcache = open;
 	return *open;
 }
@@ -144,13 +158,15 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 		                errmsg("column cannot have more than %d dimensions for hybrid index",
 		                       type->max_dims)));
 	memset(definition, 0, sizeof(*definition));
+	hybrid_included_describe(index, definition->included);
 	definition->opclass = opclass;
 	definition->metric = opclass->metric;
 	definition->lossless = hybrid_type_lossless(type, storage);
 	definition->coded = hybrid_opclass_coded(opclass);
 	definition->list_size = options != NULL ? options->list_size : HYBRID_LIST_SIZE;
 	definition->seed = ROTATION_SEED;
-	hybrid_layout_init(&definition->layout, dims, storage, definition->coded);
+	hybrid_layout_init(&definition->layout, dims, storage, definition->coded,
+	                   hybrid_included_count(index));
 }
 
 void
@@ -162,6 +178,7 @@ hybrid_meta_init(Page page, const HybridIndex *index)
 	meta = hybrid_meta(page);
 	meta->magic = HYBRID_INDEX_MAGIC;
 	meta->format = HYBRID_INDEX_FORMAT;
+	meta->included = hybrid_included_mark(index->included, index->layout.words);
 	meta->dims = index->layout.dims;
 	meta->storage = index->layout.storage;
 	meta->seed = index->seed;

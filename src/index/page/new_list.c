@@ -243,6 +243,7 @@ put_entry(Composition *composition, int slot, const HybridNewEntry *entry)
 	}
 	hybrid_list_put(layout, (HybridSlot){page, composition->level, slot}, frame->bits, &code,
 	                &entry->tid, entry->radius);
+	hybrid_words_put(layout, (HybridSlot){page, composition->level, slot}, entry->vector);
 	if (composition->codes != NULL)
 		hy_code_put(composition->codes, &hybrid_block(shape, page, 0)->factors, layout->padded,
 		            slot, frame->bits, &code);

@@ -246,6 +246,7 @@ put_entry(Composition *composition, const HybridNewEntry *entry)
 	}
 	hybrid_list_put(layout, (HybridSlot){page, 0, slot}, NULL, &code, &entry->tid, 0);
 	*hybrid_piece(shape, page, slot) = piece;
+	hybrid_words_put(layout, (HybridSlot){page, 0, slot}, entry->vector);
 	return true;
 }
 

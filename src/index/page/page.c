@@ -17,15 +17,17 @@
 
 #define USABLE HYBRID_STREAM_PAGE
 #define PACKED_BLOCKS 7 /* blocks of a list page: 224 entries, whose values together have 2.7 MB */
+#define PACKED_DIRECTORY 1024 /* minimum bytes of the directory, so that its pages hold 2 MB */
 
-static void packed_layout_init(HybridListLayout *list);
+static void packed_layout_init(HybridListLayout *list, Size words);
 static void list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius);
 static bool try_blocks(HybridListLayout *list, const HybridLayout *layout, int blocks);
 static LocationIndex list_lower(const HybridListLayout *list, int used);
 pg_noreturn static void damaged(Relation index, BlockNumber block, const char *what);
 
 void
-hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool with_codes)
+hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool with_codes,
+                   int words)
 {
 	Size with_stored;
 
@@ -37,12 +39,15 @@ hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool w
 	layout->storage = storage;
 	layout->floats = hybrid_storage_is_dense(storage) ? dims : 0;
 	layout->packed = storage == HYBRID_SPARSE;
-	layout->stride = hybrid_storage_stride(storage, dims);
+	layout->stride = layout->carried = hybrid_storage_stride(storage, dims);
+	layout->words = words;
+	if (words > 0)
+		layout->carried = MAXALIGN(layout->stride) + words * sizeof(uint64);
 	with_stored = layout->stride + sizeof(HybridStored);
 	if (layout->packed)
 	{
 		/* without codes there are no inner lists */
-		packed_layout_init(&layout->leaf);
+		packed_layout_init(&layout->leaf, words * HYBRID_WORDS_BYTES);
 		Assert(layout->leaf.vector_pages * USABLE >= layout->stride);
 		return;
 	}
@@ -254,6 +259,34 @@ hybrid_list_put(const HybridLayout *layout, HybridSlot slot, const uint8 *bits, 
 }
 
 void
+hybrid_words_put(const HybridLayout *layout, HybridSlot slot, const void *value)
+{
+	const uint64 *words = hybrid_words(layout, unconstify(void *, value));
+	HybridBlock *block;
+	int i;
+
+	if (layout->words == 0 || slot.level > 0)
+		return;
+	block = hybrid_block(&layout->leaf, slot.page, slot.number / HY_CODE_ROWS);
+	for (i = 0; i < layout->words; i++)
+		hybrid_block_words(block)[i * HY_CODE_ROWS + slot.number % HY_CODE_ROWS] = words[i];
+}
+
+void
+hybrid_words_get(const HybridLayout *layout, HybridSlot slot, void *value)
+{
+	uint64 *words = hybrid_words(layout, value);
+	HybridBlock *block;
+	int i;
+
+	if (layout->words == 0 || slot.level > 0)
+		return;
+	block = hybrid_block(&layout->leaf, slot.page, slot.number / HY_CODE_ROWS);
+	for (i = 0; i < layout->words; i++)
+		words[i] = hybrid_block_words(block)[i * HY_CODE_ROWS + slot.number % HY_CODE_ROWS];
+}
+
+void
 hybrid_vector_put(const HybridLayout *layout, Page page, int i, const HybridStored *stored,
                   const void *vector)
 {
@@ -319,13 +352,14 @@ hybrid_codes_range(const HybridLayout *layout, int i, Size *begin, Size *length)
  * the blocks do not use.
  */
 static void
-packed_layout_init(HybridListLayout *list)
+packed_layout_init(HybridListLayout *list, Size words)
 {
 	Size left;
 
-	list->codes_offset = sizeof(HybridBlock);
+	list->codes_offset = sizeof(HybridBlock) + words;
 	list->block_bytes = MAXALIGN(list->codes_offset + HYBRID_PIECES_BYTES);
-	list->blocks = PACKED_BLOCKS;
+	list->blocks = (int) ((USABLE - sizeof(HybridListPage) - PACKED_DIRECTORY) / list->block_bytes);
+	list->blocks = Min(list->blocks, PACKED_BLOCKS);
 	list->rows = list->blocks * HY_CODE_ROWS;
 	left = USABLE - sizeof(HybridListPage) - list->blocks * list->block_bytes;
 	list->vector_pages = (int) (MAXALIGN_DOWN(left) / sizeof(BlockNumber));
@@ -344,7 +378,8 @@ list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius
 	int blocks;
 
 	list->radius = radius;
-	list->codes_offset = sizeof(HybridBlock) + (radius ? HYBRID_RADIUS_BYTES : 0);
+	list->codes_offset =
+		sizeof(HybridBlock) + (radius ? HYBRID_RADIUS_BYTES : layout->words * HYBRID_WORDS_BYTES);
 	list->block_bytes = MAXALIGN(list->codes_offset + layout->code_bytes);
 	for (blocks = (int) (USABLE / list->block_bytes); blocks > 0; blocks--)
 	{

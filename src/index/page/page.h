@@ -40,6 +40,7 @@
 #include "utils/rel.h"
 
 #include "core/codes.h"
+#include "core/filter_words.h"
 #include "core/rotation.h"
 
 #include "index/page/storage.h"
@@ -171,9 +172,11 @@ typedef struct HybridMeta
 	/* VACUUM is building another tree: inserts log the leaf that they change */
 	uint32 logging;
 	uint8 notes[HYBRID_COPY_LOG_BYTES]; /* log of changed leaves: see copy_log.h */
+	uint32 included; /* hybrid_included_mark of the included columns; fixed by the build */
+	uint32 unused;
 } HybridMeta;
 
-StaticAssertDecl(sizeof(HybridMeta) == 376 + HYBRID_MOVED_LISTS * 16 + HYBRID_COPY_LOG_BYTES,
+StaticAssertDecl(sizeof(HybridMeta) == 376 + HYBRID_MOVED_LISTS * 16 + HYBRID_COPY_LOG_BYTES + 8,
                  "the meta data has its size on disk");
 StaticAssertDecl(sizeof(HybridMeta) <= BLCKSZ - SizeOfPageHeaderData - sizeof(HybridPageSpecial),
                  "the meta data fits a page");
@@ -201,8 +204,9 @@ typedef struct HybridListPage
 StaticAssertDecl(sizeof(HybridListPage) == 56, "the header of a list page is 56 bytes on disk");
 
 /*
- * HybridBlock: the head of a block of 32 entries. In inner lists, the radii follow. The codes come next,
- * unless they have pages of their own. In a packed layout, pieces take the place of the codes.
+ * HybridBlock: the head of a block of 32 entries. In inner lists, the radii follow; in leaves, the words
+ * of included columns, 32 for each column. The codes come next, unless they have pages of their own. In a
+ * packed layout, pieces take the place of the codes.
  */
 typedef struct HybridBlock
 {
@@ -219,6 +223,9 @@ typedef struct HybridBlock
 StaticAssertDecl(sizeof(HybridBlock) == 584, "the head of a block is 584 bytes on disk");
 
 #define HYBRID_RADIUS_BYTES (HY_CODE_ROWS * sizeof(float))
+#define HYBRID_WORDS_BYTES (HY_CODE_ROWS * sizeof(uint64)) /* words of one column */
+
+StaticAssertDecl(HY_CODE_ROWS == HY_WORD_ROWS, "a block has as many words as codes");
 
 /*
  * HybridPiece: position of an entry's value in the stream of its list page. Byte b of the stream is byte
@@ -260,6 +267,9 @@ typedef struct HybridLayout
 	HybridStorage storage;
 	bool packed; /* values vary in length and are stored on VALUES pages */
 	Size stride; /* maximum bytes of a stored value */
+	int words;   /* included columns: words of an entry of a leaf */
+	/* bytes of an entry's value in memory; the entry's words are at its end */
+	Size carried;
 	/* fields for values of fixed length */
 	int per_page;    /* vectors of a VECTORS page */
 	int span;        /* pages of a vector */
@@ -279,10 +289,11 @@ hybrid_center_pages(const HybridLayout *layout)
 }
 
 /*
- * hybrid_layout_init: compute the layout. dims is from 1 to the maximum of the type with this storage.
+ * hybrid_layout_init: compute the layout. dims is from 1 to the maximum of the type with this storage. `words`
+ * is the number of included columns.
  */
-extern void
-hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool with_codes);
+extern void hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage,
+                               bool with_codes, int words);
 
 /* hybrid_list_layout: return the layout of lists of this level. */
 static inline const HybridListLayout *
@@ -352,6 +363,12 @@ typedef struct HybridSlot
  */
 extern void hybrid_list_put(const HybridLayout *layout, HybridSlot slot, const uint8 *bits,
                             const HyCode *code, const ItemPointerData *tid, float radius);
+
+/* hybrid_words_put: write the words of an entry, which follow its value in memory, into its slot of a leaf. */
+extern void hybrid_words_put(const HybridLayout *layout, HybridSlot slot, const void *value);
+
+/* hybrid_words_get: copy the words of a slot of a leaf to where they follow the entry's value in memory. */
+extern void hybrid_words_get(const HybridLayout *layout, HybridSlot slot, void *value);
 
 /*
  * hybrid_vector_put: write slot i <= count of a VECTORS page. If a vector is longer than the page, write
@@ -438,6 +455,20 @@ static inline float *
 hybrid_block_radii(HybridBlock *block)
 {
 	return (float *) (block + 1);
+}
+
+/* hybrid_block_words: return the words of a block of a leaf. Valid only if layout->words > 0. */
+static inline uint64 *
+hybrid_block_words(HybridBlock *block)
+{
+	return (uint64 *) (block + 1);
+}
+
+/* hybrid_words: return the words that follow an entry's value in memory: layout->carried bytes. */
+static inline uint64 *
+hybrid_words(const HybridLayout *layout, void *value)
+{
+	return (uint64 *) ((char *) value + layout->carried) - layout->words;
 }
 
 /* hybrid_block_codes: return the codes of a block. Valid only if list->code_pages == 0. */

@@ -18,7 +18,7 @@
 
 #include "index/scan/last_scan.h"
 
-#define COLUMNS 10
+#define COLUMNS 11
 
 static HybridLastScan last;
 
@@ -59,9 +59,10 @@ hybrid_last_scan(PG_FUNCTION_ARGS)
 	values[i++] = Int32GetDatum(done->probes);
 	values[i++] = Int64GetDatum(done->rounds);
 	values[i++] = Int64GetDatum(done->work.lists);
-	values[i++] = Int64GetDatum(done->work.rows);
+	values[i++] = Int64GetDatum(Max(done->work.rows - done->work.excluded, 0));
 	values[i++] = Int64GetDatum(done->work.rescored);
 	values[i++] = Int64GetDatum(done->work.rejected);
+	values[i++] = Int64GetDatum(done->work.excluded);
 	values[i++] = Int64GetDatum(done->returned);
 	nulls[i] = isnan(done->expected);
 	values[i++] = Float8GetDatum(done->expected);

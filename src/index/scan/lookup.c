@@ -77,7 +77,10 @@ struct HybridLookup
 	int nearest_allocated;
 	HybridRowFilter filter;
 	void *filter_arg;
-	bool enough; /* the filter has ended the search */
+	const HyWordCondition *conditions; /* on words of included columns */
+	int conditions_count;
+	uint32 *wanted; /* rows that satisfy them, by block of a page */
+	bool enough;    /* the filter has ended the search */
 	HybridStopping stopping;
 	int finds_before; /* number of rows found before the last lists were examined */
 };
@@ -102,6 +105,9 @@ static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
 static int found_since(const HybridLookup *search, int first, float limit);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
+static int judge_page(HybridLookup *search, Page page);
+static void
+add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
 static void
 add_row(HybridLookup *search, float lower, HybridVectorPosition at, int list, int64 position);
 static void *room(HybridLookup *search, void *array, int count, Size size);
@@ -130,6 +136,7 @@ hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
 	search->context = context;
 	hybrid_scorer_init(&search->scorer, index, open);
 	search->scorer.snapshot = snapshot;
+	search->wanted = palloc(open->layout.leaf.blocks * sizeof(uint32));
 	hybrid_frontier_init(&search->frontier, &search->scorer, context);
 	hybrid_stopping_init(&search->stopping);
 	MemoryContextSwitchTo(old);
@@ -165,6 +172,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
 	hy_lazy_clear(&search->rows_order);
 	hybrid_found_rows_clear(&search->finds);
 	search->filter = NULL;
+	search->conditions_count = 0;
 	search->enough = false;
 	hybrid_stopping_clear(&search->stopping);
 }
@@ -186,6 +194,13 @@ hybrid_lookup_filter(HybridLookup *search, HybridRowFilter filter, void *arg)
 {
 	search->filter = filter;
 	search->filter_arg = arg;
+}
+
+void
+hybrid_lookup_words(HybridLookup *search, const HyWordCondition *conditions, int count)
+{
+	search->conditions = conditions;
+	search->conditions_count = count;
 }
 
 const HybridFoundRow *
@@ -589,7 +604,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	bool again = !isinf(list->seen);
 	HybridAim aim, before;
 	uint32 pages = 0;
-	int rows = 0, at = 0;
+	int rows = 0, wanted = 0, at = 0;
 
 	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
 	if (again)
@@ -612,12 +627,14 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		aim.whole = before.whole = Max(Min(list->sampled - at, blocks), 0);
 		aim.also = before.also =
 			list->last - at >= aim.whole && list->last - at < blocks ? list->last - at : -1;
+		wanted += judge_page(search, page);
 		if (again)
 		{
-			hybrid_scorer_page(scorer, page, &list->link, &before, InvalidBlockNumber);
+			hybrid_scorer_page(scorer, page, &list->link, &before, search->wanted,
+			                   InvalidBlockNumber);
 			memcpy(scorer->taken, scorer->masks, blocks * sizeof(uint32));
 		}
-		hybrid_scorer_page(scorer, page, &list->link, &aim,
+		hybrid_scorer_page(scorer, page, &list->link, &aim, search->wanted,
 		                   BlockNumberIsValid(content->next) ? content->next : following);
 		for (b = 0; b < blocks && !again; b++)
 		{
@@ -628,21 +645,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		}
 		at += blocks;
 		rows += content->live;
-		for (b = 0; b < blocks; b++)
-		{
-			const HybridBlock *entries = hybrid_block(&layout->leaf, page, b);
-			uint32 mask = scorer->masks[b] & entries->live & ~(again ? scorer->taken[b] : 0);
-
-			while (mask != 0)
-			{
-				int row = pg_rightmost_one_pos32(mask), slot = b * HY_CODE_ROWS + row;
-				float lower = scorer->lowers[slot];
-
-				mask &= mask - 1;
-				add_row(search, lower, hybrid_scorer_position(scorer, page, block, 0, slot), which,
-				        hybrid_position(&entries->tid[row]));
-			}
-		}
+		add_rows(search, which, page, block, again ? scorer->taken : NULL);
 		block = content->next;
 		UnlockReleaseBuffer(buffer);
 		hybrid_chain_step(scorer->index, &list->link, &pages);
@@ -651,11 +654,60 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	{
 		search->work.lists++;
 		search->work.rows += rows;
+		search->work.excluded += rows - wanted;
 	}
 	/* with a fixed number of lists, the limit may be lower than at the previous examination of this list */
 	list->seen = Max(list->seen, limit);
 	if (search->frontier.limits.probes == 0 && !isinf(limit))
 		hybrid_frontier_put(&search->frontier, which, limit);
+}
+
+/*
+ * judge_page: set search->wanted to the live rows of a page that satisfy the conditions on words. Returns
+ * their number.
+ */
+static int
+judge_page(HybridLookup *search, Page page)
+{
+	const HybridListLayout *shape = &search->scorer.open.layout.leaf;
+	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, count = 0, b;
+
+	for (b = 0; b < blocks; b++)
+	{
+		HybridBlock *block = hybrid_block(shape, page, b);
+
+		search->wanted[b] = block->live;
+		if (search->conditions_count > 0)
+			search->wanted[b] = hy_words_mask(search->conditions, search->conditions_count,
+			                                  hybrid_block_words(block), block->live);
+		count += pg_popcount32(search->wanted[b]);
+	}
+	return count;
+}
+
+/*
+ * add_rows: add the wanted rows of a page that the scorer's masks have and, if `without` is not NULL, those
+ * masks have not.
+ */
+static void
+add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without)
+{
+	HybridScorer *scorer = &search->scorer;
+	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+
+	for (b = 0; b < blocks; b++)
+	{
+		const HybridBlock *entries = hybrid_block(&scorer->open.layout.leaf, page, b);
+		uint32 mask = scorer->masks[b] & search->wanted[b] & ~(without != NULL ? without[b] : 0);
+
+		for (; mask != 0; mask &= mask - 1)
+		{
+			int row = pg_rightmost_one_pos32(mask), slot = b * HY_CODE_ROWS + row;
+
+			add_row(search, scorer->lowers[slot], hybrid_scorer_position(scorer, page, at, 0, slot),
+			        which, hybrid_position(&entries->tid[row]));
+		}
+	}
 }
 
 /* add_row: add a row to the heap. */

@@ -39,10 +39,12 @@ typedef struct HybridLookupLimits
 typedef struct HybridLookupWork
 {
 	int64 lists;    /* number of leaf lists examined */
-	int64 rows;     /* number of rows whose codes were scored; each row counts once */
+	int64 rows;     /* number of rows of these lists; each row counts once */
 	int64 rescored; /* number of rows whose vectors were read */
 	/* number of rows that the filter rejected, so that their vectors were not read */
 	int64 rejected;
+	/* number of rows in these lists that the conditions on words exclude */
+	int64 excluded;
 } HybridLookupWork;
 
 /*
@@ -81,6 +83,12 @@ extern void hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *
  * is locked while the filter runs.
  */
 extern void hybrid_lookup_filter(HybridLookup *search, HybridRowFilter filter, void *arg);
+
+/*
+ * hybrid_lookup_words: set conditions on the words of included columns. Call it before the first rows are
+ * requested. The caller keeps the conditions valid. Rows that they exclude are not found.
+ */
+extern void hybrid_lookup_words(HybridLookup *search, const HyWordCondition *conditions, int count);
 
 /*
  * hybrid_lookup_next: return the next *count rows, sorted by distance and position. These are the k

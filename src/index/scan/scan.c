@@ -64,6 +64,8 @@ static void begin_scan(IndexScanDesc scan);
 static void begin_query(IndexScanDesc scan);
 static void take_query(HybridScan *state, const HybridType *type, const void *value);
 static void take_conditions(IndexScanDesc scan);
+static bool take_included(IndexScanDesc scan);
+static void set_words(HybridScan *state);
 static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
 static void run_stream(IndexScanDesc scan);
 static void measure_batch(HybridScan *state, HybridScanBatch *batch);
@@ -308,13 +310,13 @@ begin_query(IndexScanDesc scan)
 	state->done.target = state->exact ? 1 : state->settings.target_recall;
 	state->done.probes = state->exact ? 0 : hybrid_probes;
 	state->done.expected = state->exact ? 1 : NAN;
-	if (state->nothing)
+	state->asked = hybrid_plan_limit_of(scan);
+	if (state->nothing || !take_included(scan))
 	{
 		state->exhausted = true;
 		state->reorders = false;
 		return;
 	}
-	state->asked = hybrid_plan_limit_of(scan);
 	/* allocate once for a scan, because it may be started again for every row of another table */
 	MemoryContextSwitchTo(state->scan_context);
 	if (state->exact && state->batch.store.vectors == NULL)
@@ -326,8 +328,8 @@ begin_query(IndexScanDesc scan)
 		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
 	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
 		state->filter = hybrid_scan_quals_new(
-			scan,
-			state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
+			scan, state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node,
+			state->included != NULL && hybrid_included_quals_all(state->included));
 	if (state->reorders && state->order == NULL)
 		state->order = hybrid_true_order_new(scan, state->context);
 	state->first_candidates = hybrid_scan_first_batch(state);
@@ -341,6 +343,7 @@ begin_query(IndexScanDesc scan)
 		                     hybrid_probes, &limits);
 		hybrid_lookup_limit(state->search, &limits);
 	}
+	set_words(state);
 }
 
 /* take_query: set the query from a detoasted value of the indexed type. */
@@ -383,6 +386,46 @@ take_conditions(IndexScanDesc scan)
 		if ((key->sk_flags & SK_ISNULL) != 0 || !hybrid_sphere_open(key->sk_argument, &sphere) ||
 		    !take_sphere(state, &sphere))
 			state->nothing = true;
+	}
+}
+
+/*
+ * take_included: find the conditions that words judge, and compute them for this query. Returns false if no
+ * row can satisfy them.
+ */
+static bool
+take_included(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	MemoryContext old;
+
+	if (!state->planned)
+	{
+		old = MemoryContextSwitchTo(state->scan_context);
+		state->included = hybrid_included_quals_new(&state->index, state->asked.node);
+		state->planned = true;
+		MemoryContextSwitchTo(old);
+	}
+	return state->included == NULL || hybrid_included_quals_begin(state->included);
+}
+
+/* set_words: let the search or the store of this query skip rows that the words exclude. */
+static void
+set_words(HybridScan *state)
+{
+	const HyWordCondition *conditions;
+	int count;
+
+	if (state->included == NULL)
+		return;
+	conditions = hybrid_included_quals_get(state->included, &count);
+	if (!state->exact)
+		hybrid_lookup_words(state->search, conditions, count);
+	else
+	{
+		state->store.conditions = conditions;
+		state->store.conditions_count = count;
+		state->store.excluded = 0;
 	}
 }
 
@@ -474,6 +517,7 @@ score_batch(IndexScanDesc scan)
 	CHECK_FOR_INTERRUPTS();
 	state->done.work.lists =
 		Max(state->done.work.lists, Min(state->store.list + 1, state->store.count));
+	state->done.work.excluded = state->store.excluded;
 	if (batch->rows == 0)
 		return;
 

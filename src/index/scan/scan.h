@@ -14,6 +14,7 @@
 #include "core/topk.h"
 #include "dispatch/run/dispatcher.h"
 
+#include "index/scan/included_quals.h"
 #include "index/scan/scan_quals.h"
 #include "index/scan/last_scan.h"
 #include "index/scan/plan_limit.h"
@@ -56,6 +57,8 @@ typedef struct HybridScan
 	HybridStore store;
 	HybridLookup *search;
 	HybridPlanLimit asked;
+	HybridIncludedQuals *included; /* conditions that words judge; NULL if there are none */
+	bool planned;                  /* `included` is set */
 	HybridScanQuals *filter;
 	int filtered; /* number of passes that have used the filter */
 	HyScanLimit limit_reached;

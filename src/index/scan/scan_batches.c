@@ -29,6 +29,8 @@
 static int next_batch_rows(const HybridScan *state);
 static double least_distance(const HybridScan *state);
 static bool filters(const HybridScan *state);
+static bool judges_all(const HybridScan *state);
+static bool judges_few(const HybridScan *state);
 static int filter_rows(void *arg, const int64 *positions, int count, bool *wanted);
 static bool reached_limit(HybridScan *state);
 
@@ -52,7 +54,8 @@ hybrid_scan_first_batch(const HybridScan *state)
 
 	if (limit <= 0)
 		return least;
-	if (!state->exact && state->settings.iterative_scan != HYBRID_ITERATIVE_OFF && filters(state))
+	if (!state->exact && state->settings.iterative_scan != HYBRID_ITERATIVE_OFF &&
+	    (filters(state) || judges_few(state)))
 		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
 	/* the more rows are wanted, the closer together they are */
 	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
@@ -134,7 +137,8 @@ next_batch_rows(const HybridScan *state)
 		                              memory);
 	if (state->filtered > 0)
 		return hybrid_scan_candidates(state->filtered - 1, further, memory);
-	if (state->pass > 0 && node->ss.ps.qual == NULL && node->indexqualorig == NULL)
+	if (state->pass > 0 && node->indexqualorig == NULL &&
+	    (node->ss.ps.qual == NULL || judges_all(state)))
 		return hybrid_scan_candidates(state->pass - 1, further, memory);
 	return hybrid_scan_candidates(state->pass, first, memory);
 }
@@ -162,8 +166,24 @@ filters(const HybridScan *state)
 		return false;
 	if (state->settings.iterative_scan == HYBRID_ITERATIVE_OFF)
 		return true;
+	if (judges_all(state))
+		return false;
 	share = hybrid_scan_quals_share(state->filter);
 	return state->pass > 1 ? share < 1 : share < HYBRID_FEW;
+}
+
+/* judges_all: test whether the search judges all conditions by words, so that the rows found satisfy them. */
+static bool
+judges_all(const HybridScan *state)
+{
+	return state->filter != NULL && hybrid_scan_quals_judged(state->filter);
+}
+
+/* judges_few: test whether few rows satisfy the conditions, and the search judges all of them. */
+static bool
+judges_few(const HybridScan *state)
+{
+	return judges_all(state) && hybrid_scan_quals_share(state->filter) < HYBRID_FEW;
 }
 
 /* filter_rows: test whether rows are wanted; a HybridRowFilter. */

@@ -36,6 +36,7 @@ struct HybridScanQuals
 	ExprState *conditions;
 	ExprContext *context;
 	double share;
+	bool judged;
 	bool heap; /* the table uses the heap access method */
 	/* fields allocated in this memory context when the filter is first used */
 	MemoryContext memory;
@@ -53,7 +54,7 @@ static bool fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid);
 static bool meets_conditions(HybridScanQuals *filter);
 
 HybridScanQuals *
-hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node)
+hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node, bool judged)
 {
 	HybridScanQuals *filter = palloc0(sizeof(HybridScanQuals));
 
@@ -61,12 +62,20 @@ hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node)
 	filter->share = 1;
 	filter->heap = scan->heapRelation->rd_tableam == GetHeapamTableAmRoutine();
 	filter->memory = CurrentMemoryContext;
+	filter->judged = judged;
 	if (node == NULL || node->ss.ps.qual == NULL || !may_be_asked(node, scan->indexRelation))
 		return filter;
 	filter->node = node;
-	filter->conditions = node->ss.ps.qual;
 	filter->share = share_of(node);
+	if (!judged)
+		filter->conditions = node->ss.ps.qual;
 	return filter;
+}
+
+bool
+hybrid_scan_quals_judged(const HybridScanQuals *filter)
+{
+	return filter->judged;
 }
 
 double

@@ -22,9 +22,14 @@ typedef struct HybridScanQuals HybridScanQuals;
 
 /*
  * hybrid_scan_quals_new: make a filter for a scan of a table, in the current memory context. The filter
- * checks the conditions of node if checking them early does no harm. node may be NULL.
+ * checks the conditions of node if checking them early does no harm. node may be NULL. `judged` says that the
+ * search judges all conditions by the words of included columns; the filter then checks none.
  */
-extern HybridScanQuals *hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node);
+extern HybridScanQuals *
+hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node, bool judged);
+
+/* hybrid_scan_quals_judged: test whether the search judges all conditions by words. */
+extern bool hybrid_scan_quals_judged(const HybridScanQuals *filter);
 
 /*
  * hybrid_scan_quals_share: return the planner's estimate of the share of rows that satisfy the

@@ -279,9 +279,8 @@ outliers_unseen(const HybridStopping *stopping, const HybridFrontier *frontier,
 }
 
 /*
- * scale: return the factor by which expected rows are multiplied to estimate how many will be found. It is
- * the share of rows that the filter accepts, multiplied by the ratio of rows found to accepted rows expected
- * in the lists examined. It is larger while few lists have been examined.
+ * scale: return the number of rows found per row expected. This is the ratio in the lists examined,
+ * multiplied by the share of rows that the filter and the conditions on words accept.
  */
 static double
 scale(const HybridStopping *stopping, const HybridLookupWork *work)
@@ -289,6 +288,7 @@ scale(const HybridStopping *stopping, const HybridLookupWork *work)
 	double wanted =
 		work->rejected > 0 ? (double) work->rescored / (work->rescored + work->rejected) : 1;
 
+	wanted *= 1 - (double) work->excluded / Max(work->rows, 1);
 	return wanted * (stopping->found + EVIDENCE) / (stopping->expected * wanted + EVIDENCE) *
 	       (1 + FEW / Max(work->lists, 1));
 }

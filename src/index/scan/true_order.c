@@ -53,7 +53,7 @@ hybrid_true_order_new(IndexScanDesc scan, MemoryContext context)
 	int i;
 
 	order->scan = scan;
-	order->rows = hybrid_scan_quals_new(scan, NULL);
+	order->rows = hybrid_scan_quals_new(scan, NULL, false);
 	order->columns = BuildIndexInfo(scan->indexRelation);
 	order->state = CreateExecutorState();
 	order->distances = palloc(scan->numberOfOrderBys * sizeof(FmgrInfo));

@@ -121,19 +121,30 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 	Page page = BufferGetPage(buffer);
 	const HybridListPage *content = hybrid_list_page(page);
 	const HybridLink *list = &store->lists[store->list];
+	uint32 wanted = 0;
+	int judged = -1; /* block that `wanted` is for */
 	bool done;
 
 	TestForOldSnapshot(store->snapshot, store->index, page);
 	while (store->slot < content->used && filled < most)
 	{
 		int i = store->slot++;
-		const HybridBlock *block = hybrid_block(shape, page, i / HY_CODE_ROWS);
+		HybridBlock *block = hybrid_block(shape, page, i / HY_CODE_ROWS);
 		HybridStored stored;
 		float norm, residual;
 		int64 position;
 
 		if ((block->live & (1U << i % HY_CODE_ROWS)) == 0)
 			continue;
+		if (judged != i / HY_CODE_ROWS)
+			wanted = hy_words_mask(store->conditions, store->conditions_count,
+			                       hybrid_block_words(block), block->live);
+		judged = i / HY_CODE_ROWS;
+		if ((wanted & (1U << i % HY_CODE_ROWS)) == 0)
+		{
+			store->excluded++;
+			continue;
+		}
 		position = hybrid_position(&block->tid[i % HY_CODE_ROWS]);
 		if (position < store->least || position > store->most)
 			continue;

@@ -26,7 +26,11 @@ struct HybridStore
 	uint32 pages;      /* number of pages of the list read so far */
 	int64 least;       /* smallest and largest position of the rows that are returned */
 	int64 most;
-	void *vector; /* space for one vector */
+	/* conditions on words of included columns; rows that they exclude are not returned */
+	const HyWordCondition *conditions;
+	int conditions_count;
+	int64 excluded; /* number of these rows so far */
+	void *vector;   /* space for one vector */
 	float *widened;
 };
 

@@ -24,6 +24,8 @@ static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtyp
 static Buffer
 read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridVectorPosition at,
             HybridStored *stored, const void **view, HyDtype *dtype);
+static void score_wanted(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks,
+                         int from, int to, const uint32 *wanted);
 static void score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks,
                          int from, int count, bool whole);
 static Buffer
@@ -116,7 +118,7 @@ hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, float eps, flo
 
 void
 hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, const HybridAim *aim,
-                   BlockNumber next)
+                   const uint32 *wanted, BlockNumber next)
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	const HybridListLayout *shape = &layout->leaf;
@@ -139,14 +141,17 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 		                  : (const uint8 *) fetched + shape->first_block + shape->codes_offset;
 		also = aim->also < 0 ? (int) blocks.count : aim->also;
 		score_blocks(scorer, aim, &blocks, 0, aim->whole, true);
-		score_blocks(scorer, aim, &blocks, aim->whole, also - aim->whole, false);
+		score_wanted(scorer, aim, &blocks, aim->whole, also, wanted);
 		if (aim->also >= 0)
 		{
 			score_blocks(scorer, aim, &blocks, also, 1, true);
-			score_blocks(scorer, aim, &blocks, also + 1, (int) blocks.count - also - 1, false);
+			score_wanted(scorer, aim, &blocks, also + 1, (int) blocks.count, wanted);
 		}
 		return;
 	}
+	scorer->masks[0] = 0;
+	if (wanted[0] == 0 && aim->whole == 0 && aim->also < 0)
+		return;
 	memset(sums, 0, sizeof(sums));
 	for (i = 0; i < shape->code_pages; i++)
 	{
@@ -161,6 +166,23 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 	}
 	scorer->masks[0] = hy_code_bounds(&scorer->query, sums, &first->factors, &aim->limits,
 	                                  scorer->estimates, scorer->lowers);
+}
+
+/* score_wanted: score the blocks before block `to`, from block `from` on, that have wanted rows. */
+static void
+score_wanted(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks, int from,
+             int to, const uint32 *wanted)
+{
+	while (from < to)
+	{
+		int end = from;
+
+		while (end < to && wanted[end] != 0)
+			end++;
+		score_blocks(scorer, aim, blocks, from, end - from, false);
+		for (from = end; from < to && wanted[from] == 0; from++)
+			scorer->masks[from] = 0;
+	}
 }
 
 /* score_blocks: score `count` blocks of a page. If `whole` is set, there is no early exit. */

@@ -87,12 +87,13 @@ extern void hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, fl
                               float threshold, HybridAim *aim);
 
 /*
- * hybrid_scorer_page: compute estimates, lower bounds and masks of all slots, live or dead, of a locked
- * page of the aimed list. At the same time, the codes of page `next`, which may belong to any leaf list,
+ * hybrid_scorer_page: compute estimates, lower bounds and masks of the slots of a locked page of the aimed list. In
+ * a block without a bit in `wanted`, only the mask is set, to 0, unless the block is scored in full.
+ * At the same time, the codes of page `next`, which may belong to any leaf list,
  * are prefetched. InvalidBlockNumber means that there is no next page.
  */
 extern void hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list,
-                               const HybridAim *aim, BlockNumber next);
+                               const HybridAim *aim, const uint32 *wanted, BlockNumber next);
 
 /*
  * hybrid_scorer_position: return the position of the vector that belongs to a slot of a locked list page.

@@ -247,6 +247,7 @@ assign_row(Generation *generation, Page page, int slot, const ItemPointerData *t
 	entry->tid = *tid;
 	hybrid_vector_read(regroup->index, &regroup->open->layout, (HybridSlot){page, 0, slot},
 	                   &entry->stored, entry->vector, NULL);
+	hybrid_words_get(&regroup->open->layout, (HybridSlot){page, 0, slot}, entry->vector);
 	hybrid_leaves_add(&generation->leaves);
 }
 

@@ -180,7 +180,7 @@ make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int 
 	}
 	contents->tids = palloc(*room * sizeof(ItemPointerData));
 	contents->stored = palloc(*room * sizeof(HybridStored));
-	contents->vectors = MemoryContextAllocHuge(CurrentMemoryContext, *room * layout->stride);
+	contents->vectors = MemoryContextAllocHuge(CurrentMemoryContext, *room * layout->carried);
 	contents->places =
 		MemoryContextAllocHuge(CurrentMemoryContext, *room * layout->dims * sizeof(float));
 	contents->radii = palloc0(*room * sizeof(float));
@@ -216,9 +216,11 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 		if (shape->radius)
 			contents->radii[i] = hybrid_block_radii(entries)[row];
 		hybrid_vector_read(index, layout, (HybridSlot){page, level, slot}, &contents->stored[i],
-		                   contents->vectors + i * layout->stride, NULL);
+		                   contents->vectors + i * layout->carried, NULL);
+		hybrid_words_get(layout, (HybridSlot){page, level, slot},
+		                 contents->vectors + i * layout->carried);
 		hybrid_widen_vector(layout->storage, &contents->stored[i],
-		                    contents->vectors + i * layout->stride, layout->dims, widened);
+		                    contents->vectors + i * layout->carried, layout->dims, widened);
 		/* leaves store vectors, whereas inner lists store places */
 		if (level == 0)
 			hybrid_frame_place(frame, widened, contents->stored[i].norm,
@@ -255,7 +257,7 @@ next_entry(void *arg, HybridNewEntry *entry)
 
 	entry->tid = contents->tids[i];
 	entry->stored = &contents->stored[i];
-	entry->vector = contents->vectors + i * copy->layout->stride;
+	entry->vector = contents->vectors + i * copy->layout->carried;
 	entry->place = contents->places + i * copy->layout->dims;
 	entry->radius = contents->radii[i];
 }

@@ -84,12 +84,9 @@ hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 	(void) heap;
 	(void) unique;
 	(void) unchanged;
-	if (isnull[0])
-		return false;
-
 	state = insert_state(index, info);
 	old = MemoryContextSwitchTo(state->row_context);
-	if (hybrid_entry_form(&state->open, values[0], tid, &state->entry))
+	if (hybrid_entry_form(&state->open, values, isnull, tid, &state->entry))
 	{
 		const HybridLayout *layout = &state->open.layout;
 		HybridLeaf leaf;
@@ -142,7 +139,7 @@ insert_state(Relation index, IndexInfo *info)
 	old = MemoryContextSwitchTo(info->ii_Context);
 	state = palloc0(sizeof(InsertState));
 	state->open = hybrid_index_open(index);
-	state->entry.vector = palloc(state->open.layout.stride);
+	state->entry.vector = palloc(state->open.layout.carried);
 	state->widened = palloc(state->open.layout.floats * sizeof(float));
 	if (state->open.coded)
 	{
@@ -411,6 +408,7 @@ write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *
 	}
 	memcpy(hybrid_directory(page), directory, named * sizeof(BlockNumber));
 	hybrid_list_put(layout, (HybridSlot){page, 0, target->slot}, bits, &code, &state->entry.tid, 0);
+	hybrid_words_put(layout, (HybridSlot){page, 0, target->slot}, state->entry.vector);
 	if (layout->packed)
 		*hybrid_piece(shape, page, target->slot) = target->piece;
 	if (!state->open.coded)

@@ -1,0 +1,135 @@
+/*
+ * filter_words.c
+ *		Images of values in one 64-bit word each, and conditions on the words of 32 entries.
+ */
+#include "core/filter_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIGN (UINT64_C(1) << 63)
+#define NAN_BITS UINT64_C(0x7ff8000000000000)
+
+static int compare_words(const void *a, const void *b);
+static uint32_t in_range(const HyWordCondition *condition, const uint64_t *words);
+static bool in_set(const HyWordCondition *condition, uint64_t word);
+
+uint64_t
+hy_word_of_integer(int64_t value)
+{
+	uint64_t word = (uint64_t) value ^ SIGN;
+
+	return word < HY_WORD_LEAST ? HY_WORD_LEAST : word;
+}
+
+uint64_t
+hy_word_of_double(double value)
+{
+	uint64_t bits = NAN_BITS;
+
+	if (value == 0)
+		bits = 0;
+	else if (!isnan(value))
+		memcpy(&bits, &value, sizeof(bits));
+	/* positive numbers have their order already, and negative ones the reverse order */
+	return (bits & SIGN) != 0 ? ~bits : bits | SIGN;
+}
+
+uint64_t
+hy_word_of_hash(uint64_t hash)
+{
+	return hash < HY_WORD_LEAST ? HY_WORD_LEAST : hash;
+}
+
+void
+hy_word_above(HyWordCondition *condition, uint64_t word, bool exact)
+{
+	condition->least = word;
+	condition->most = UINT64_MAX;
+	condition->set = NULL;
+	/* several integers have the smallest word */
+	if (!exact || word == HY_WORD_LEAST)
+		return;
+	condition->least = word < UINT64_MAX ? word + 1 : 1;
+	condition->most = word < UINT64_MAX ? UINT64_MAX : 0;
+}
+
+void
+hy_word_below(HyWordCondition *condition, uint64_t word, bool exact)
+{
+	condition->least = HY_WORD_LEAST;
+	condition->most = exact && word > HY_WORD_LEAST ? word - 1 : word;
+	condition->set = NULL;
+}
+
+void
+hy_word_any(HyWordCondition *condition, uint64_t *words, int count)
+{
+	qsort(words, (size_t) count, sizeof(uint64_t), compare_words);
+	condition->least = count > 0 ? words[0] : 1;
+	condition->most = count > 0 ? words[count - 1] : 0;
+	condition->set = count > 1 ? words : NULL;
+	condition->count = count;
+}
+
+uint32_t
+hy_words_mask(const HyWordCondition *conditions, int count, const uint64_t *words, uint32_t live)
+{
+	int i;
+
+	for (i = 0; i < count && live != 0; i++)
+	{
+		const HyWordCondition *condition = &conditions[i];
+		const uint64_t *column = words + condition->column * HY_WORD_ROWS;
+		uint32_t left;
+
+		live &= in_range(condition, column);
+		for (left = condition->set != NULL ? live : 0; left != 0; left &= left - 1)
+		{
+			if (!in_set(condition, column[__builtin_ctz(left)]))
+				live &= ~(left & -left);
+		}
+	}
+	return live;
+}
+
+static int
+compare_words(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* in_range: return the mask of the words in the range of a condition. */
+static uint32_t
+in_range(const HyWordCondition *condition, const uint64_t *words)
+{
+	uint64_t least = condition->least, width = condition->most - least;
+	uint32_t mask = 0;
+	int i;
+
+	if (condition->most < least)
+		return 0;
+	for (i = 0; i < HY_WORD_ROWS; i++)
+		mask |= (uint32_t) (words[i] - least <= width) << i;
+	return mask;
+}
+
+static bool
+in_set(const HyWordCondition *condition, uint64_t word)
+{
+	int low = 0, high = condition->count;
+
+	while (low < high)
+	{
+		int middle = low + (high - low) / 2;
+
+		if (condition->set[middle] < word)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < condition->count && condition->set[low] == word;
+}

@@ -1,0 +1,58 @@
+/*
+ * included.h
+ *		INCLUDE columns: the words that an index stores of their values.
+ *
+ * For each entry of a leaf and each included column, a block has one 64-bit word (core/filter_words.h). The words
+ * of numbers and times keep the order of the built-in btree operator family of the type. The word of any other
+ * value is a hash, computed by the default hash operator class of the type. Values of a non-deterministic
+ * collation all have the same word.
+ */
+#ifndef HYBRID_INDEX_INCLUDED_H
+#define HYBRID_INDEX_INCLUDED_H
+
+#include "postgres.h"
+
+#include "utils/relcache.h"
+
+#include "core/filter_words.h"
+
+#define HYBRID_MAX_INCLUDED 8
+
+/* HybridIncluded: an included column. */
+typedef struct HybridIncluded
+{
+	AttrNumber column; /* number of the column in the table */
+	Oid type;          /* its type; the base type of a domain */
+	/* type whose words the words of this column are compared with; InvalidOid if they are hashes */
+	Oid scale;
+	Oid family; /* operator family: btree with a scale, else hash */
+	/* extended hash function of hashes; InvalidOid if all values have the same word */
+	Oid hash;
+	Oid collation;
+} HybridIncluded;
+
+/* hybrid_included_count: return the number of included columns of an index. */
+extern int hybrid_included_count(Relation index);
+
+/*
+ * hybrid_included_describe: describe the included columns of an index. Raises an error if there are more than
+ * HYBRID_MAX_INCLUDED, or if values of one of them have neither a scale nor a hash.
+ */
+extern void hybrid_included_describe(Relation index, HybridIncluded *columns);
+
+/*
+ * hybrid_included_mark: return a number that depends on how the words of these columns are computed, but not on
+ * identifiers that pg_upgrade changes. It is 0 if there are no columns.
+ */
+extern uint32 hybrid_included_mark(const HybridIncluded *columns, int count);
+
+/* hybrid_included_scale: return the scale of the words of a type; InvalidOid if they are hashes. */
+extern Oid hybrid_included_scale(Oid type);
+
+/* hybrid_included_exact: test whether different values of a scale have different words, except for the least two. */
+extern bool hybrid_included_exact(Oid scale);
+
+/* hybrid_included_word: return the word of a value. Its type has the scale of the column. */
+extern uint64 hybrid_included_word(const HybridIncluded *column, Oid type, Datum value);
+
+#endif

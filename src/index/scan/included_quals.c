@@ -1,0 +1,367 @@
+/*
+ * included_quals.c
+ *		Conditions on included columns, which a scan judges by the words of the index.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/plannodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+
+#include "index/scan/included_quals.h"
+
+/* Test: how the value of a column is tested. */
+typedef enum Test
+{
+	TEST_LESS,
+	TEST_LESS_EQUAL,
+	TEST_EQUAL,
+	TEST_GREATER_EQUAL,
+	TEST_GREATER,
+	TEST_ANY,
+	TEST_NULL,
+	TEST_NOT_NULL,
+	TEST_TRUE,
+	TEST_FALSE
+} Test;
+
+/* Clause: a condition that words judge. */
+typedef struct Clause
+{
+	int column; /* number of the included column, from 0 */
+	Test test;
+	Expr *value; /* what the column is compared with; NULL if with nothing */
+	Oid type;    /* type of this value, or of the elements of this array */
+	ExprState *state;
+} Clause;
+
+struct HybridIncludedQuals
+{
+	const HybridIncluded *columns;
+	IndexScanState *node;
+	int count;
+	bool all;
+	Clause *clauses;
+	HyWordCondition *conditions;
+};
+
+static bool read_clause(const HybridIndex *open, Index table, Node *node, Clause *clause);
+static bool
+read_comparison(const HybridIndex *open, Index table, const OpExpr *expression, Clause *clause);
+static bool
+read_any(const HybridIndex *open, Index table, const ScalarArrayOpExpr *expression, Clause *clause);
+static int column_of(const HybridIndex *open, Index table, Node *node);
+static bool use_operator(const HybridIncluded *column, Oid operator, Oid collation, Clause *clause);
+static bool is_constant(Node *node, Index table);
+static bool has_column_or_subplan(Node *node, void *context);
+static bool set_condition(const HybridIncluded *column, const Clause *clause, ExprContext *context,
+                          HyWordCondition *condition);
+static void set_any(const HybridIncluded *column, const Clause *clause, Datum value,
+                    HyWordCondition *condition);
+static void
+compare_with(const HybridIncluded *column, Test test, uint64 word, HyWordCondition *condition);
+
+bool
+hybrid_included_judges(const HybridIndex *open, Index table, Node *clause)
+{
+	Clause read;
+
+	return read_clause(open, table, clause, &read);
+}
+
+HybridIncludedQuals *
+hybrid_included_quals_new(const HybridIndex *open, IndexScanState *node)
+{
+	const Scan *plan = node == NULL ? NULL : (const Scan *) node->ss.ps.plan;
+	int most = plan == NULL || open->layout.words == 0 ? 0 : list_length(plan->plan.qual);
+	HybridIncludedQuals *quals;
+	ListCell *cell;
+
+	if (most == 0)
+		return NULL;
+	quals = palloc0(sizeof(HybridIncludedQuals));
+	quals->columns = open->included;
+	quals->node = node;
+	quals->clauses = palloc0(most * sizeof(Clause));
+	quals->conditions = palloc0(most * sizeof(HyWordCondition));
+	foreach (cell, plan->plan.qual)
+	{
+		Clause *clause = &quals->clauses[quals->count];
+
+		if (!read_clause(open, plan->scanrelid, (Node *) lfirst(cell), clause))
+			continue;
+		if (clause->value != NULL)
+			clause->state = ExecInitExpr(clause->value, &node->ss.ps);
+		quals->count++;
+	}
+	quals->all = quals->count == most;
+	return quals->count > 0 ? quals : NULL;
+}
+
+bool
+hybrid_included_quals_all(const HybridIncludedQuals *quals)
+{
+	return quals->all;
+}
+
+bool
+hybrid_included_quals_begin(HybridIncludedQuals *quals)
+{
+	int i;
+
+	for (i = 0; i < quals->count; i++)
+	{
+		const Clause *clause = &quals->clauses[i];
+
+		if (!set_condition(&quals->columns[clause->column], clause,
+		                   quals->node->ss.ps.ps_ExprContext, &quals->conditions[i]))
+			return false;
+	}
+	return true;
+}
+
+const HyWordCondition *
+hybrid_included_quals_get(const HybridIncludedQuals *quals, int *count)
+{
+	*count = quals->count;
+	return quals->conditions;
+}
+
+/* read_clause: describe a condition. Returns false if words do not judge it. */
+static bool
+read_clause(const HybridIndex *open, Index table, Node *node, Clause *clause)
+{
+	memset(clause, 0, sizeof(*clause));
+	if (IsA(node, OpExpr))
+		return read_comparison(open, table, (const OpExpr *) node, clause);
+	if (IsA(node, ScalarArrayOpExpr))
+		return read_any(open, table, (const ScalarArrayOpExpr *) node, clause);
+	if (IsA(node, NullTest))
+	{
+		const NullTest *test = (const NullTest *) node;
+
+		/* a row can be NOT NULL and have only columns that are NULL */
+		if (test->argisrow)
+			return false;
+		clause->test = test->nulltesttype == IS_NULL ? TEST_NULL : TEST_NOT_NULL;
+		clause->column = column_of(open, table, (Node *) test->arg);
+		return clause->column >= 0;
+	}
+	clause->test = TEST_TRUE;
+	if (is_notclause(node))
+	{
+		clause->test = TEST_FALSE;
+		node = (Node *) get_notclausearg((Expr *) node);
+	}
+	clause->column = IsA(node, Var) ? column_of(open, table, node) : -1;
+	return clause->column >= 0 && open->included[clause->column].scale == BOOLOID;
+}
+
+/* read_comparison: describe a comparison of a column with a value, or of a value with a column. */
+static bool
+read_comparison(const HybridIndex *open, Index table, const OpExpr *expression, Clause *clause)
+{
+	Oid operator= expression->opno;
+	Node *left, *right;
+
+	if (list_length(expression->args) != 2)
+		return false;
+	left = linitial(expression->args);
+	right = lsecond(expression->args);
+	clause->column = column_of(open, table, left);
+	if (clause->column < 0)
+	{
+		Node *swap = left;
+
+		left = right;
+		right = swap;
+		clause->column = column_of(open, table, left);
+		operator= get_commutator(operator);
+	}
+	if (clause->column < 0 || !OidIsValid(operator) || !is_constant(right, table))
+		return false;
+	clause->value = (Expr *) right;
+	clause->type = getBaseType(exprType(right));
+	return use_operator(&open->included[clause->column], operator, expression->inputcollid, clause);
+}
+
+/* read_any: describe a comparison of a column with the elements of an array: IN, or = ANY. */
+static bool
+read_any(const HybridIndex *open, Index table, const ScalarArrayOpExpr *expression, Clause *clause)
+{
+	Node *array = (Node *) lsecond(expression->args);
+
+	clause->column = column_of(open, table, (Node *) linitial(expression->args));
+	if (clause->column < 0 || !expression->useOr || !is_constant(array, table))
+		return false;
+	clause->value = (Expr *) array;
+	clause->type = getBaseType(get_element_type(getBaseType(exprType(array))));
+	if (!OidIsValid(clause->type) ||
+	    !use_operator(&open->included[clause->column], expression->opno, expression->inputcollid,
+	                  clause))
+		return false;
+	if (clause->test != TEST_EQUAL)
+		return false;
+	clause->test = TEST_ANY;
+	return true;
+}
+
+/* column_of: return the number of the included column that an expression is, or -1. */
+static int
+column_of(const HybridIndex *open, Index table, Node *node)
+{
+	const Var *var;
+	int i;
+
+	/* an operator of the column's family takes a value with another name for its type as it is */
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	var = (const Var *) node;
+	if (!IsA(node, Var) || var->varno != (int) table || var->varlevelsup != 0)
+		return -1;
+	for (i = 0; i < open->layout.words; i++)
+	{
+		if (open->included[i].column == var->varattno)
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * use_operator: set the test from an operator with the column on the left. Returns false if words do not
+ * judge it.
+ */
+static bool
+use_operator(const HybridIncluded *column, Oid operator, Oid collation, Clause *clause)
+{
+	int strategy = get_op_opfamily_strategy(operator, column->family);
+	Oid left, right;
+
+	if (strategy == 0 || !op_strict(operator))
+		return false;
+	op_input_types(operator, & left, &right);
+	if (OidIsValid(column->scale))
+	{
+		clause->test = (Test) (TEST_LESS + strategy - BTLessStrategyNumber);
+		return hybrid_included_scale(left) == column->scale &&
+		       hybrid_included_scale(clause->type) == column->scale;
+	}
+	clause->test = TEST_EQUAL;
+	return OidIsValid(column->hash) && left == right &&
+	       (!OidIsValid(collation) || get_collation_isdeterministic(collation));
+}
+
+/*
+ * is_constant: test whether an expression has one value for the whole scan. Columns of other tables are
+ * parameters by then.
+ */
+static bool
+is_constant(Node *node, Index table)
+{
+	return !contain_volatile_functions(node) && !has_column_or_subplan(node, &table);
+}
+
+/* has_column_or_subplan: callback of expression_tree_walker. */
+static bool
+has_column_or_subplan(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((const Var *) node)->varno == (int) *(const Index *) context;
+	return IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+	       expression_tree_walker(node, has_column_or_subplan, context);
+}
+
+/* set_condition: set the condition on words. Returns false if no row can satisfy it. */
+static bool
+set_condition(const HybridIncluded *column, const Clause *clause, ExprContext *context,
+              HyWordCondition *condition)
+{
+	Datum value = (Datum) 0;
+	bool isnull = false;
+
+	condition->column = clause->column;
+	condition->set = NULL;
+	condition->count = 0;
+	if (clause->state != NULL)
+		value = ExecEvalExpr(clause->state, context, &isnull);
+	/* the operators are strict */
+	if (isnull)
+		return false;
+	switch (clause->test)
+	{
+		case TEST_NULL:
+			condition->least = condition->most = HY_WORD_NULL;
+			break;
+		case TEST_NOT_NULL:
+			condition->least = HY_WORD_LEAST;
+			condition->most = PG_UINT64_MAX;
+			break;
+		case TEST_TRUE:
+		case TEST_FALSE:
+			compare_with(column, TEST_EQUAL, hy_word_of_integer(clause->test == TEST_TRUE),
+			             condition);
+			break;
+		case TEST_ANY:
+			set_any(column, clause, value, condition);
+			break;
+		default:
+			compare_with(column, clause->test, hybrid_included_word(column, clause->type, value),
+			             condition);
+	}
+	return condition->least <= condition->most;
+}
+
+/* set_any: set the condition for the elements of an array. */
+static void
+set_any(const HybridIncluded *column, const Clause *clause, Datum value, HyWordCondition *condition)
+{
+	ArrayType *array = DatumGetArrayTypeP(value);
+	int16 length;
+	bool by_value;
+	char align;
+	Datum *elements;
+	bool *nulls;
+	uint64 *words;
+	int given, count = 0, i;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &elements, &nulls,
+	                  &given);
+	words = palloc(Max(given, 1) * sizeof(uint64));
+	for (i = 0; i < given; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!nulls[i])
+			words[count++] = hybrid_included_word(column, clause->type, elements[i]);
+	}
+	hy_word_any(condition, words, count);
+}
+
+/* compare_with: set the condition for a comparison with a value that has this word. */
+static void
+compare_with(const HybridIncluded *column, Test test, uint64 word, HyWordCondition *condition)
+{
+	bool exact = hybrid_included_exact(column->scale);
+
+	switch (test)
+	{
+		case TEST_LESS:
+		case TEST_LESS_EQUAL:
+			hy_word_below(condition, word, exact && test == TEST_LESS);
+			break;
+		case TEST_GREATER_EQUAL:
+		case TEST_GREATER:
+			hy_word_above(condition, word, exact && test == TEST_GREATER);
+			break;
+		default:
+			condition->least = condition->most = word;
+	}
+}
