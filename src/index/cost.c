@@ -37,8 +37,12 @@
 #define CODE_COST 0.1    /* cost of scoring one code, in distances */
 #define RESCORED 32      /* number of vectors that a search reads */
 #define WORD_COST 0.05   /* cost of judging one row by words, in cpu_operator_cost */
-/* rows that a search examines for each row nearer than the last one wanted, which conditions on words exclude */
-#define PER_EXCLUDED 3
+/*
+ * rows that a search examines for each row that conditions on words exclude and that is nearer than the last row
+ * wanted. If clusters have fewer rows than must be examined, searches go through nearly all lists (bench/include.sh),
+ * and in other tables through few. A high number costs little: a btree index on the column is then used instead.
+ */
+#define PER_EXCLUDED 30
 #define WANTED 10 /* rows wanted if the query has no LIMIT */
 /* share of the rows that a search scores, assumed while the index has no measured curve */
 #define SEARCHED 0.05

@@ -481,6 +481,7 @@ run_pass(IndexScanDesc scan)
 	while ((state->batch.rows =
 	            hybrid_store_read(&state->store, &state->batch.store, state->batch.capacity)) > 0)
 		score_batch(scan);
+	state->done.work.excluded = state->store.excluded;
 
 	hy_topk_sort(&state->candidates);
 	state->exhausted = state->candidates.count < k;
@@ -503,6 +504,7 @@ run_stream(IndexScanDesc scan)
 	state->candidates.count = 0;
 	batch->rows = hybrid_store_read(&state->store, &batch->store, batch->capacity);
 	state->exhausted = batch->rows == 0;
+	state->done.work.excluded = state->store.excluded;
 	score_batch(scan);
 }
 
@@ -517,7 +519,6 @@ score_batch(IndexScanDesc scan)
 	CHECK_FOR_INTERRUPTS();
 	state->done.work.lists =
 		Max(state->done.work.lists, Min(state->store.list + 1, state->store.count));
-	state->done.work.excluded = state->store.excluded;
 	if (batch->rows == 0)
 		return;
 
