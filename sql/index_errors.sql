@@ -9,7 +9,6 @@ CREATE INDEX ON item USING hybrid (free);
 CREATE INDEX ON item USING hybrid (id);
 CREATE INDEX ON item USING hybrid (v, w);
 CREATE UNIQUE INDEX ON item USING hybrid (v);
-CREATE INDEX ON item USING hybrid (v) INCLUDE (id);
 CREATE INDEX ON item USING hybrid (v DESC);
 CREATE INDEX ON item USING hybrid (v vector_ops);
 \set VERBOSITY sqlstate

@@ -178,11 +178,28 @@ DROP INDEX inc_alone;
 SET enable_seqscan = off;
 SET enable_sort = off;
 EXPLAIN (COSTS OFF) SELECT id FROM inc WHERE i2 = 7 ORDER BY v <-> '[1,1,1,1,1,1,1,1]' LIMIT 5;
+CREATE FUNCTION lines(statement text, pattern text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || statement LOOP
+		IF line ~ pattern THEN
+			RETURN NEXT ltrim(line);
+		END IF;
+	END LOOP;
+END $$;
 SET enable_indexscan = off;
 SET enable_bitmapscan = on;
-EXPLAIN (COSTS OFF) SELECT id FROM inc WHERE b ORDER BY v <-> '[1,1,1,1,1,1,1,1]' LIMIT 5;
+SELECT count(*) AS bitmaps FROM lines('SELECT id FROM inc WHERE b ORDER BY v <-> ''[1,1,1,1,1,1,1,1]'' LIMIT 5', 'Bitmap');
 RESET enable_indexscan;
 SET enable_bitmapscan = off;
+-- what the index excludes counts as removed by the filter
+SELECT lines('SELECT id FROM inc WHERE t = ''none'' ORDER BY v <-> ''[1,1,1,1,1,1,1,1]'' LIMIT 5', 'Removed');
+SELECT rows_excluded FROM hybrid_last_scan();
+SET hybrid.target_recall = 1;
+SELECT lines('SELECT id FROM inc WHERE t = ''none'' ORDER BY v <-> ''[1,1,1,1,1,1,1,1]'' LIMIT 5', 'Removed');
+RESET hybrid.target_recall;
+DROP FUNCTION lines;
 RESET enable_sort;
 RESET enable_seqscan;
 -- batches read the vectors of such an index, too
@@ -282,7 +299,7 @@ CREATE FUNCTION include_word_in(cstring) RETURNS include_word LANGUAGE internal 
 CREATE FUNCTION include_word_out(include_word) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
 CREATE TYPE include_word (INPUT = include_word_in, OUTPUT = include_word_out, LIKE = text);
 CREATE CAST (include_word AS text) WITHOUT FUNCTION;
-CREATE FUNCTION include_word_eq(include_word, include_word) RETURNS bool LANGUAGE sql IMMUTABLE STRICT AS 'SELECT lower($1::text) = lower($2::text)';
+CREATE FUNCTION include_word_eq(include_word, include_word) RETURNS bool LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN lower($1::text) = lower($2::text); END';
 CREATE FUNCTION include_word_hash(include_word) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT hashtext(lower($1::text))';
 CREATE OPERATOR = (LEFTARG = include_word, RIGHTARG = include_word, FUNCTION = include_word_eq, COMMUTATOR = =, HASHES);
 CREATE OPERATOR CLASS include_word_ops DEFAULT FOR TYPE include_word USING hash AS OPERATOR 1 =, FUNCTION 1 include_word_hash(include_word);

@@ -27,10 +27,10 @@ for my $table (sort keys %dims)
 {
 	$node->safe_psql('postgres', qq{
 		CREATE TABLE $table (id serial, v vector($dims{$table}));
-		CREATE INDEX ${table}_v ON $table USING hybrid (v) WITH (storage = float32, list_size = 32);
+		CREATE INDEX ${table}_v ON $table USING hybrid (v) INCLUDE (id) WITH (storage = float32, list_size = 32);
 		CREATE INDEX ${table}_c ON $table USING hybrid (v vector_cosine_ops);
 		CREATE INDEX ${table}_h ON $table USING hybrid ((v::halfvec($dims{$table})) halfvec_ip_ops);
-		CREATE INDEX ${table}_s ON $table USING hybrid ((v::sparsevec($dims{$table})));
+		CREATE INDEX ${table}_s ON $table USING hybrid ((v::sparsevec($dims{$table}))) INCLUDE (id);
 		CREATE INDEX ${table}_b ON $table USING hybrid ((binary_quantize(v)::bit($dims{$table})) bit_hamming_ops);
 	});
 }

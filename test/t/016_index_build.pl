@@ -213,6 +213,19 @@ ask($builder, 'SELECT 1');
 like($builder->{err}, qr/terminating|lost connection to parallel worker|canceling/, 'which is an error of the leader');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class WHERE relname = 'item_v'}), '0', 'and leaves nothing');
 
+# The values of INCLUDE columns travel with the rows.
+my %included;
+for my $workers (0, 2)
+{
+	$node->safe_psql('postgres', "SET max_parallel_maintenance_workers = $workers; DROP INDEX IF EXISTS item_v;
+		CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops) INCLUDE (id)");
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	$included{$workers} = $node->safe_psql('postgres', q{SELECT bytes('item_v')});
+	is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v') = count(v) FROM item}), 't', "INCLUDE, $workers workers");
+}
+is($included{2}, $included{0}, 'and the bytes are the same with INCLUDE');
+$node->safe_psql('postgres', 'DROP INDEX item_v');
+
 # A row that cannot be indexed, whoever comes to it: its error, and no index.
 $node->safe_psql('postgres', 'INSERT INTO item VALUES (0, NULL)');
 my ($out, $err) = ('', '');

@@ -290,6 +290,7 @@ begin_query(IndexScanDesc scan)
 
 	state->pass = 0;
 	state->filtered = 0;
+	state->counted = 0;
 	state->limit_reached = HY_SCAN_NO_LIMIT;
 	state->next = 0;
 	state->exhausted = false;
@@ -429,6 +430,16 @@ set_words(HybridScan *state)
 	}
 }
 
+void
+hybrid_scan_excluded(HybridScan *state, int64 excluded)
+{
+	state->done.work.excluded = excluded;
+	/* EXPLAIN ANALYZE shows them as rows removed by the filter */
+	if (state->asked.node != NULL)
+		InstrCountFiltered1(state->asked.node, excluded - state->counted);
+	state->counted = excluded;
+}
+
 /* take_sphere: apply one sphere to the conditions. Returns false if no row can be in the sphere. */
 static bool
 take_sphere(HybridScan *state, const HybridSphere *sphere)
@@ -481,7 +492,7 @@ run_pass(IndexScanDesc scan)
 	while ((state->batch.rows =
 	            hybrid_store_read(&state->store, &state->batch.store, state->batch.capacity)) > 0)
 		score_batch(scan);
-	state->done.work.excluded = state->store.excluded;
+	hybrid_scan_excluded(state, state->store.excluded);
 
 	hy_topk_sort(&state->candidates);
 	state->exhausted = state->candidates.count < k;
@@ -504,7 +515,7 @@ run_stream(IndexScanDesc scan)
 	state->candidates.count = 0;
 	batch->rows = hybrid_store_read(&state->store, &batch->store, batch->capacity);
 	state->exhausted = batch->rows == 0;
-	state->done.work.excluded = state->store.excluded;
+	hybrid_scan_excluded(state, state->store.excluded);
 	score_batch(scan);
 }
 

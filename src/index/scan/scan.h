@@ -59,6 +59,7 @@ typedef struct HybridScan
 	HybridPlanLimit asked;
 	HybridIncludedQuals *included; /* conditions that words judge; NULL if there are none */
 	bool planned;                  /* `included` is set */
+	int64 counted;                 /* excluded rows of this query that EXPLAIN counts already */
 	HybridScanQuals *filter;
 	int filtered; /* number of passes that have used the filter */
 	HyScanLimit limit_reached;
@@ -87,6 +88,9 @@ extern int hybrid_scan_first_batch(const HybridScan *state);
  * it stopped.
  */
 extern void hybrid_scan_next_batch(HybridScan *state);
+
+/* hybrid_scan_excluded: record the number of rows that words have excluded in this query so far. */
+extern void hybrid_scan_excluded(HybridScan *state, int64 excluded);
 
 /* Callbacks of IndexAmRoutine. */
 extern IndexScanDesc hybridbeginscan(Relation index, int keys, int orderbys);

@@ -89,6 +89,7 @@ hybrid_scan_next_batch(HybridScan *state)
 		state->done.expected = hybrid_lookup_expected_recall(state->search);
 	}
 	PG_END_TRY();
+	hybrid_scan_excluded(state, state->done.work.excluded);
 	if (state->filtered > 0)
 		hybrid_scan_quals_rest(state->filter);
 	state->exhausted = count < k || state->settings.iterative_scan == HYBRID_ITERATIVE_OFF;
