@@ -106,7 +106,7 @@ hybrid_index_open(Relation index)
 	if (meta.dims < 1 || meta.dims > (uint32) opclass->type->max_dims ||
 	    (declared >= 0 && meta.dims != (uint32) declared) ||
 	    !possible_storage(opclass->type, meta.storage) || meta.list_size < HYBRID_LIST_SIZE_MIN ||
-	    meta.list_size > HYBRID_LIST_SIZE_MAX)
+	    meta.list_size > HYBRID_LIST_SIZE_MAX || (words == 0) != (meta.included == 0))
 		ereport(ERROR,
 		        (errcode(ERRCODE_INDEX_CORRUPTED),
 		         errmsg("index \"%s\" has a damaged meta page", RelationGetRelationName(index)),
