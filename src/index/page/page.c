@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 
 #include "server/compat.h"
@@ -284,6 +285,22 @@ hybrid_words_get(const HybridLayout *layout, HybridSlot slot, void *value)
 	block = hybrid_block(&layout->leaf, slot.page, slot.number / HY_CODE_ROWS);
 	for (i = 0; i < layout->words; i++)
 		words[i] = hybrid_block_words(block)[i * HY_CODE_ROWS + slot.number % HY_CODE_ROWS];
+}
+
+int
+hybrid_words_judge(const HybridLayout *layout, Page page, const HyWordCondition *conditions,
+                   int count, uint32 *wanted)
+{
+	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, rows = 0, b;
+
+	for (b = 0; b < blocks; b++)
+	{
+		HybridBlock *block = hybrid_block(&layout->leaf, page, b);
+
+		wanted[b] = hy_words_mask(conditions, count, hybrid_block_words(block), block->live);
+		rows += pg_popcount32(wanted[b]);
+	}
+	return rows;
 }
 
 void

@@ -371,6 +371,13 @@ extern void hybrid_words_put(const HybridLayout *layout, HybridSlot slot, const 
 extern void hybrid_words_get(const HybridLayout *layout, HybridSlot slot, void *value);
 
 /*
+ * hybrid_words_judge: set wanted[b] to the live rows of block b of a leaf's page that satisfy the conditions on
+ * words. Returns the number of these rows.
+ */
+extern int hybrid_words_judge(const HybridLayout *layout, Page page,
+                              const HyWordCondition *conditions, int count, uint32 *wanted);
+
+/*
  * hybrid_vector_put: write slot i <= count of a VECTORS page. If a vector is longer than the page, write
  * only its first part.
  */

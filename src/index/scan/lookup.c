@@ -105,7 +105,6 @@ static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
 static int found_since(const HybridLookup *search, int first, float limit);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
-static int judge_page(HybridLookup *search, Page page);
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
 static void
@@ -627,7 +626,8 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		aim.whole = before.whole = Max(Min(list->sampled - at, blocks), 0);
 		aim.also = before.also =
 			list->last - at >= aim.whole && list->last - at < blocks ? list->last - at : -1;
-		wanted += judge_page(search, page);
+		wanted += hybrid_words_judge(layout, page, search->conditions, search->conditions_count,
+		                             search->wanted);
 		if (again)
 		{
 			hybrid_scorer_page(scorer, page, &list->link, &before, search->wanted,
@@ -660,29 +660,6 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	list->seen = Max(list->seen, limit);
 	if (search->frontier.limits.probes == 0 && !isinf(limit))
 		hybrid_frontier_put(&search->frontier, which, limit);
-}
-
-/*
- * judge_page: set search->wanted to the live rows of a page that satisfy the conditions on words. Returns
- * their number.
- */
-static int
-judge_page(HybridLookup *search, Page page)
-{
-	const HybridListLayout *shape = &search->scorer.open.layout.leaf;
-	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, count = 0, b;
-
-	for (b = 0; b < blocks; b++)
-	{
-		HybridBlock *block = hybrid_block(shape, page, b);
-
-		search->wanted[b] = block->live;
-		if (search->conditions_count > 0)
-			search->wanted[b] = hy_words_mask(search->conditions, search->conditions_count,
-			                                  hybrid_block_words(block), block->live);
-		count += pg_popcount32(search->wanted[b]);
-	}
-	return count;
 }
 
 /*
