@@ -289,7 +289,7 @@ search_for(Measuring *measuring, int query)
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 			limits.missing[i] = levels[level];
-		limits.other = limits.target = levels[level];
+		limits.other = limits.target = limits.first = levels[level];
 		limits.nearness[0] = -INFINITY;
 		limits.nearness[1] = INFINITY;
 		limits.known = true;

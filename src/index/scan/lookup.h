@@ -26,6 +26,8 @@ typedef struct HybridLookupLimits
 	float missing[HYBRID_DIFFICULTIES];
 	float other; /* the same for a query of unknown difficulty, or outside this range of nearness */
 	float target; /* the same by the target recall alone */
+	/* the most that is allowed to a search before it has compared its estimate with what it found */
+	float first;
 	float nearness[2];
 	float outliers; /* as in HybridCurve; 0: unknown */
 	float outlier_reach;

@@ -201,6 +201,9 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 		measured = false;
 	}
 	missing = missing < 0 ? limits->other : missing;
+	/* the first lists were examined before there was an estimate */
+	if (!(stopping->expected > 0))
+		missing = Min(missing, limits->first);
 	/* in few dimensions, the lists that have near rows are known with more certainty */
 	missing = Min(missing, Max(missing * frontier->scorer->open.layout.dims / CLEAR, NEARLY));
 	*beyond = missing * k * left * left / scale(stopping, work);
