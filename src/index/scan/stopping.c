@@ -202,7 +202,7 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	}
 	missing = missing < 0 ? limits->other : missing;
 	/* the first lists were examined before there was an estimate */
-	if (!(stopping->expected > 0))
+	if (!(stopping->expected > 0) && frontier->scorer->open.layout.dims >= CLEAR)
 		missing = Min(missing, limits->first);
 	/* in few dimensions, the lists that have near rows are known with more certainty */
 	missing = Min(missing, Max(missing * frontier->scorer->open.layout.dims / CLEAR, NEARLY));
