@@ -31,8 +31,8 @@
  * found .86 and .92 for .9 and .95. With an outdated curve, searches found .87 for .95 where rows came
  * closer together after the build.
  *
- * The same holds in every index for the first check of a search, in its first four lists, unless the curve was
- * measured on a user's own queries. (12,000 rows of which the last 300 are long and were inserted after the build,
+ * In 16 dimensions or more, the same holds for the first check of a search, in its first four lists, unless the curve
+ * was measured on a user's own queries. (12,000 rows of which the last 300 are long and were inserted after the build,
  * random queries by inner product, LIMIT 10 at .95: 2.5% of the queries found half or less, all of them in their
  * first four lists; .5% with the division. Queries like rows of WordNet, of 2,000 clusters by Zipf's law and of 1,000
  * equal clusters score .4%, 1.4% and .1% more rows with it.)
