@@ -22,7 +22,7 @@ peers=(libgraphblas7 python3-igraph "postgresql-$major-pgrouting")
 clients=(python3-psycopg python3-psycopg2 python3-asyncpg python3-peewee python3-sqlalchemy python3-django)
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-user libsimde-dev perl libipc-run-perl shellcheck cppcheck codespell
-	valgrind "${clients[@]}")
+	valgrind chromium "${clients[@]}")
 
 case $purpose in
 demo) wanted=("${build[@]}" "${data[@]}" "${page[@]}") ;;
