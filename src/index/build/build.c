@@ -199,7 +199,7 @@ begin_measuring(HybridBuild *build)
 		shared->queries = hybrid_calibrate_queries(shared->rows, build->definition.layout.dims,
 		                                           build->queries.kept);
 	}
-	hybrid_team_meet(build->team);
+	hybrid_team_barrier(build->team);
 	build->queries.count = shared->queries;
 }
 

@@ -417,14 +417,14 @@ share_groups(HybridBuild *build)
 	HybridCentroids *centroids = &build->centroids;
 	Size dims = build->definition.layout.dims;
 
-	hybrid_team_meet(team);
+	hybrid_team_barrier(team);
 	if (team->me == 0)
 	{
 		shared->groups = 0;
 		if (shared->lists > HYBRID_FEW_CENTROIDS)
 			group_shared(team, (int) dims);
 	}
-	hybrid_team_meet(team);
+	hybrid_team_barrier(team);
 	centroids->dims = (int) dims;
 	centroids->count = shared->lists;
 	centroids->places = team->places;
@@ -472,15 +472,15 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 	{
 		int end = Min(first + window, lists), part = end - first;
 
-		hybrid_team_meet(team);
+		hybrid_team_barrier(team);
 		for (i = first; i < end; i++)
 			add_up(team, sample, dims, i, first, rows + begin[i], begin[i + 1] - begin[i]);
-		hybrid_team_meet(team);
+		hybrid_team_barrier(team);
 		for (i = first + (int) ((int64) part * team->me / team->participants);
 		     i < first + (int) ((int64) part * (team->me + 1) / team->participants); i++)
 			take_mean(team, dims, i, first);
 	}
-	hybrid_team_meet(team);
+	hybrid_team_barrier(team);
 	if (team->me == 0)
 		leave_out_empty(team, dims);
 	pfree(begin);

@@ -38,7 +38,7 @@ hybrid_build_scan(HybridBuild *build)
 	hybrid_leaves_init(&build->leaves, &build->definition, &build->frame, &build->centroids,
 	                   (Size) maintenance_work_mem * 1024 / team->shared->share);
 	hybrid_team_expect(team, 0);
-	hybrid_team_meet(team);
+	hybrid_team_barrier(team);
 	if (team->participants == 1)
 	{
 		build->heap_tuples = scan(build, NULL, NULL);
@@ -47,7 +47,7 @@ hybrid_build_scan(HybridBuild *build)
 
 	/* the leader, like the workers, writes its sorted part to disk */
 	scan_part(build);
-	hybrid_team_meet(team);
+	hybrid_team_barrier(team);
 	if (team->me != 0)
 		return;
 	add_up(build);

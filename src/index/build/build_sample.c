@@ -118,16 +118,16 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 	for (;;)
 	{
 		take_rows(&sampling);
-		hybrid_team_meet(team);
+		hybrid_team_barrier(team);
 		total = (int64) pg_atomic_read_u64(&team->shared->sampled);
 		if (total <= plan->room)
 			break;
 		/* there are more rows than expected: sample again, with a smaller share */
 		sampling.share *= 0.9 * (double) plan->room / (double) total;
-		hybrid_team_meet(team);
+		hybrid_team_barrier(team);
 		if (team->me == 0)
 			pg_atomic_write_u64(&team->shared->sampled, 0);
-		hybrid_team_meet(team);
+		hybrid_team_barrier(team);
 	}
 	sample->total = total;
 	sample->tuples = total / Min(sampling.share, 1) * plan->blocks / Max(plan->sampled, 1);
@@ -377,7 +377,7 @@ take_center(HybridBuild *build, HybridSample *sample)
 	SpinLockAcquire(&shared->mutex);
 	shared->largest = Max(shared->largest, bits);
 	SpinLockRelease(&shared->mutex);
-	hybrid_team_meet(team);
+	hybrid_team_barrier(team);
 	memcpy(&largest, &shared->largest, sizeof(largest));
 	grid = hy_kmeans_grid(largest, sample->total);
 	for (i = 0; i < sample->rows; i++)
@@ -386,7 +386,7 @@ take_center(HybridBuild *build, HybridSample *sample)
 		hy_kmeans_add_on_grid(sums, sample->places + i * dims, dims, grid);
 	}
 	hybrid_team_add(&shared->mutex, team->sums, sums, dims);
-	hybrid_team_meet(team);
+	hybrid_team_barrier(team);
 
 	sample->center = palloc(dims * sizeof(float));
 	for (j = 0; j < dims; j++)
@@ -399,7 +399,7 @@ take_center(HybridBuild *build, HybridSample *sample)
 	}
 	/* relative to the center, a coordinate is at most twice the largest */
 	sample->grid = hy_kmeans_grid(2 * largest, sample->total);
-	hybrid_team_meet(team);
+	hybrid_team_barrier(team);
 	if (team->me == 0)
 		memset(team->sums, 0, dims * sizeof(double));
 	pfree(sums);

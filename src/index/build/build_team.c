@@ -285,23 +285,23 @@ take(char *from, Size *used, Size count, Size size)
 }
 
 void
-hybrid_team_meet(HybridTeam *team)
+hybrid_team_barrier(HybridTeam *team)
 {
 	HybridTeamShared *shared = team->shared;
-	uint64 meeting, meetings;
+	uint64 barrier, barriers;
 
 	SpinLockAcquire(&shared->mutex);
-	meeting = shared->meetings;
+	barrier = shared->barriers;
 	if (++shared->arrived == team->participants)
 	{
 		shared->arrived = 0;
 		pg_atomic_write_u64(&shared->next, 0);
 		pg_atomic_write_u64(&shared->done, 0);
-		shared->meetings++;
+		shared->barriers++;
 	}
-	meetings = shared->meetings;
+	barriers = shared->barriers;
 	SpinLockRelease(&shared->mutex);
-	if (meetings != meeting)
+	if (barriers != barrier)
 	{
 		if (team->participants > 1)
 			ConditionVariableBroadcast(&shared->changed);
@@ -311,9 +311,9 @@ hybrid_team_meet(HybridTeam *team)
 	for (;;)
 	{
 		SpinLockAcquire(&shared->mutex);
-		meetings = shared->meetings;
+		barriers = shared->barriers;
 		SpinLockRelease(&shared->mutex);
-		if (meetings != meeting)
+		if (barriers != barrier)
 			break;
 		hybrid_team_done(team, 0);
 		ConditionVariableTimedSleep(&shared->changed, TELL_MS,

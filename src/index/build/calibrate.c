@@ -83,14 +83,14 @@ typedef struct Sums
 	pg_atomic_uint64 low;           /* searches that found half or less */
 } Sums;
 
-/* Truth: the true neighbors of a query, by their positions, and how near it is to centroids. */
-typedef struct Truth
+/* TrueNeighbors: the true neighbors of a query, by their positions, and how near it is to centroids. */
+typedef struct TrueNeighbors
 {
 	float nearness;          /* see hybrid_lookup_nearness */
 	HybridOutliers outliers; /* seen by the search for it */
 	int count;
 	int64 positions[WANTED];
-} Truth;
+} TrueNeighbors;
 
 /*
  * Measured: the results of all processes. They are integers, so the order of additions does not
@@ -99,7 +99,7 @@ typedef struct Truth
 typedef struct Measured
 {
 	Sums sums[HYBRID_DIFFICULTIES + 1][lengthof(levels)];
-	Truth truths[FLEXIBLE_ARRAY_MEMBER];
+	TrueNeighbors true_neighbors[FLEXIBLE_ARRAY_MEMBER];
 } Measured;
 
 /* Measuring: state of one process. */
@@ -116,13 +116,14 @@ typedef struct Measuring
 	float *x;
 } Measuring;
 
-static void find_truths(Measuring *measuring, Relation index);
+static void find_true_neighbors(Measuring *measuring, Relation index);
 static int64 place_query(const Measuring *measuring, int query, float *x);
-static int64 ask(Measuring *measuring, int query);
+static int64 begin_search(Measuring *measuring, int query);
 static void search_all(Measuring *measuring);
 static void search_for(Measuring *measuring, int query);
-static void note(Sums *sums, const Truth *truth, int found, int64 rows);
-static int found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self);
+static void add_result(Sums *sums, const TrueNeighbors *neighbors, int found, int64 rows);
+static int
+found_of(const TrueNeighbors *neighbors, const HybridFoundRow *found_rows, int count, int64 self);
 static void make_curve(const Measuring *measuring, HybridCurve *curve);
 static void range_of_nearness(const Measuring *measuring, float *nearness);
 static void add_up_outliers(const Measuring *measuring, HybridCurve *curve);
@@ -137,7 +138,7 @@ static double tried_of(const Sums *sums);
 Size
 hybrid_calibrate_bytes(int queries)
 {
-	return offsetof(Measured, truths) + queries * sizeof(Truth);
+	return offsetof(Measured, true_neighbors) + queries * sizeof(TrueNeighbors);
 }
 
 int
@@ -190,16 +191,16 @@ hybrid_calibrate(HybridCurve *curve, Relation index, const HybridIndex *open, Hy
 	hybrid_tree_read(index, &measuring.tree);
 	/* finding the true neighbors takes about as long as all the searches together */
 	hybrid_team_expect(team, queries->count);
-	find_truths(&measuring, index);
+	find_true_neighbors(&measuring, index);
 	search_all(&measuring);
 	make_curve(&measuring, curve);
 	hybrid_lookup_end(measuring.search);
 	pfree(measuring.x);
 }
 
-/* find_truths: find the true neighbors in all lists, for several queries at a time. */
+/* find_true_neighbors: find the true neighbors in all lists, for several queries at a time. */
 static void
-find_truths(Measuring *measuring, Relation index)
+find_true_neighbors(Measuring *measuring, Relation index)
 {
 	const HybridQueries *queries = measuring->queries;
 	int dims = measuring->open->layout.dims, q, i;
@@ -217,16 +218,16 @@ find_truths(Measuring *measuring, Relation index)
 		                    HYBRID_FIRST_NEAREST, found, counts);
 		for (q = 0; q < some; q++)
 		{
-			const HybridGroundTruth *truths = found + q * HYBRID_FIRST_NEAREST;
-			Truth *truth = &measuring->measured->truths[first + q];
+			const HybridGroundTruth *rows = found + q * HYBRID_FIRST_NEAREST;
+			TrueNeighbors *neighbors = &measuring->measured->true_neighbors[first + q];
 
-			truth->count = Min(counts[q], WANTED);
-			for (i = 0; i < truth->count; i++)
-				truth->positions[i] = truths[i].position;
+			neighbors->count = Min(counts[q], WANTED);
+			for (i = 0; i < neighbors->count; i++)
+				neighbors->positions[i] = rows[i].position;
 		}
 		hybrid_team_done(measuring->team, some);
 	}
-	hybrid_team_meet(measuring->team);
+	hybrid_team_barrier(measuring->team);
 	pfree(found);
 	pfree(x);
 }
@@ -244,9 +245,9 @@ place_query(const Measuring *measuring, int query, float *x)
 	return queries->positions != NULL ? queries->positions[row] : NO_ROW;
 }
 
-/* ask: begin the search for a query. Returns the position of the query's own row, or NO_ROW. */
+/* begin_search: begin the search for a query. Returns the position of the query's own row, or NO_ROW. */
 static int64
-ask(Measuring *measuring, int query)
+begin_search(Measuring *measuring, int query)
 {
 	int64 self = place_query(measuring, query, measuring->x);
 
@@ -268,21 +269,21 @@ search_all(Measuring *measuring)
 		search_for(measuring, (int) query);
 		hybrid_team_done(measuring->team, 1);
 	}
-	hybrid_team_meet(measuring->team);
+	hybrid_team_barrier(measuring->team);
 }
 
 /* search_for: run one query, level by level. */
 static void
 search_for(Measuring *measuring, int query)
 {
-	Truth *truth = &measuring->measured->truths[query];
-	int64 self = ask(measuring, query);
+	TrueNeighbors *neighbors = &measuring->measured->true_neighbors[query];
+	int64 self = begin_search(measuring, query);
 	int level, i;
 
 	for (level = 0; level < LEVELS; level++)
 	{
 		HybridLookupLimits limits;
-		const HybridFoundRow *finds;
+		const HybridFoundRow *found_rows;
 		int count, found, difficulty;
 		int64 rows;
 
@@ -300,47 +301,47 @@ search_for(Measuring *measuring, int query)
 		{
 			/* request as many rows as a scan does, plus the query's own row */
 			hybrid_lookup_limit(measuring->search, &limits);
-			finds = hybrid_lookup_next(measuring->search,
-			                           HYBRID_FIRST_NEAREST + (self != NO_ROW ? 1 : 0), -INFINITY,
-			                           &count);
+			found_rows = hybrid_lookup_next(measuring->search,
+			                                HYBRID_FIRST_NEAREST + (self != NO_ROW ? 1 : 0),
+			                                -INFINITY, &count);
 		}
 		else
-			finds = hybrid_lookup_further(measuring->search, &limits, &count);
-		found = found_of(truth, finds, count, self);
+			found_rows = hybrid_lookup_further(measuring->search, &limits, &count);
+		found = found_of(neighbors, found_rows, count, self);
 		rows = hybrid_lookup_work(measuring->search).rows;
 		difficulty = hybrid_lookup_difficulty(measuring->search);
-		note(&measuring->measured->sums[ALL][level], truth, found, rows);
+		add_result(&measuring->measured->sums[ALL][level], neighbors, found, rows);
 		if (difficulty >= 0)
-			note(&measuring->measured->sums[difficulty][level], truth, found, rows);
+			add_result(&measuring->measured->sums[difficulty][level], neighbors, found, rows);
 	}
-	truth->nearness = hybrid_lookup_nearness(measuring->search);
-	truth->outliers = hybrid_lookup_outliers(measuring->search);
+	neighbors->nearness = hybrid_lookup_nearness(measuring->search);
+	neighbors->outliers = hybrid_lookup_outliers(measuring->search);
 }
 
-/* note: add the result of a search at one level to the sums. */
+/* add_result: add the result of a search at one level to the sums. */
 static void
-note(Sums *sums, const Truth *truth, int found, int64 rows)
+add_result(Sums *sums, const TrueNeighbors *neighbors, int found, int64 rows)
 {
-	int missed = truth->count - found;
+	int missed = neighbors->count - found;
 
 	pg_atomic_fetch_add_u64(&sums->tried, 1);
 	pg_atomic_fetch_add_u64(&sums->rows, rows);
-	pg_atomic_fetch_add_u64(&sums->wanted, truth->count);
+	pg_atomic_fetch_add_u64(&sums->wanted, neighbors->count);
 	pg_atomic_fetch_add_u64(&sums->found, found);
 	pg_atomic_fetch_add_u64(&sums->missed_missed, missed * missed);
-	pg_atomic_fetch_add_u64(&sums->low, truth->count > 0 && found * 2 <= truth->count);
+	pg_atomic_fetch_add_u64(&sums->low, neighbors->count > 0 && found * 2 <= neighbors->count);
 }
 
 /* found_of: return how many of the true neighbors were found. */
 static int
-found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self)
+found_of(const TrueNeighbors *neighbors, const HybridFoundRow *found_rows, int count, int64 self)
 {
 	int found = 0, i, j;
 
 	for (i = 0; i < count; i++)
 	{
-		for (j = 0; j < truth->count && finds[i].position != self; j++)
-			found += finds[i].position == truth->positions[j];
+		for (j = 0; j < neighbors->count && found_rows[i].position != self; j++)
+			found += found_rows[i].position == neighbors->positions[j];
 	}
 	return found;
 }
@@ -388,17 +389,17 @@ make_curve(const Measuring *measuring, HybridCurve *curve)
 static void
 range_of_nearness(const Measuring *measuring, float *nearness)
 {
-	const Truth *truths = measuring->measured->truths;
+	const TrueNeighbors *all = measuring->measured->true_neighbors;
 	int i;
 
 	nearness[0] = INFINITY;
 	nearness[1] = -INFINITY;
 	for (i = 0; i < measuring->queries->count; i++)
 	{
-		if (isnan(truths[i].nearness))
+		if (isnan(all[i].nearness))
 			continue;
-		nearness[0] = Min(nearness[0], truths[i].nearness);
-		nearness[1] = Max(nearness[1], truths[i].nearness);
+		nearness[0] = Min(nearness[0], all[i].nearness);
+		nearness[1] = Max(nearness[1], all[i].nearness);
 	}
 	/* no query has a nearness */
 	if (nearness[0] > nearness[1])
@@ -409,15 +410,15 @@ range_of_nearness(const Measuring *measuring, float *nearness)
 static void
 add_up_outliers(const Measuring *measuring, HybridCurve *curve)
 {
-	const Truth *truths = measuring->measured->truths;
+	const TrueNeighbors *all = measuring->measured->true_neighbors;
 	double rows = 0, outliers = 0, squares = 0;
 	int i;
 
 	for (i = 0; i < measuring->queries->count; i++)
 	{
-		rows += truths[i].outliers.rows;
-		outliers += truths[i].outliers.count;
-		squares += truths[i].outliers.squares;
+		rows += all[i].outliers.rows;
+		outliers += all[i].outliers.count;
+		squares += all[i].outliers.squares;
 	}
 	curve->outliers = (float) (outliers / Max(rows, 1));
 	curve->outlier_reach = (float) sqrt(squares / Max(outliers, 1));

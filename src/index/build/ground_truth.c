@@ -21,7 +21,7 @@
 #include "index/build/ground_truth_state.h"
 #include "index/page/distance_bound.h"
 
-#define LOOKED_AT 16 /* number of rows whose vectors are fetched together */
+#define TOGETHER 16 /* number of rows whose vectors are fetched together */
 
 /* Row: a row whose vector is read next. */
 typedef struct Row
@@ -35,20 +35,20 @@ typedef struct Row
 static void begin_queries(Search *search, const float *x);
 static void list_leaves(Search *search);
 static Leaf *add_leaf(Search *search, const HybridLink *link);
-static int answer(Search *search, int query, int64 self, HybridGroundTruth *truths);
-static bool look_at_kept(Search *search, int query);
+static int answer(Search *search, int query, int64 self, HybridGroundTruth *neighbors);
+static bool rescore_kept(Search *search, int query);
 static void find_places(Search *search, const HyNeighbor *kept, int count, Row *rows);
-static void look_at(Search *search, int query, const Row *row);
+static void rescore(Search *search, int query, const Row *row);
 static float worst(const Search *search, int query);
-static int compare_finds(const void *a, const void *b);
+static int compare_found(const void *a, const void *b);
 static void look_up(Search *search, int query);
 
 void
 hybrid_ground_truth(Relation index, const HybridIndex *open, const HybridTruthQueries *queries,
-                    int k, HybridGroundTruth *truths, int *counts)
+                    int k, HybridGroundTruth *neighbors, int *counts)
 {
 	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid truths", ALLOCSET_DEFAULT_SIZES);
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid ground truth", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Search search;
 	int i;
@@ -65,7 +65,7 @@ hybrid_ground_truth(Relation index, const HybridIndex *open, const HybridTruthQu
 		list_leaves(&search);
 		hybrid_ground_truth_gather(&search);
 		for (i = 0; i < queries->count; i++)
-			counts[i] = answer(&search, i, queries->self[i], truths + (Size) i * k);
+			counts[i] = answer(&search, i, queries->self[i], neighbors + (Size) i * k);
 		if (search.lookup != NULL)
 			hybrid_lookup_end(search.lookup);
 		hybrid_frontier_clear(&search.frontier);
@@ -87,7 +87,7 @@ begin_queries(Search *search, const float *x)
 	search->scorers = palloc(search->queries * sizeof(HybridScorer));
 	search->prepared = palloc(search->queries * sizeof(HyCodeQuery));
 	search->kept = palloc(search->queries * sizeof(HyTopK));
-	search->finds = palloc(HYBRID_TRUTHS_KEPT * sizeof(Find));
+	search->found = palloc(HYBRID_TRUTHS_KEPT * sizeof(ScoredRow));
 	search->nearest.items = palloc(search->k * sizeof(HyNeighbor));
 	search->centroid = palloc0(place);
 	hybrid_scorer_init(shared, search->index, search->open);
@@ -151,46 +151,46 @@ add_leaf(Search *search, const HybridLink *link)
 
 /* answer: find the nearest rows of a query. Returns the number of rows found. */
 static int
-answer(Search *search, int query, int64 self, HybridGroundTruth *truths)
+answer(Search *search, int query, int64 self, HybridGroundTruth *neighbors)
 {
 	int count = 0, i;
 
 	CHECK_FOR_INTERRUPTS();
-	if (!look_at_kept(search, query))
+	if (!rescore_kept(search, query))
 		look_up(search, query);
 	else
-		qsort(search->finds, search->finds_count, sizeof(Find), compare_finds);
-	search->finds_count = Min(search->finds_count, search->k);
-	for (i = 0; i < search->finds_count && count < search->k - 1; i++)
+		qsort(search->found, search->found_count, sizeof(ScoredRow), compare_found);
+	search->found_count = Min(search->found_count, search->k);
+	for (i = 0; i < search->found_count && count < search->k - 1; i++)
 	{
-		const Find *find = &search->finds[i];
+		const ScoredRow *scored = &search->found[i];
 
-		if (find->position == self)
+		if (scored->position == self)
 			continue;
-		truths[count].position = find->position;
-		truths[count++].distance = find->distance;
+		neighbors[count].position = scored->position;
+		neighbors[count++].distance = scored->distance;
 	}
 	return count;
 }
 
 /*
- * look_at_kept: read vectors until no other kept row can be nearer. Returns false if a row that was not
+ * rescore_kept: read vectors until no other kept row can be nearer. Returns false if a row that was not
  * kept may be nearer.
  */
 static bool
-look_at_kept(Search *search, int query)
+rescore_kept(Search *search, int query)
 {
 	HyTopK *kept = &search->kept[query];
 	int first, i;
 
 	hy_topk_sort(kept);
 	hy_topk_init(&search->nearest, search->nearest.items, search->k);
-	search->finds_count = 0;
+	search->found_count = 0;
 	search->widest = 0;
-	for (first = 0; first < kept->count; first += LOOKED_AT)
+	for (first = 0; first < kept->count; first += TOGETHER)
 	{
-		int count = Min(kept->count - first, LOOKED_AT);
-		Row rows[LOOKED_AT];
+		int count = Min(kept->count - first, TOGETHER);
+		Row rows[TOGETHER];
 
 		if (!((float) kept->items[first].distance < worst(search, query)))
 			return true;
@@ -200,7 +200,7 @@ look_at_kept(Search *search, int query)
 			/* rows read before this one may have lowered the limit */
 			if (!(rows[i].lower < worst(search, query)))
 				return true;
-			look_at(search, query, &rows[i]);
+			rescore(search, query, &rows[i]);
 		}
 	}
 	return kept->count < HYBRID_TRUTHS_KEPT;
@@ -233,22 +233,22 @@ find_places(Search *search, const HyNeighbor *kept, int count, Row *rows)
 	}
 }
 
-/* look_at: compute the distance of a row from its stored vector. */
+/* rescore: compute the distance of a row from its stored vector. */
 static void
-look_at(Search *search, int query, const Row *row)
+rescore(Search *search, int query, const Row *row)
 {
-	Find *find = &search->finds[search->finds_count++];
+	ScoredRow *scored = &search->found[search->found_count++];
 	float width;
 
-	find->distance = hybrid_scorer_row(&search->scorers[query], &search->leaves[row->leaf].link,
-	                                   row->at, &width);
+	scored->distance = hybrid_scorer_row(&search->scorers[query], &search->leaves[row->leaf].link,
+	                                     row->at, &width);
 	/* a row without a distance comes last, as in a sort */
-	if (isnan(find->distance))
-		find->distance = INFINITY;
+	if (isnan(scored->distance))
+		scored->distance = INFINITY;
 	if (isfinite(width))
 		search->widest = Max(search->widest, width);
-	find->position = row->position;
-	(void) hy_topk_push(&search->nearest, find->distance, find->position);
+	scored->position = row->position;
+	(void) hy_topk_push(&search->nearest, scored->distance, scored->position);
 }
 
 /*
@@ -266,9 +266,9 @@ worst(const Search *search, int query)
 }
 
 static int
-compare_finds(const void *a, const void *b)
+compare_found(const void *a, const void *b)
 {
-	const Find *x = a, *y = b;
+	const ScoredRow *x = a, *y = b;
 
 	if (x->distance != y->distance)
 		return x->distance < y->distance ? -1 : 1;
@@ -288,10 +288,10 @@ look_up(Search *search, int query)
 	hybrid_lookup_query(search->lookup, &search->probes[query]);
 	hybrid_lookup_limit(search->lookup, &limits);
 	found = hybrid_lookup_next(search->lookup, search->k, -INFINITY, &count);
-	search->finds_count = Min(count, search->k);
-	for (i = 0; i < search->finds_count; i++)
+	search->found_count = Min(count, search->k);
+	for (i = 0; i < search->found_count; i++)
 	{
-		search->finds[i].distance = found[i].distance;
-		search->finds[i].position = found[i].position;
+		search->found[i].distance = found[i].distance;
+		search->found[i].position = found[i].position;
 	}
 }

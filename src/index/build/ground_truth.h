@@ -24,12 +24,12 @@ typedef struct HybridTruthQueries
 
 /*
  * hybrid_ground_truth: find the k nearest rows for each query. The results of query q are at
- * truths[q * k], ascending by distance and position, and counts[q] is their number. All lists are
+ * neighbors[q * k], ascending by distance and position, and counts[q] is their number. All lists are
  * searched, with HYBRID_TRUTHS_SURE deviations allowed for the estimates from codes. The index must
  * have codes. Raises the errors of reading the index and of hybrid_run.
  */
 extern void
 hybrid_ground_truth(Relation index, const HybridIndex *open, const HybridTruthQueries *queries,
-                    int k, HybridGroundTruth *truths, int *counts);
+                    int k, HybridGroundTruth *neighbors, int *counts);
 
 #endif

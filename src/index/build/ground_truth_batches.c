@@ -18,48 +18,49 @@
 #include "index/build/ground_truth_state.h"
 
 /* maximum bytes of codes per batch; each batch fills the heaps again */
-#define LOT_BYTES (32 * 1024 * 1024)
-#define LOT_SHARE 16 /* divisor of the memory for the codes of a batch */
+#define BATCH_BYTES (32 * 1024 * 1024)
+#define BATCH_SHARE 16 /* divisor of the memory for the codes of a batch */
 /* a batch has at most one list per this many blocks of its capacity */
 #define BLOCKS_A_LIST 2
 
-static void begin_lot(Lot *lot, const HybridLayout *layout, int queries);
+static void begin_batch(Batch *batch, const HybridLayout *layout, int queries);
 static void gather_leaf(Search *search, int which);
 static void begin_list(Search *search, int which);
 static void gather_page(Search *search, int which, Page page, BlockNumber block);
 static void
 copy_codes(Search *search, const HybridLink *list, Page page, HybridBlock *from, char *to);
-static void note_block(Search *search, const Gathered *gathered);
-static void score_lot(Search *search);
+static void add_block(Search *search, const Gathered *gathered);
+static void score_batch(Search *search);
 
 void
 hybrid_ground_truth_gather(Search *search)
 {
 	int i;
 
-	begin_lot(&search->lot, &search->open->layout, search->queries);
+	begin_batch(&search->batch, &search->open->layout, search->queries);
 	for (i = 0; i < search->leaves_count; i++)
 		gather_leaf(search, i);
-	score_lot(search);
+	score_batch(search);
 }
 
-/* begin_lot: allocate the batch. */
+/* begin_batch: allocate the batch. */
 static void
-begin_lot(Lot *lot, const HybridLayout *layout, int queries)
+begin_batch(Batch *batch, const HybridLayout *layout, int queries)
 {
-	Size bytes = Min((Size) hybrid_maintenance_memory() * 1024 / LOT_SHARE, LOT_BYTES);
+	Size bytes = Min((Size) hybrid_maintenance_memory() * 1024 / BATCH_SHARE, BATCH_BYTES);
 
-	lot->stride = layout->code_bytes + sizeof(HyCodeFactors);
-	lot->most_blocks = Max((int) (bytes / lot->stride), layout->leaf.blocks);
-	lot->most_lists = Max(lot->most_blocks / BLOCKS_A_LIST, 1);
-	lot->content = MemoryContextAllocHuge(CurrentMemoryContext, lot->most_blocks * lot->stride);
-	lot->live = palloc(lot->most_blocks * sizeof(uint32));
-	lot->begin = palloc((lot->most_lists + 1) * sizeof(int32_t));
-	lot->reach = MemoryContextAllocHuge(CurrentMemoryContext,
-	                                    (Size) queries * lot->most_lists * sizeof(HyScoreReach));
-	lot->out = MemoryContextAllocHuge(CurrentMemoryContext,
-	                                  (Size) queries * HYBRID_TRUTHS_KEPT * sizeof(HyNeighbor));
-	lot->counts = palloc(queries * sizeof(int32_t));
+	batch->stride = layout->code_bytes + sizeof(HyCodeFactors);
+	batch->most_blocks = Max((int) (bytes / batch->stride), layout->leaf.blocks);
+	batch->most_lists = Max(batch->most_blocks / BLOCKS_A_LIST, 1);
+	batch->content =
+		MemoryContextAllocHuge(CurrentMemoryContext, batch->most_blocks * batch->stride);
+	batch->live = palloc(batch->most_blocks * sizeof(uint32));
+	batch->begin = palloc((batch->most_lists + 1) * sizeof(int32_t));
+	batch->reach = MemoryContextAllocHuge(CurrentMemoryContext, (Size) queries * batch->most_lists *
+	                                                                sizeof(HyScoreReach));
+	batch->out = MemoryContextAllocHuge(CurrentMemoryContext,
+	                                    (Size) queries * HYBRID_TRUTHS_KEPT * sizeof(HyNeighbor));
+	batch->counts = palloc(queries * sizeof(int32_t));
 }
 
 /* gather_leaf: add the blocks of a list to the batch. */
@@ -72,8 +73,8 @@ gather_leaf(Search *search, int which)
 	uint32 pages = 0;
 
 	CHECK_FOR_INTERRUPTS();
-	if (search->lot.lists == search->lot.most_lists)
-		score_lot(search);
+	if (search->batch.lists == search->batch.most_lists)
+		score_batch(search);
 	begin_list(search, which);
 	do
 	{
@@ -81,9 +82,9 @@ gather_leaf(Search *search, int which)
 		BlockNumber next;
 
 		/* the rest of the list becomes a list of the next batch */
-		if (search->lot.blocks + layout->leaf.blocks > search->lot.most_blocks)
+		if (search->batch.blocks + layout->leaf.blocks > search->batch.most_blocks)
 		{
-			score_lot(search);
+			score_batch(search);
 			begin_list(search, which);
 		}
 		buffer = hybrid_list_read(search->index, layout, link, 0, block, NULL);
@@ -93,7 +94,7 @@ gather_leaf(Search *search, int which)
 		hybrid_chain_step(search->index, link, &pages);
 		block = next;
 	} while (BlockNumberIsValid(block));
-	search->lot.begin[search->lot.lists] = search->lot.blocks;
+	search->batch.begin[search->batch.lists] = search->batch.blocks;
 }
 
 /*
@@ -104,7 +105,7 @@ static void
 begin_list(Search *search, int which)
 {
 	const Leaf *leaf = &search->leaves[which];
-	Lot *lot = &search->lot;
+	Batch *batch = &search->batch;
 	int i;
 
 	if (leaf->above != NULL)
@@ -114,10 +115,10 @@ begin_list(Search *search, int which)
 	{
 		HybridReach reach = hybrid_scorer_reach_place(&search->scorers[i], search->centroid);
 
-		lot->reach[(Size) i * lot->most_lists + lot->lists] =
+		batch->reach[(Size) i * batch->most_lists + batch->lists] =
 			(HyScoreReach){reach.base, reach.reach};
 	}
-	lot->begin[lot->lists++] = lot->blocks;
+	batch->begin[batch->lists++] = batch->blocks;
 }
 
 /* gather_page: add the blocks of a locked list page. */
@@ -125,19 +126,19 @@ static void
 gather_page(Search *search, int which, Page page, BlockNumber block)
 {
 	const HybridListLayout *shape = &search->open->layout.leaf;
-	Lot *lot = &search->lot;
+	Batch *batch = &search->batch;
 	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
 
 	for (b = 0; b < blocks; b++)
 	{
 		HybridBlock *from = hybrid_block(shape, page, b);
 		Gathered gathered = {block, b * HY_CODE_ROWS, which};
-		char *to = lot->content + lot->blocks * lot->stride;
+		char *to = batch->content + batch->blocks * batch->stride;
 
 		copy_codes(search, &search->leaves[which].link, page, from, to);
 		memcpy(to + search->open->layout.code_bytes, &from->factors, sizeof(HyCodeFactors));
-		lot->live[lot->blocks++] = from->live;
-		note_block(search, &gathered);
+		batch->live[batch->blocks++] = from->live;
+		add_block(search, &gathered);
 	}
 }
 
@@ -163,7 +164,7 @@ copy_codes(Search *search, const HybridLink *list, Page page, HybridBlock *from,
 }
 
 static void
-note_block(Search *search, const Gathered *gathered)
+add_block(Search *search, const Gathered *gathered)
 {
 	if (search->gathered_count == search->gathered_allocated)
 	{
@@ -179,58 +180,58 @@ note_block(Search *search, const Gathered *gathered)
 }
 
 /*
- * score_lot: score the batch for all queries. Each keeps the lowest bounds of all batches so far.
+ * score_batch: score the batch for all queries. Each keeps the lowest bounds of all batches so far.
  */
 static void
-score_lot(Search *search)
+score_batch(Search *search)
 {
-	Lot *lot = &search->lot;
-	int64 before = (search->gathered_count - lot->blocks) * HY_CODE_ROWS;
+	Batch *batch = &search->batch;
+	int64 before = (search->gathered_count - batch->blocks) * HY_CODE_ROWS;
 	HyScoreTask *score;
 	HyTask task;
 	int i, j;
 
-	if (lot->blocks > 0)
+	if (batch->blocks > 0)
 	{
-		lot->begin[lot->lists] = lot->blocks;
+		batch->begin[batch->lists] = batch->blocks;
 		memset(&task, 0, sizeof(task));
 		task.op = HY_OP_SCORE_CODES;
 		task.numeric_class = HY_CLASS_EXACT;
 		score = &task.u.score;
 		score->rows.padded = search->open->layout.padded;
-		score->rows.lists = lot->lists;
-		score->rows.begin = lot->begin;
-		score->rows.codes = (const uint8_t *) lot->content;
-		score->rows.code_stride = lot->stride;
+		score->rows.lists = batch->lists;
+		score->rows.begin = batch->begin;
+		score->rows.codes = (const uint8_t *) batch->content;
+		score->rows.code_stride = batch->stride;
 		score->rows.factors =
-			(const HyCodeFactors *) (lot->content + search->open->layout.code_bytes);
-		score->rows.factor_stride = lot->stride;
-		score->rows.live = lot->live;
-		score->rows.blocks = lot->blocks;
+			(const HyCodeFactors *) (batch->content + search->open->layout.code_bytes);
+		score->rows.factor_stride = batch->stride;
+		score->rows.live = batch->live;
+		score->rows.blocks = batch->blocks;
 		score->queries.count = search->queries;
 		score->queries.query = search->prepared;
-		score->queries.reach = lot->reach;
-		score->queries.reach_stride = lot->most_lists;
+		score->queries.reach = batch->reach;
+		score->queries.reach_stride = batch->most_lists;
 		score->queries.eps = HYBRID_TRUTHS_SURE;
 		score->k = HYBRID_TRUTHS_KEPT;
-		score->out = lot->out;
-		score->counts = lot->counts;
+		score->out = batch->out;
+		score->counts = batch->counts;
 		hybrid_run(&task, "score codes of an index");
 		for (i = 0; i < search->queries; i++)
 		{
-			const HyNeighbor *out = lot->out + (Size) i * HYBRID_TRUTHS_KEPT;
+			const HyNeighbor *out = batch->out + (Size) i * HYBRID_TRUTHS_KEPT;
 
 			/*
 			 * the results are ascending, so all results after the first one that is not kept are not kept
 			 * either
 			 */
-			for (j = 0; j < lot->counts[i]; j++)
+			for (j = 0; j < batch->counts[i]; j++)
 			{
 				if (!hy_topk_push(&search->kept[i], out[j].distance, before + out[j].row))
 					break;
 			}
 		}
 	}
-	lot->blocks = 0;
-	lot->lists = 0;
+	batch->blocks = 0;
+	batch->lists = 0;
 }

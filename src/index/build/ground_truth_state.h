@@ -31,15 +31,15 @@ typedef struct Gathered
 	int leaf;
 } Gathered;
 
-/* Find: a row whose vector was read. */
-typedef struct Find
+/* ScoredRow: a row whose vector was read. */
+typedef struct ScoredRow
 {
 	double distance;
 	int64 position;
-} Find;
+} ScoredRow;
 
-/* Lot: a batch of codes from some lists. */
-typedef struct Lot
+/* Batch: a batch of codes from some lists. */
+typedef struct Batch
 {
 	int blocks;
 	int most_blocks;
@@ -52,7 +52,7 @@ typedef struct Lot
 	HyScoreReach *reach; /* distances to the lists; queries * most_lists */
 	HyNeighbor *out;     /* results of scoring; queries * HYBRID_TRUTHS_KEPT */
 	int32_t *counts;
-} Lot;
+} Batch;
 
 typedef struct Search
 {
@@ -68,14 +68,14 @@ typedef struct Search
 	Leaf *leaves;
 	int leaves_count;
 	float *centroid; /* space for one centroid */
-	Lot lot;
+	Batch batch;
 	Gathered *gathered; /* locations of all blocks so far */
 	int64 gathered_count;
 	int64 gathered_allocated;
 	HyTopK *kept;
 	HyTopK nearest;
-	Find *finds;
-	int finds_count;
+	ScoredRow *found;
+	int found_count;
 	float widest; /* maximum by which the true distance of a result may exceed the computed one */
 	HybridLookup *lookup;
 } Search;

@@ -50,7 +50,7 @@ typedef struct HybridTeamShared
 	slock_t mutex;
 	int participants; /* number of processes; 0 until the leader knows it */
 	int arrived;      /* number of processes that wait at the current barrier */
-	uint64 meetings;
+	uint64 barriers;
 	bool broken_hot_chain;
 	double heap_tuples;
 	int64 stored;
@@ -113,11 +113,11 @@ extern HybridTeam *hybrid_team_alone(void);
 extern void hybrid_team_end(HybridTeam *team);
 
 /*
- * hybrid_team_meet: wait until all processes have called this function. All of their earlier writes are
+ * hybrid_team_barrier: wait until all processes have called this function. All of their earlier writes are
  * then visible to every process. The count of pieces starts from 0 again. An error of a worker is raised
  * in the leader.
  */
-extern void hybrid_team_meet(HybridTeam *team);
+extern void hybrid_team_barrier(HybridTeam *team);
 
 /* hybrid_team_next: take the next free piece of this step. Returns its number. */
 extern int64 hybrid_team_next(HybridTeam *team);

@@ -100,8 +100,8 @@ typedef struct Measure
 /* Sums: totals over the searches for one target recall. */
 typedef struct Sums
 {
-	int64 judged; /* number of queries whose exact answer has rows */
-	int64 low;    /* number of these queries with a recall of at most LOW_RECALL */
+	int64 counted; /* number of queries whose exact answer has rows */
+	int64 low;     /* number of these queries with a recall of at most LOW_RECALL */
 	double recall;
 	double lists;
 	double rows;
@@ -506,16 +506,16 @@ measure_target(const Measure *measure, double target, ReturnSetInfo *result)
 		sums.rows += (double) done->work.rows;
 		if (rows == 0)
 			continue;
-		sums.judged++;
+		sums.counted++;
 		sums.recall += (double) found / rows;
 		sums.low += found <= LOW_RECALL * rows;
 	}
 	qsort(ms, measure->count, sizeof(double), compare_doubles);
 
-	nulls[1] = nulls[2] = sums.judged == 0;
+	nulls[1] = nulls[2] = sums.counted == 0;
 	values[0] = Float8GetDatum(target);
-	values[1] = Float8GetDatum(sums.recall / sums.judged);
-	values[2] = Float8GetDatum((double) sums.low / sums.judged);
+	values[1] = Float8GetDatum(sums.recall / sums.counted);
+	values[2] = Float8GetDatum((double) sums.low / sums.counted);
 	values[3] = Float8GetDatum(sums.lists / count);
 	values[4] = Float8GetDatum(sums.rows / count);
 	values[5] = Float8GetDatum(ms[(int) ceil(count * 0.5) - 1]);

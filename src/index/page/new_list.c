@@ -22,8 +22,8 @@
  */
 #define OUTSIDE 4 /* 2 squared, since squared distances are compared */
 
-/* Composition: a list being made. */
-typedef struct Composition
+/* ListWriter: a list being made. */
+typedef struct ListWriter
 {
 	HybridFrame *frame;
 	HybridSink *sink;
@@ -47,15 +47,15 @@ typedef struct Composition
 	PGAlignedBlock *images;
 	BlockNumber *blocks; /* block number of each image */
 	PGAlignedBlock head; /* first page of the list; its tail is filled in at the end */
-} Composition;
+} ListWriter;
 
 static int pages_of(const HybridLayout *layout, const HybridListLayout *shape, int rows);
 static HybridPageKind kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i);
-static BlockNumber compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
-                                 const HybridNewEntries *entries);
-static int reserve_group(Composition *composition, BlockNumber at, int rows);
-static void put_entry(Composition *composition, int slot, const HybridNewEntry *entry);
-static double radius_of(const Composition *composition, int64 count);
+static BlockNumber write_group(ListWriter *writer, BlockNumber at, int rows, int64 left,
+                               const HybridNewEntries *entries);
+static int reserve_group(ListWriter *writer, BlockNumber at, int rows);
+static void put_entry(ListWriter *writer, int slot, const HybridNewEntry *entry);
+static double radius_of(const ListWriter *writer, int64 count);
 
 HybridLink
 hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,
@@ -64,7 +64,7 @@ hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *ce
 	const HybridLayout *layout = frame->layout;
 	const HybridListLayout *shape = hybrid_list_layout(layout, level);
 	int pages = 1 + shape->code_pages + shape->vector_pages;
-	Composition composition;
+	ListWriter writer;
 	int64 count = entries->count;
 	int64 left = count;
 	BlockNumber at;
@@ -72,51 +72,51 @@ hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *ce
 	if (layout->packed)
 	{
 		*radius = 0;
-		return hybrid_packed_compose(layout, sink, entries);
+		return hybrid_packed_write_list(layout, sink, entries);
 	}
-	memset(&composition, 0, sizeof(composition));
-	composition.frame = frame;
-	composition.sink = sink;
-	composition.shape = shape;
-	composition.level = level;
-	composition.centroid = centroid;
-	composition.rotated = palloc(Max(layout->padded, 1) * sizeof(float));
+	memset(&writer, 0, sizeof(writer));
+	writer.frame = frame;
+	writer.sink = sink;
+	writer.shape = shape;
+	writer.level = level;
+	writer.centroid = centroid;
+	writer.rotated = palloc(Max(layout->padded, 1) * sizeof(float));
 	if (centroid != NULL && layout->padded > 0)
 	{
-		composition.rotated_centroid = palloc(layout->padded * sizeof(float));
-		hy_rotation_apply(frame->rotation, centroid, composition.rotated_centroid);
+		writer.rotated_centroid = palloc(layout->padded * sizeof(float));
+		hy_rotation_apply(frame->rotation, centroid, writer.rotated_centroid);
 	}
 	if (shape->code_pages > 0)
-		composition.codes = palloc(layout->code_bytes);
+		writer.codes = palloc(layout->code_bytes);
 	if (level == 0 && layout->padded > 0 && frame->metric != HY_METRIC_IP)
-		composition.squared =
+		writer.squared =
 			MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(float));
-	composition.images = palloc(pages * sizeof(PGAlignedBlock));
-	composition.blocks = palloc(pages * sizeof(BlockNumber));
+	writer.images = palloc(pages * sizeof(PGAlignedBlock));
+	writer.blocks = palloc(pages * sizeof(BlockNumber));
 
-	composition.list = sink->reserve(sink, HYBRID_PAGE_LIST);
-	composition.at = composition.list;
-	at = composition.list.head;
+	writer.list = sink->reserve(sink, HYBRID_PAGE_LIST);
+	writer.at = writer.list;
+	at = writer.list.head;
 	do
 	{
 		int rows = (int) Min(left, shape->rows);
 
 		CHECK_FOR_INTERRUPTS();
 		left -= rows;
-		at = compose_group(&composition, at, rows, left, entries);
+		at = write_group(&writer, at, rows, left, entries);
 	} while (left > 0);
 
-	*radius = hybrid_radius(radius_of(&composition, count), count);
-	if (composition.squared != NULL)
-		pfree(composition.squared);
-	pfree(composition.rotated);
-	if (composition.rotated_centroid != NULL)
-		pfree(composition.rotated_centroid);
-	if (composition.codes != NULL)
-		pfree(composition.codes);
-	pfree(composition.images);
-	pfree(composition.blocks);
-	return composition.list;
+	*radius = hybrid_radius(radius_of(&writer, count), count);
+	if (writer.squared != NULL)
+		pfree(writer.squared);
+	pfree(writer.rotated);
+	if (writer.rotated_centroid != NULL)
+		pfree(writer.rotated_centroid);
+	if (writer.codes != NULL)
+		pfree(writer.codes);
+	pfree(writer.images);
+	pfree(writer.blocks);
+	return writer.list;
 }
 
 /*
@@ -140,50 +140,49 @@ kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i)
 }
 
 /*
- * compose_group: make and write the list page at block `at` with `rows` rows, and the pages that it
+ * write_group: make and write the list page at block `at` with `rows` rows, and the pages that it
  * names. `left` is the number of rows that remain for later list pages. Returns the block of the next
  * list page.
  */
 static BlockNumber
-compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
-              const HybridNewEntries *entries)
+write_group(ListWriter *writer, BlockNumber at, int rows, int64 left,
+            const HybridNewEntries *entries)
 {
-	HybridSink *sink = composition->sink;
-	const HybridListLayout *shape = composition->shape;
-	const HybridLayout *layout = composition->frame->layout;
-	Page page = (Page) composition->images[0].data;
+	HybridSink *sink = writer->sink;
+	const HybridListLayout *shape = writer->shape;
+	const HybridLayout *layout = writer->frame->layout;
+	Page page = (Page) writer->images[0].data;
 	HybridListPage *content;
 	HybridNewEntry entry;
 	int pages, i;
 
-	hybrid_list_page_init(layout, page, composition->level, &composition->list, at);
+	hybrid_list_page_init(layout, page, writer->level, &writer->list, at);
 	content = hybrid_list_page(page);
-	pages = reserve_group(composition, at, rows);
+	pages = reserve_group(writer, at, rows);
 	for (i = 0; i < rows; i++)
 	{
 		entries->next(entries->arg, &entry);
-		put_entry(composition, i, &entry);
+		put_entry(writer, i, &entry);
 	}
 	for (i = 0; i < shape->code_pages; i++)
-		hybrid_codes_put(layout, (Page) composition->images[1 + i].data, i, composition->codes);
-	hybrid_special(page)->heads =
-		composition->at.generation - (at != composition->list.head ? 1 : 0);
-	composition->at.head = InvalidBlockNumber;
+		hybrid_codes_put(layout, (Page) writer->images[1 + i].data, i, writer->codes);
+	hybrid_special(page)->heads = writer->at.generation - (at != writer->list.head ? 1 : 0);
+	writer->at.head = InvalidBlockNumber;
 	if (left > 0)
-		composition->at = sink->reserve(sink, HYBRID_PAGE_LIST);
-	content->next = composition->at.head;
-	if (at == composition->list.head)
+		writer->at = sink->reserve(sink, HYBRID_PAGE_LIST);
+	content->next = writer->at.head;
+	if (at == writer->list.head)
 	{
 		content->total = (uint32) (rows + left);
 		content->pages = 1 + (uint32) ((left + shape->rows - 1) / shape->rows);
-		composition->head = composition->images[0];
+		writer->head = writer->images[0];
 	}
 	for (i = 0; i < pages; i++)
-		sink->write(sink, composition->blocks[i], (Page) composition->images[i].data);
-	if (left == 0 && at != composition->list.head)
+		sink->write(sink, writer->blocks[i], (Page) writer->images[i].data);
+	if (left == 0 && at != writer->list.head)
 	{
-		hybrid_list_page((Page) composition->head.data)->tail = at;
-		sink->write(sink, composition->list.head, (Page) composition->head.data);
+		hybrid_list_page((Page) writer->head.data)->tail = at;
+		sink->write(sink, writer->list.head, (Page) writer->head.data);
 	}
 	return content->next;
 }
@@ -193,39 +192,39 @@ compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
  * number of pages.
  */
 static int
-reserve_group(Composition *composition, BlockNumber at, int rows)
+reserve_group(ListWriter *writer, BlockNumber at, int rows)
 {
-	const HybridListLayout *shape = composition->shape;
-	const HybridLayout *layout = composition->frame->layout;
-	BlockNumber *directory = hybrid_directory((Page) composition->images[0].data);
-	const HybridLink *list = &composition->list;
+	const HybridListLayout *shape = writer->shape;
+	const HybridLayout *layout = writer->frame->layout;
+	BlockNumber *directory = hybrid_directory((Page) writer->images[0].data);
+	const HybridLink *list = &writer->list;
 	int pages = pages_of(layout, shape, rows), i;
 	HybridLink link;
 
-	composition->blocks[0] = at;
+	writer->blocks[0] = at;
 	for (i = 1; i < pages; i++)
 	{
 		HybridPageKind kind = kind_of(layout, shape, i);
 
-		link = composition->sink->reserve(composition->sink, kind);
-		composition->blocks[i] = link.head;
+		link = writer->sink->reserve(writer->sink, kind);
+		writer->blocks[i] = link.head;
 		directory[i - 1] = link.head;
-		hybrid_page_init((Page) composition->images[i].data, kind, list->head, list->generation);
-		hybrid_special((Page) composition->images[i].data)->heads = link.generation - 1;
+		hybrid_page_init((Page) writer->images[i].data, kind, list->head, list->generation);
+		hybrid_special((Page) writer->images[i].data)->heads = link.generation - 1;
 	}
-	if (composition->codes != NULL)
-		memset(composition->codes, 0, layout->code_bytes);
+	if (writer->codes != NULL)
+		memset(writer->codes, 0, layout->code_bytes);
 	return pages;
 }
 
 /* put_entry: write an entry to this slot of the group. */
 static void
-put_entry(Composition *composition, int slot, const HybridNewEntry *entry)
+put_entry(ListWriter *writer, int slot, const HybridNewEntry *entry)
 {
-	HybridFrame *frame = composition->frame;
+	HybridFrame *frame = writer->frame;
 	const HybridLayout *layout = frame->layout;
-	const HybridListLayout *shape = composition->shape;
-	Page page = (Page) composition->images[0].data;
+	const HybridListLayout *shape = writer->shape;
+	Page page = (Page) writer->images[0].data;
 	PGAlignedBlock *vectors;
 	HyCode code = {0, 0, 0};
 	int p;
@@ -234,21 +233,21 @@ put_entry(Composition *composition, int slot, const HybridNewEntry *entry)
 	{
 		float squared;
 
-		hy_rotation_apply(frame->rotation, entry->place, composition->rotated);
-		squared = hybrid_frame_encode(frame, entry->place, composition->rotated,
-		                              composition->centroid, composition->rotated_centroid, &code);
-		if (composition->squared != NULL)
-			composition->squared[composition->rows++] = squared;
-		composition->spread += (double) squared + (double) entry->radius * entry->radius;
+		hy_rotation_apply(frame->rotation, entry->place, writer->rotated);
+		squared = hybrid_frame_encode(frame, entry->place, writer->rotated, writer->centroid,
+		                              writer->rotated_centroid, &code);
+		if (writer->squared != NULL)
+			writer->squared[writer->rows++] = squared;
+		writer->spread += (double) squared + (double) entry->radius * entry->radius;
 	}
-	hybrid_list_put(layout, (HybridSlot){page, composition->level, slot}, frame->bits, &code,
+	hybrid_list_put(layout, (HybridSlot){page, writer->level, slot}, frame->bits, &code,
 	                &entry->tid, entry->radius);
-	hybrid_words_put(layout, (HybridSlot){page, composition->level, slot}, entry->vector);
-	if (composition->codes != NULL)
-		hy_code_put(composition->codes, &hybrid_block(shape, page, 0)->factors, layout->padded,
-		            slot, frame->bits, &code);
+	hybrid_words_put(layout, (HybridSlot){page, writer->level, slot}, entry->vector);
+	if (writer->codes != NULL)
+		hy_code_put(writer->codes, &hybrid_block(shape, page, 0)->factors, layout->padded, slot,
+		            frame->bits, &code);
 
-	vectors = composition->images + 1 + shape->code_pages + slot / layout->per_page * layout->span;
+	vectors = writer->images + 1 + shape->code_pages + slot / layout->per_page * layout->span;
 	hybrid_vector_put(layout, (Page) vectors[0].data, slot % layout->per_page, entry->stored,
 	                  entry->vector);
 	for (p = 1; p < layout->span; p++)
@@ -257,18 +256,18 @@ put_entry(Composition *composition, int slot, const HybridNewEntry *entry)
 
 /* radius_of: return the root mean square distance of the entries from the centroid, without outliers. */
 static double
-radius_of(const Composition *composition, int64 count)
+radius_of(const ListWriter *writer, int64 count)
 {
 	double sum = 0;
 	float most;
 	int64 i;
 
-	if (composition->rows == 0)
-		return count > 0 ? sqrt(composition->spread / count) : 0;
-	qsort(composition->squared, composition->rows, sizeof(float), hybrid_compare_floats);
-	most = composition->squared[composition->rows / 2] * OUTSIDE;
-	for (i = 0; i < composition->rows && !(composition->squared[i] > most); i++)
-		sum += composition->squared[i];
+	if (writer->rows == 0)
+		return count > 0 ? sqrt(writer->spread / count) : 0;
+	qsort(writer->squared, writer->rows, sizeof(float), hybrid_compare_floats);
+	most = writer->squared[writer->rows / 2] * OUTSIDE;
+	for (i = 0; i < writer->rows && !(writer->squared[i] > most); i++)
+		sum += writer->squared[i];
 	return sqrt(sum / Max(i, 1));
 }
 

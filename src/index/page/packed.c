@@ -19,8 +19,8 @@
 #include "index/page/packed.h"
 #include "index/page/list_read.h"
 
-/* Composition: a list being made, one list page and its VALUES pages at a time. */
-typedef struct Composition
+/* ListWriter: a list being made, one list page and its VALUES pages at a time. */
+typedef struct ListWriter
 {
 	const HybridLayout *layout;
 	HybridSink *sink;
@@ -31,10 +31,10 @@ typedef struct Composition
 	PGAlignedBlock *values;
 	int values_count;
 	uint32 pages;
-} Composition;
+} ListWriter;
 
-static bool put_entry(Composition *composition, const HybridNewEntry *entry);
-static void write_group(Composition *composition, bool more);
+static bool put_entry(ListWriter *writer, const HybridNewEntry *entry);
+static void write_group(ListWriter *writer, bool more);
 static bool is_value(const HybridLayout *layout, const HybridSparse *value, Size length);
 static int compare_starts(const void *a, const void *b);
 
@@ -172,54 +172,54 @@ hybrid_packed_fault(const HybridLayout *layout, Page page, Size *needed)
 }
 
 HybridLink
-hybrid_packed_compose(const HybridLayout *layout, HybridSink *sink, const HybridNewEntries *entries)
+hybrid_packed_write_list(const HybridLayout *layout, HybridSink *sink,
+                         const HybridNewEntries *entries)
 {
-	Composition *composition = palloc0(sizeof(Composition));
+	ListWriter *writer = palloc0(sizeof(ListWriter));
 	HybridLink list;
 	HybridNewEntry entry;
 	int64 left = entries->count;
 	HybridListPage *head;
 
-	composition->layout = layout;
-	composition->sink = sink;
-	composition->values = palloc(layout->leaf.vector_pages * sizeof(PGAlignedBlock));
-	composition->list = list = sink->reserve(sink, HYBRID_PAGE_LIST);
-	composition->at = list;
-	hybrid_list_page_init(layout, (Page) composition->page.data, 0, &list, list.head);
+	writer->layout = layout;
+	writer->sink = sink;
+	writer->values = palloc(layout->leaf.vector_pages * sizeof(PGAlignedBlock));
+	writer->list = list = sink->reserve(sink, HYBRID_PAGE_LIST);
+	writer->at = list;
+	hybrid_list_page_init(layout, (Page) writer->page.data, 0, &list, list.head);
 	while (left > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
 		entries->next(entries->arg, &entry);
-		if (!put_entry(composition, &entry))
+		if (!put_entry(writer, &entry))
 		{
-			write_group(composition, true);
-			hybrid_list_page_init(layout, (Page) composition->page.data, 0, &list,
-			                      composition->at.head);
-			if (!put_entry(composition, &entry))
+			write_group(writer, true);
+			hybrid_list_page_init(layout, (Page) writer->page.data, 0, &list, writer->at.head);
+			if (!put_entry(writer, &entry))
 				elog(ERROR, "a value does not fit a list page");
 		}
 		left--;
 	}
-	write_group(composition, false);
+	write_group(writer, false);
 
 	/* fill in the totals of the list */
-	head = hybrid_list_page((Page) composition->head.data);
+	head = hybrid_list_page((Page) writer->head.data);
 	head->total = (uint32) entries->count;
-	head->pages = composition->pages;
-	head->tail = composition->at.head;
-	sink->write(sink, list.head, (Page) composition->head.data);
-	pfree(composition->values);
-	pfree(composition);
+	head->pages = writer->pages;
+	head->tail = writer->at.head;
+	sink->write(sink, list.head, (Page) writer->head.data);
+	pfree(writer->values);
+	pfree(writer);
 	return list;
 }
 
 /* put_entry: add an entry to the group. Returns false if the group is full. */
 static bool
-put_entry(Composition *composition, const HybridNewEntry *entry)
+put_entry(ListWriter *writer, const HybridNewEntry *entry)
 {
-	const HybridLayout *layout = composition->layout;
+	const HybridLayout *layout = writer->layout;
 	const HybridListLayout *shape = &layout->leaf;
-	Page page = (Page) composition->page.data;
+	Page page = (Page) writer->page.data;
 	Size length = hybrid_stored_bytes(layout->storage, layout->dims, entry->vector);
 	HyCode code = {0, 0, 0};
 	HybridPiece piece;
@@ -230,17 +230,17 @@ put_entry(Composition *composition, const HybridNewEntry *entry)
 	hybrid_packed_pages(&piece, &first, &last);
 	for (number = first; number <= last; number++)
 	{
-		Page values = (Page) composition->values[number].data;
+		Page values = (Page) writer->values[number].data;
 
-		if (number == composition->values_count)
+		if (number == writer->values_count)
 		{
-			HybridLink link = composition->sink->reserve(composition->sink, HYBRID_PAGE_VECTORS);
+			HybridLink link = writer->sink->reserve(writer->sink, HYBRID_PAGE_VECTORS);
 
 			hybrid_directory(page)[number] = link.head;
-			hybrid_page_init(values, HYBRID_PAGE_VALUES, composition->list.head,
-			                 composition->list.generation);
+			hybrid_page_init(values, HYBRID_PAGE_VALUES, writer->list.head,
+			                 writer->list.generation);
 			hybrid_special(values)->heads = link.generation - 1;
-			composition->values_count++;
+			writer->values_count++;
 		}
 		hybrid_packed_put(values, number, &piece, entry->vector);
 	}
@@ -252,26 +252,26 @@ put_entry(Composition *composition, const HybridNewEntry *entry)
 
 /* write_group: write the list page and its VALUES pages. `more` is true if another list page follows. */
 static void
-write_group(Composition *composition, bool more)
+write_group(ListWriter *writer, bool more)
 {
-	HybridSink *sink = composition->sink;
-	Page page = (Page) composition->page.data;
-	HybridLink at = composition->at;
+	HybridSink *sink = writer->sink;
+	Page page = (Page) writer->page.data;
+	HybridLink at = writer->at;
 	int i;
 
-	hybrid_special(page)->heads = at.generation - (at.head != composition->list.head ? 1 : 0);
+	hybrid_special(page)->heads = at.generation - (at.head != writer->list.head ? 1 : 0);
 	if (more)
 	{
-		composition->at = sink->reserve(sink, HYBRID_PAGE_LIST);
-		hybrid_list_page(page)->next = composition->at.head;
+		writer->at = sink->reserve(sink, HYBRID_PAGE_LIST);
+		hybrid_list_page(page)->next = writer->at.head;
 	}
-	if (at.head == composition->list.head)
-		composition->head = composition->page;
+	if (at.head == writer->list.head)
+		writer->head = writer->page;
 	sink->write(sink, at.head, page);
-	for (i = 0; i < composition->values_count; i++)
-		sink->write(sink, hybrid_directory(page)[i], (Page) composition->values[i].data);
-	composition->values_count = 0;
-	composition->pages++;
+	for (i = 0; i < writer->values_count; i++)
+		sink->write(sink, hybrid_directory(page)[i], (Page) writer->values[i].data);
+	writer->values_count = 0;
+	writer->pages++;
 }
 
 /* is_value: test whether these bytes are a valid value, for which distances can be computed. */

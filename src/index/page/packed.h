@@ -34,8 +34,8 @@ extern void hybrid_packed_pages(const HybridPiece *piece, int *first, int *last)
  */
 extern const char *hybrid_packed_fault(const HybridLayout *layout, Page page, Size *needed);
 
-/* hybrid_packed_compose: make a list, as hybrid_new_list does. The list is always a leaf. */
-extern HybridLink hybrid_packed_compose(const HybridLayout *layout, HybridSink *sink,
-                                        const HybridNewEntries *entries);
+/* hybrid_packed_write_list: make a list, as hybrid_new_list does. The list is always a leaf. */
+extern HybridLink hybrid_packed_write_list(const HybridLayout *layout, HybridSink *sink,
+                                           const HybridNewEntries *entries);
 
 #endif

@@ -171,7 +171,7 @@ typedef struct HybridMeta
 	uint32 regroup_leaves;
 	/* VACUUM is building another tree: inserts log the leaf that they change */
 	uint32 logging;
-	uint8 notes[HYBRID_COPY_LOG_BYTES]; /* log of changed leaves: see copy_log.h */
+	uint8 log_bits[HYBRID_COPY_LOG_BYTES]; /* log of changed leaves: see copy_log.h */
 	uint32 included; /* hybrid_included_mark of the included columns; fixed by the build */
 	uint32 unused;
 } HybridMeta;

@@ -10,77 +10,77 @@
 
 #define FIRST_ROOM 256
 
-static void bring_forward(HybridFoundRows *finds, const HyTopK *nearest);
-static int compare_finds(const void *a, const void *b);
+static void bring_forward(HybridFoundRows *found, const HyTopK *nearest);
+static int compare_found(const void *a, const void *b);
 
 void
-hybrid_found_rows_clear(HybridFoundRows *finds)
+hybrid_found_rows_clear(HybridFoundRows *found)
 {
-	finds->count = 0;
-	finds->returned = 0;
-	finds->returned_before = 0;
+	found->count = 0;
+	found->returned = 0;
+	found->returned_before = 0;
 }
 
 void
-hybrid_found_rows_add(HybridFoundRows *finds, MemoryContext context, const HybridFoundRow *find)
+hybrid_found_rows_add(HybridFoundRows *found, MemoryContext context, const HybridFoundRow *row)
 {
-	if (finds->count == finds->allocated)
+	if (found->count == found->allocated)
 	{
-		finds->allocated = Max(FIRST_ROOM, finds->allocated * 2);
-		if (finds->items == NULL)
-			finds->items =
-				MemoryContextAllocHuge(context, finds->allocated * sizeof(HybridFoundRow));
+		found->allocated = Max(FIRST_ROOM, found->allocated * 2);
+		if (found->items == NULL)
+			found->items =
+				MemoryContextAllocHuge(context, found->allocated * sizeof(HybridFoundRow));
 		else
-			finds->items = repalloc_huge(finds->items, finds->allocated * sizeof(HybridFoundRow));
+			found->items = repalloc_huge(found->items, found->allocated * sizeof(HybridFoundRow));
 	}
-	finds->items[finds->count++] = *find;
+	found->items[found->count++] = *row;
 }
 
 void
-hybrid_found_rows_leave(HybridFoundRows *finds)
+hybrid_found_rows_leave(HybridFoundRows *found)
 {
 	int kept = 0, i;
 
-	for (i = finds->returned; i < finds->count; i++)
-		finds->items[kept++] = finds->items[i];
-	finds->count = kept;
-	finds->returned_before += finds->returned;
-	finds->returned = 0;
+	for (i = found->returned; i < found->count; i++)
+		found->items[kept++] = found->items[i];
+	found->count = kept;
+	found->returned_before += found->returned;
+	found->returned = 0;
 }
 
 const HybridFoundRow *
-hybrid_found_rows_return(HybridFoundRows *finds, const HyTopK *nearest, int *count)
+hybrid_found_rows_return(HybridFoundRows *found, const HyTopK *nearest, int *count)
 {
-	finds->returned = finds->count;
+	found->returned = found->count;
 	if (nearest != NULL && nearest->count == nearest->k)
-		bring_forward(finds, nearest);
-	qsort(finds->items, finds->returned, sizeof(HybridFoundRow), compare_finds);
-	*count = finds->returned;
-	return finds->items;
+		bring_forward(found, nearest);
+	qsort(found->items, found->returned, sizeof(HybridFoundRow), compare_found);
+	*count = found->returned;
+	return found->items;
 }
 
 /* bring_forward: move the rows that will be returned to the front. */
 static void
-bring_forward(HybridFoundRows *finds, const HyTopK *nearest)
+bring_forward(HybridFoundRows *found, const HyTopK *nearest)
 {
-	HybridFoundRow last, find;
+	HybridFoundRow last, row;
 	int i;
 
 	last.distance = nearest->items[0].distance;
 	last.position = nearest->items[0].row;
-	finds->returned = 0;
-	for (i = 0; i < finds->count; i++)
+	found->returned = 0;
+	for (i = 0; i < found->count; i++)
 	{
-		if (compare_finds(&finds->items[i], &last) > 0)
+		if (compare_found(&found->items[i], &last) > 0)
 			continue;
-		find = finds->items[i];
-		finds->items[i] = finds->items[finds->returned];
-		finds->items[finds->returned++] = find;
+		row = found->items[i];
+		found->items[i] = found->items[found->returned];
+		found->items[found->returned++] = row;
 	}
 }
 
 static int
-compare_finds(const void *a, const void *b)
+compare_found(const void *a, const void *b)
 {
 	const HybridFoundRow *x = a, *y = b;
 

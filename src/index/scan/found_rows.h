@@ -29,20 +29,20 @@ typedef struct HybridFoundRows
 } HybridFoundRows;
 
 /* hybrid_found_rows_clear: remove all rows, but keep the memory. */
-extern void hybrid_found_rows_clear(HybridFoundRows *finds);
+extern void hybrid_found_rows_clear(HybridFoundRows *found);
 
 /* hybrid_found_rows_add: add a row. Memory for it comes from context. */
 extern void
-hybrid_found_rows_add(HybridFoundRows *finds, MemoryContext context, const HybridFoundRow *find);
+hybrid_found_rows_add(HybridFoundRows *found, MemoryContext context, const HybridFoundRow *row);
 
 /* hybrid_found_rows_leave: remove the rows that were returned. */
-extern void hybrid_found_rows_leave(HybridFoundRows *finds);
+extern void hybrid_found_rows_leave(HybridFoundRows *found);
 
 /*
  * hybrid_found_rows_return: return the k nearest rows and all rows that may be among these, sorted by
  * distance and position. Returns all rows if there are fewer than k, or if nearest is NULL.
  */
 extern const HybridFoundRow *
-hybrid_found_rows_return(HybridFoundRows *finds, const HyTopK *nearest, int *count);
+hybrid_found_rows_return(HybridFoundRows *found, const HyTopK *nearest, int *count);
 
 #endif

@@ -233,8 +233,8 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 		frontier->which = room(frontier, frontier->which, allocated, sizeof(int));
 		frontier->blocks =
 			room(frontier, frontier->blocks, allocated / HY_CODE_ROWS, sizeof(HyHeapItem));
-		frontier->fresh =
-			room(frontier, frontier->fresh, allocated / HY_CODE_ROWS, sizeof(HybridBlockOrigin));
+		frontier->origins =
+			room(frontier, frontier->origins, allocated / HY_CODE_ROWS, sizeof(HybridBlockOrigin));
 		frontier->keys_allocated = allocated;
 	}
 	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps,
@@ -257,8 +257,8 @@ put_in_order(HybridFrontier *frontier)
 		for (block = 0; block < inner->blocks; block++)
 		{
 			describe(frontier, inner, block, frontier->blocks_count * HY_CODE_ROWS);
-			frontier->fresh[frontier->blocks_count].inner = inner;
-			frontier->fresh[frontier->blocks_count++].first = block * HY_CODE_ROWS;
+			frontier->origins[frontier->blocks_count].inner = inner;
+			frontier->origins[frontier->blocks_count++].first = block * HY_CODE_ROWS;
 		}
 	}
 	make_blocks(frontier);
@@ -396,18 +396,18 @@ slot_of(const HybridFrontier *frontier)
 static void
 know(HybridFrontier *frontier, int slot)
 {
-	const HybridBlockOrigin *fresh = &frontier->fresh[slot / HY_CODE_ROWS];
-	int entry = fresh->first + slot % HY_CODE_ROWS, which = add_list(frontier);
+	const HybridBlockOrigin *origin = &frontier->origins[slot / HY_CODE_ROWS];
+	int entry = origin->first + slot % HY_CODE_ROWS, which = add_list(frontier);
 	HybridLeafCandidate *list = &frontier->lists[which];
 	float key;
 
-	list->radius = fresh->inner->radii[entry];
-	list->rows = fresh->inner->rows[entry];
+	list->radius = origin->inner->radii[entry];
+	list->rows = origin->inner->rows[entry];
 	list->seen = -INFINITY;
-	list->link = fresh->inner->below[entry];
+	list->link = origin->inner->below[entry];
 	list->sampled = 0;
 	list->last = -1;
-	list->reach = hybrid_inner_reach(frontier->scorer, fresh->inner, 1, entry, NULL);
+	list->reach = hybrid_inner_reach(frontier->scorer, origin->inner, 1, entry, NULL);
 	frontier->which[slot] = which;
 	frontier->doubt[slot] = 0;
 	hybrid_frontier_u_scale(frontier, which, &frontier->middle[slot], &frontier->inverse[slot]);

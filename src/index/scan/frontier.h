@@ -63,9 +63,9 @@ typedef struct HybridFrontier
 	int *which;  /* number of each list in `lists`, once its centroid was read; else -1 */
 	int keys_count;
 	int keys_allocated;
-	double rows;              /* number of rows of all lists; 0 if the root is the only leaf */
-	HyHeapItem *blocks;       /* heap of blocks, ordered by the smallest key of each */
-	HybridBlockOrigin *fresh; /* origin of each block */
+	double rows;                /* number of rows of all lists; 0 if the root is the only leaf */
+	HyHeapItem *blocks;         /* heap of blocks, ordered by the smallest key of each */
+	HybridBlockOrigin *origins; /* origin of each block */
 	int blocks_count;
 	bool expecting; /* keys order the lists by expected rows, not by distance */
 	float limit;    /* distance below which rows are expected, if `expecting` */

@@ -72,7 +72,7 @@ struct HybridLookup
 	HyLazyHeap rows_order; /* heap of the rows that wait */
 	int rows_count;
 	int rows_allocated;
-	HybridFoundRows finds;
+	HybridFoundRows found;
 	HyTopK nearest;
 	int nearest_allocated;
 	HybridRowFilter filter;
@@ -82,7 +82,7 @@ struct HybridLookup
 	uint32 *wanted; /* rows that satisfy them, by block of a page */
 	bool enough;    /* the filter has ended the search */
 	HybridStopping stopping;
-	int finds_before; /* number of rows found before the last lists were examined */
+	int found_before; /* number of rows found before the last lists were examined */
 };
 
 /*
@@ -95,16 +95,16 @@ static void begin_nearest(HybridLookup *search, int k);
 static float worst(const HybridLookup *search);
 static void look_again(HybridLookup *search);
 static void go_on(HybridLookup *search, double after);
-static void look_at_rows(HybridLookup *search, double after);
-static void look_at_wanted(HybridLookup *search, double after);
+static void rescore_rows(HybridLookup *search, double after);
+static void rescore_wanted(HybridLookup *search, double after);
 static int choose_rows(HybridLookup *search, HyHeapItem *chosen, int most);
-static void look_at(HybridLookup *search, const Row *row, double after);
-static double upper_distance(const HybridFoundRow *find);
-static bool look_into_lists(HybridLookup *search);
+static void rescore(HybridLookup *search, const Row *row, double after);
+static double upper_distance(const HybridFoundRow *found);
+static bool examine_lists(HybridLookup *search);
 static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
 static int found_since(const HybridLookup *search, int first, float limit);
-static void look_into(HybridLookup *search, int which, BlockNumber following);
+static void examine(HybridLookup *search, int which, BlockNumber following);
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
 static void
@@ -169,7 +169,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
 	hybrid_frontier_clear(&search->frontier);
 	search->rows_count = 0;
 	hy_lazy_clear(&search->rows_order);
-	hybrid_found_rows_clear(&search->finds);
+	hybrid_found_rows_clear(&search->found);
 	search->filter = NULL;
 	search->conditions_count = 0;
 	search->enough = false;
@@ -207,15 +207,15 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 {
 	int i;
 
-	hybrid_found_rows_leave(&search->finds);
+	hybrid_found_rows_leave(&search->found);
 	search->stopping.taken_count = search->stopping.steps_count = 0;
 	begin_nearest(search, k);
 	look_again(search);
-	for (i = 0; i < search->finds.count; i++)
-		(void) hy_topk_push(&search->nearest, upper_distance(&search->finds.items[i]),
-		                    search->finds.items[i].position);
+	for (i = 0; i < search->found.count; i++)
+		(void) hy_topk_push(&search->nearest, upper_distance(&search->found.items[i]),
+		                    search->found.items[i].position);
 	go_on(search, after);
-	return hybrid_found_rows_return(&search->finds, &search->nearest, count);
+	return hybrid_found_rows_return(&search->found, &search->nearest, count);
 }
 
 const HybridFoundRow *
@@ -223,7 +223,7 @@ hybrid_lookup_further(HybridLookup *search, const HybridLookupLimits *limits, in
 {
 	search->frontier.limits = *limits;
 	go_on(search, -INFINITY);
-	return hybrid_found_rows_return(&search->finds, &search->nearest, count);
+	return hybrid_found_rows_return(&search->found, &search->nearest, count);
 }
 
 double
@@ -249,7 +249,7 @@ const HybridFoundRow *
 hybrid_lookup_rest(HybridLookup *search, int *count, bool *more)
 {
 	*more = search->rows_order.count > 0 || hybrid_frontier_has_more(&search->frontier);
-	return hybrid_found_rows_return(&search->finds, NULL, count);
+	return hybrid_found_rows_return(&search->found, NULL, count);
 }
 
 HybridLookupWork
@@ -284,7 +284,7 @@ hybrid_lookup_memory(const HybridLookup *search)
 {
 	return hybrid_frontier_memory(&search->frontier) +
 	       search->rows_count * (sizeof(Row) + sizeof(HyHeapItem)) +
-	       search->finds.count * sizeof(HybridFoundRow);
+	       search->found.count * sizeof(HybridFoundRow);
 }
 
 double
@@ -345,24 +345,24 @@ go_on(HybridLookup *search, double after)
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		look_at_rows(search, after);
+		rescore_rows(search, after);
 	} while (!search->enough &&
-	         (look_into_lists(search) || hy_lazy_least(&search->rows_order) < worst(search)));
+	         (examine_lists(search) || hy_lazy_least(&search->rows_order) < worst(search)));
 }
 
 /*
- * look_at_rows: read the vectors of rows that may be among the k nearest. While fewer than k rows are
+ * rescore_rows: read the vectors of rows that may be among the k nearest. While fewer than k rows are
  * known, that is any row.
  */
 static void
-look_at_rows(HybridLookup *search, double after)
+rescore_rows(HybridLookup *search, double after)
 {
 	int most = FEW_ROWS, count;
 	HyHeapItem chosen[MOST_ROWS];
 
 	if (search->filter != NULL)
 	{
-		look_at_wanted(search, after);
+		rescore_wanted(search, after);
 		return;
 	}
 	while ((count = choose_rows(search, chosen, most)) > 0)
@@ -379,7 +379,7 @@ look_at_rows(HybridLookup *search, double after)
 				hybrid_scorer_expect(&search->scorer, search->rows[chosen[i + ahead].which].at);
 			/* vectors read before this one may have lowered the limit */
 			if (isinf(limit) || chosen[i].key < limit)
-				look_at(search, &search->rows[chosen[i].which], after);
+				rescore(search, &search->rows[chosen[i].which], after);
 			else
 				hy_lazy_add(&search->rows_order, chosen[i].key, chosen[i].which);
 		}
@@ -389,11 +389,11 @@ look_at_rows(HybridLookup *search, double after)
 }
 
 /*
- * look_at_wanted: do the work of look_at_rows with a filter. Rows are passed to the filter some at a
+ * rescore_wanted: do the work of rescore_rows with a filter. Rows are passed to the filter some at a
  * time, before their vectors are read.
  */
 static void
-look_at_wanted(HybridLookup *search, double after)
+rescore_wanted(HybridLookup *search, double after)
 {
 	int at_a_time = FILTERED_FIRST, i;
 
@@ -422,7 +422,7 @@ look_at_wanted(HybridLookup *search, double after)
 		for (i = 0; i < asked; i++)
 		{
 			if (wanted[i])
-				look_at(search, &search->rows[chosen[i]], after);
+				rescore(search, &search->rows[chosen[i]], after);
 			else
 				search->work.rejected++;
 		}
@@ -451,26 +451,26 @@ choose_rows(HybridLookup *search, HyHeapItem *chosen, int most)
 	return count;
 }
 
-/* look_at: read the stored vector of a row, and add the row to the results. */
+/* rescore: read the stored vector of a row, and add the row to the results. */
 static void
-look_at(HybridLookup *search, const Row *row, double after)
+rescore(HybridLookup *search, const Row *row, double after)
 {
-	HybridFoundRow find;
+	HybridFoundRow found;
 
-	find.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
-	                                  row->at, &find.width);
-	find.position = row->position;
+	found.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
+	                                   row->at, &found.width);
+	found.position = row->position;
 	search->work.rescored++;
 	/* a row without a distance comes last, as in a sort */
-	if (isnan(find.distance))
+	if (isnan(found.distance))
 	{
-		find.distance = INFINITY;
-		find.width = INFINITY;
+		found.distance = INFINITY;
+		found.width = INFINITY;
 	}
-	if (find.distance < after)
+	if (found.distance < after)
 		return;
-	hybrid_found_rows_add(&search->finds, search->context, &find);
-	(void) hy_topk_push(&search->nearest, upper_distance(&find), find.position);
+	hybrid_found_rows_add(&search->found, search->context, &found);
+	(void) hy_topk_push(&search->nearest, upper_distance(&found), found.position);
 }
 
 /*
@@ -480,17 +480,17 @@ look_at(HybridLookup *search, const Row *row, double after)
  * recall was .80 at a target of .95, and is now .98.
  */
 static double
-upper_distance(const HybridFoundRow *find)
+upper_distance(const HybridFoundRow *found)
 {
-	return isfinite(find->width) ? find->distance + find->width : find->distance;
+	return isfinite(found->width) ? found->distance + found->width : found->distance;
 }
 
 /*
- * look_into_lists: examine some of the lists that may have nearer rows. Returns false if there are no
+ * examine_lists: examine some of the lists that may have nearer rows. Returns false if there are no
  * such lists.
  */
 static bool
-look_into_lists(HybridLookup *search)
+examine_lists(HybridLookup *search)
 {
 	BlockNumber heads[MOST + 1];
 	int chosen[MOST], count = choose_lists(search, chosen), i, j;
@@ -517,7 +517,7 @@ look_into_lists(HybridLookup *search)
 		/* several pages can be fetched from memory in the time of one */
 		for (j = i; i % AHEAD == 0 && j < Min(i + AHEAD, count); j++)
 			hybrid_buffer_expect(search->scorer.index, heads[j], 0, HEADER);
-		look_into(search, chosen[i], heads[i + 1]);
+		examine(search, chosen[i], heads[i + 1]);
 	}
 	return count > 0;
 }
@@ -552,8 +552,8 @@ choose_lists(HybridLookup *search, int *chosen)
 	left = stopping->rest;
 	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &stopping->tail, beyond, &left,
 	                             chosen);
-	hybrid_stopping_took(stopping, chosen, count, &search->work, search->finds.count);
-	search->finds_before = search->finds.count;
+	hybrid_stopping_took(stopping, chosen, count, &search->work, search->found.count);
+	search->found_before = search->found.count;
 	return count;
 }
 
@@ -565,7 +565,7 @@ static void
 compare(HybridLookup *search, float limit)
 {
 	HybridStopping *stopping = &search->stopping;
-	int count = search->finds.count, before = search->finds_before;
+	int count = search->found.count, before = search->found_before;
 
 	if (stopping->taken_count == 0)
 		before = count;
@@ -581,19 +581,19 @@ found_since(const HybridLookup *search, int first, float limit)
 {
 	int found = 0, i;
 
-	for (i = first; i < search->finds.count; i++)
+	for (i = first; i < search->found.count; i++)
 		found +=
-			hybrid_scorer_unit(&search->scorer, upper_distance(&search->finds.items[i])) <= limit;
+			hybrid_scorer_unit(&search->scorer, upper_distance(&search->found.items[i])) <= limit;
 	return found;
 }
 
 /*
- * look_into: take the rows of a leaf list that may be nearer than the k-th best and were not taken
+ * examine: take the rows of a leaf list that may be nearer than the k-th best and were not taken
  * before. While the codes of a page are scored, the codes of the next page are prefetched. After the
  * list's last page, the next page is the first page of the following list.
  */
 static void
-look_into(HybridLookup *search, int which, BlockNumber following)
+examine(HybridLookup *search, int which, BlockNumber following)
 {
 	HybridScorer *scorer = &search->scorer;
 	const HybridLayout *layout = &scorer->open.layout;

@@ -636,7 +636,7 @@ in_place(HybridScan *state, const HyNeighbor *candidate)
 
 	if (state->exact)
 		return false;
-	width = state->finds[state->next - 1].width;
+	width = state->found[state->next - 1].width;
 	/* the lower bound of an inner product of unknown size is minus infinity */
 	upper = isinf(width) ? INFINITY : candidate->distance + width;
 	state->farthest = Max(farthest, upper);

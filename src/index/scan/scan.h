@@ -70,7 +70,7 @@ typedef struct HybridScan
 	bool exhausted;              /* no rows follow this pass */
 	bool bounded;                /* `last` is set */
 	HyNeighbor last;             /* last candidate that was returned */
-	const HybridFoundRow *finds; /* candidates of this pass, in a scan with codes */
+	const HybridFoundRow *found; /* candidates of this pass, in a scan with codes */
 	double farthest;             /* upper bound of the distances of all rows returned */
 	bool reorders;               /* rows are ordered by values from the table */
 	HybridTrueOrder *order;      /* rows found and not returned yet; NULL until they are needed */

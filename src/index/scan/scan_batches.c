@@ -81,7 +81,7 @@ hybrid_scan_next_batch(HybridScan *state)
 	}
 	PG_TRY();
 	{
-		state->finds = hybrid_lookup_next(state->search, k, least_distance(state), &count);
+		state->found = hybrid_lookup_next(state->search, k, least_distance(state), &count);
 	}
 	PG_FINALLY();
 	{
@@ -98,7 +98,7 @@ hybrid_scan_next_batch(HybridScan *state)
 		bool more;
 
 		/* return the rows found so far */
-		state->finds = hybrid_lookup_rest(state->search, &count, &more);
+		state->found = hybrid_lookup_rest(state->search, &count, &more);
 		state->exhausted = true;
 		if (!more)
 			state->limit_reached = HY_SCAN_NO_LIMIT;
@@ -109,18 +109,18 @@ hybrid_scan_next_batch(HybridScan *state)
 	hy_topk_init(&state->candidates, palloc(Max(count, 1) * sizeof(HyNeighbor)), Max(count, 1));
 	for (i = 0; i < count; i++)
 	{
-		const HybridFoundRow *find = &state->finds[i];
-		bool none = find->distance > 0 && isinf(find->distance) && isinf(find->width);
+		const HybridFoundRow *row = &state->found[i];
+		bool none = row->distance > 0 && isinf(row->distance) && isinf(row->width);
 
 		/* later rows are even farther away; a row without a distance satisfies no condition */
-		if (!(find->distance <= state->radius) || (none && state->within))
+		if (!(row->distance <= state->radius) || (none && state->within))
 		{
 			state->exhausted = true;
 			state->limit_reached = HY_SCAN_NO_LIMIT;
 			break;
 		}
-		state->candidates.items[i].distance = state->finds[i].distance;
-		state->candidates.items[i].row = state->finds[i].position;
+		state->candidates.items[i].distance = row->distance;
+		state->candidates.items[i].row = row->position;
 	}
 	state->candidates.count = i;
 }

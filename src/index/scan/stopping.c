@@ -127,7 +127,7 @@ hybrid_stopping_rows(HybridStopping *stopping, const HybridFrontier *frontier, i
 
 void
 hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count,
-                     const HybridLookupWork *work, int finds)
+                     const HybridLookupWork *work, int found)
 {
 	HybridStep *last = &stopping->steps[Max(stopping->steps_count, 1) - 1];
 
@@ -135,17 +135,17 @@ hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count,
 	stopping->taken_count = count;
 	if (stopping->steps_count == 0 ||
 	    (stopping->steps_count < HYBRID_STEPS_MOST && work->rows > last->rows + last->rows / STEP))
-		stopping->steps[stopping->steps_count++] = (HybridStep){work->rows, finds};
+		stopping->steps[stopping->steps_count++] = (HybridStep){work->rows, found};
 }
 
 int
-hybrid_stopping_lately(const HybridStopping *stopping, const HybridLookupWork *work, int finds)
+hybrid_stopping_lately(const HybridStopping *stopping, const HybridLookupWork *work, int found)
 {
 	int step = stopping->steps_count - 1;
 
 	while (step >= 0 && stopping->steps[step].rows > work->rows / 3 * 2)
 		step--;
-	return step >= 0 ? stopping->steps[step].finds : finds;
+	return step >= 0 ? stopping->steps[step].found : found;
 }
 
 void

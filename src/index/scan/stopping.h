@@ -17,7 +17,7 @@
 typedef struct HybridStep
 {
 	int64 rows; /* number of rows scored so far */
-	int finds;  /* number of rows found so far */
+	int found;  /* number of rows found so far */
 } HybridStep;
 
 /*
@@ -71,18 +71,18 @@ extern void hybrid_stopping_rows(HybridStopping *stopping, const HybridFrontier 
                                  int which, const HybridBlock *block, const float *estimates);
 
 /*
- * hybrid_stopping_took: record the lists that are about to be examined. `finds` is the number of rows
+ * hybrid_stopping_took: record the lists that are about to be examined. `found` is the number of rows
  * found so far.
  */
 extern void hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count,
-                                 const HybridLookupWork *work, int finds);
+                                 const HybridLookupWork *work, int found);
 
 /*
  * hybrid_stopping_lately: return how many rows the search had found when it had scored two thirds of the
- * rows that it has scored so far. Returns `finds`, the number found so far, if this is not known.
+ * rows that it has scored so far. Returns `found`, the number found so far, if this is not known.
  */
 extern int
-hybrid_stopping_lately(const HybridStopping *stopping, const HybridLookupWork *work, int finds);
+hybrid_stopping_lately(const HybridStopping *stopping, const HybridLookupWork *work, int found);
 
 /*
  * hybrid_stopping_compare: record that those lists had `found` rows nearer than `limit`, the k-th best,

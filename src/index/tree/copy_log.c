@@ -14,13 +14,13 @@
 #include "index/page/lock.h"
 #include "index/tree/copy_log.h"
 
-static void set_noting(Relation index, bool logging);
+static void set_logging(Relation index, bool logging);
 static uint32 bit_of(BlockNumber leaf);
 
 void
 hybrid_copy_log_begin(Relation index)
 {
-	set_noting(index, true);
+	set_logging(index, true);
 	/* wait for processes that hold the gate now, because they may not have seen the flag */
 	hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
 	hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
@@ -33,7 +33,7 @@ hybrid_copy_log_end(Relation index)
 
 	hybrid_tree_read(index, &tree);
 	if (tree.logging)
-		set_noting(index, false);
+		set_logging(index, false);
 }
 
 void
@@ -45,44 +45,44 @@ hybrid_copy_log_add(Relation index, BlockNumber leaf)
 	bool there;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	there = (hybrid_meta(BufferGetPage(buffer))->notes[bit / 8] & 1 << bit % 8) != 0;
+	there = (hybrid_meta(BufferGetPage(buffer))->log_bits[bit / 8] & 1 << bit % 8) != 0;
 	UnlockReleaseBuffer(buffer);
 	if (there)
 		return;
-	hybrid_meta_begin(index, &change)->notes[bit / 8] |= 1 << bit % 8;
+	hybrid_meta_begin(index, &change)->log_bits[bit / 8] |= 1 << bit % 8;
 	hybrid_meta_end(&change);
 }
 
 void
-hybrid_copy_log_take(Relation index, HybridCopyLog *notes)
+hybrid_copy_log_take(Relation index, HybridCopyLog *copy_log)
 {
 	HybridMetaChange change;
 	HybridMeta *meta = hybrid_meta_begin(index, &change);
 	int i;
 
 	for (i = 0; i < HYBRID_COPY_LOG_BYTES; i++)
-		notes->bits[i] |= meta->notes[i];
-	memset(meta->notes, 0, HYBRID_COPY_LOG_BYTES);
+		copy_log->bits[i] |= meta->log_bits[i];
+	memset(meta->log_bits, 0, HYBRID_COPY_LOG_BYTES);
 	hybrid_meta_end(&change);
 }
 
 bool
-hybrid_copy_log_has(const HybridCopyLog *notes, BlockNumber leaf)
+hybrid_copy_log_has(const HybridCopyLog *copy_log, BlockNumber leaf)
 {
 	uint32 bit = bit_of(leaf);
 
-	return (notes->bits[bit / 8] & 1 << bit % 8) != 0;
+	return (copy_log->bits[bit / 8] & 1 << bit % 8) != 0;
 }
 
-/* set_noting: turn logging on or off and clear the log. */
+/* set_logging: turn logging on or off and clear the log. */
 static void
-set_noting(Relation index, bool logging)
+set_logging(Relation index, bool logging)
 {
 	HybridMetaChange change;
 	HybridMeta *meta = hybrid_meta_begin(index, &change);
 
 	meta->logging = logging;
-	memset(meta->notes, 0, HYBRID_COPY_LOG_BYTES);
+	memset(meta->log_bits, 0, HYBRID_COPY_LOG_BYTES);
 	hybrid_meta_end(&change);
 }
 

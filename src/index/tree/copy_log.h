@@ -30,13 +30,13 @@ extern void hybrid_copy_log_end(Relation index);
 /* hybrid_copy_log_add: log that a leaf has received an entry. Call it if HybridTree.logging is set. */
 extern void hybrid_copy_log_add(Relation index, BlockNumber leaf);
 
-/* hybrid_copy_log_take: move the bits that were set since the last call from the meta page to *notes. */
-extern void hybrid_copy_log_take(Relation index, HybridCopyLog *notes);
+/* hybrid_copy_log_take: move the bits that were set since the last call from the meta page to *copy_log. */
+extern void hybrid_copy_log_take(Relation index, HybridCopyLog *copy_log);
 
 /*
  * hybrid_copy_log_has: test whether a leaf may have received an entry. If false, the leaf has certainly
  * not received one.
  */
-extern bool hybrid_copy_log_has(const HybridCopyLog *notes, BlockNumber leaf);
+extern bool hybrid_copy_log_has(const HybridCopyLog *copy_log, BlockNumber leaf);
 
 #endif

@@ -34,18 +34,18 @@
 /* maximum number of passes over the tree; removing a level may bring neighbors together */
 #define ROUNDS 8
 
-/* Child: a list below the inner list that is processed. */
-typedef struct Child
+/* Sibling: a list below the inner list that is processed. */
+typedef struct Sibling
 {
 	HybridLink link;
 	uint32 total;
 	bool due;  /* the list is to be merged, rewritten or removed */
 	bool gone; /* the list has been processed, or cannot be */
 	float *place;
-} Child;
+} Sibling;
 
-/* Family: the lists below one inner list. */
-typedef struct Family
+/* Siblings: the lists below one inner list. */
+typedef struct Siblings
 {
 	Relation index;
 	const HybridIndex *open;
@@ -53,21 +53,21 @@ typedef struct Family
 	int level;
 	int count;
 	int left; /* number of lists that the inner list names now */
-	Child *children;
-} Family;
+	Sibling *lists;
+} Siblings;
 
 static bool
 list_of_level(Relation index, const HybridIndex *open, int level, int which, HybridLink *list);
 static bool merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse,
                         HybridLink above, int level);
-static void read_family(Family *family, const HybridLinks *sparse, const HybridLevel *below);
-static bool read_head(const Family *family, Child *child, const HybridLinks *sparse);
-static void read_places(Family *family, const HybridLevel *below);
-static int smallest_due(const Family *family);
-static int nearest(const Family *family, int which, uint32 room);
-static bool merge_pair(Family *family, int which, int with);
-static bool copy_alone(Family *family, int which);
-static bool remove_empty(Family *family, int which);
+static void read_siblings(Siblings *siblings, const HybridLinks *sparse, const HybridLevel *below);
+static bool read_head(const Siblings *siblings, Sibling *sibling, const HybridLinks *sparse);
+static void read_places(Siblings *siblings, const HybridLevel *below);
+static int smallest_due(const Siblings *siblings);
+static int nearest(const Siblings *siblings, int which, uint32 room);
+static bool merge_pair(Siblings *siblings, int which, int with);
+static bool copy_alone(Siblings *siblings, int which);
+static bool remove_empty(Siblings *siblings, int which);
 static void copy_root(Relation index, const HybridIndex *open, HybridLink root, int height,
                       const HybridLinks *sparse);
 static int compare_links(const void *a, const void *b);
@@ -173,31 +173,32 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 	uint32 few = level == 0 ? limit / 2 : limit / 8, most = limit / 4 * 3;
 	bool merged = false;
 	HybridLevel below;
-	Family family;
+	Siblings siblings;
 	int which, copied = 0;
 
 	memset(&below, 0, sizeof(below));
-	memset(&family, 0, sizeof(family));
-	family.index = index;
-	family.open = open;
-	family.above = above;
-	family.level = level;
+	memset(&siblings, 0, sizeof(siblings));
+	siblings.index = index;
+	siblings.open = open;
+	siblings.above = above;
+	siblings.level = level;
 	hybrid_walk_below(index, &open->layout, &above, level + 1, &below);
-	read_family(&family, sparse, &below);
-	while ((which = smallest_due(&family)) >= 0)
+	read_siblings(&siblings, sparse, &below);
+	while ((which = smallest_due(&siblings)) >= 0)
 	{
-		Child *child = &family.children[which];
+		Sibling *sibling = &siblings.lists[which];
 		int with = -1;
 
-		if (child->total < few)
-			with = nearest(&family, which, child->total == 0 ? PG_UINT32_MAX : most - child->total);
-		if (child->total == 0 && family.left > 1 && with >= 0)
-			merged |= remove_empty(&family, which);
-		else if (child->total > 0 && with >= 0)
-			merged |= merge_pair(&family, which, with);
-		else if (child->total > 0)
-			(void) copy_alone(&family, which);
-		child->gone = true;
+		if (sibling->total < few)
+			with = nearest(&siblings, which,
+			               sibling->total == 0 ? PG_UINT32_MAX : most - sibling->total);
+		if (sibling->total == 0 && siblings.left > 1 && with >= 0)
+			merged |= remove_empty(&siblings, which);
+		else if (sibling->total > 0 && with >= 0)
+			merged |= merge_pair(&siblings, which, with);
+		else if (sibling->total > 0)
+			(void) copy_alone(&siblings, which);
+		sibling->gone = true;
 		/* if lists are freed while the lock is released, that is detected later */
 		if (++copied % COPIES_AT_A_TIME == 0)
 			hybrid_moved_reuse(index, &open->layout);
@@ -208,50 +209,50 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 }
 
 /*
- * read_family: read the lists, and determine which of them are due. Places are read only if a list is
+ * read_siblings: read the lists, and determine which of them are due. Places are read only if a list is
  * due.
  */
 static void
-read_family(Family *family, const HybridLinks *sparse, const HybridLevel *below)
+read_siblings(Siblings *siblings, const HybridLinks *sparse, const HybridLevel *below)
 {
 	bool due = false;
 	int i;
 
-	/* each merged pair adds one child */
-	family->children = palloc0(2 * Max(below->count, 1) * sizeof(Child));
+	/* each merged pair adds one sibling */
+	siblings->lists = palloc0(2 * Max(below->count, 1) * sizeof(Sibling));
 	for (i = 0; i < below->count; i++)
 	{
-		Child *child = &family->children[family->count++];
+		Sibling *sibling = &siblings->lists[siblings->count++];
 
-		child->link = below->lists[i].link;
-		child->gone = !read_head(family, child, sparse);
-		family->left += child->gone ? 0 : 1;
-		due |= child->due;
+		sibling->link = below->lists[i].link;
+		sibling->gone = !read_head(siblings, sibling, sparse);
+		siblings->left += sibling->gone ? 0 : 1;
+		due |= sibling->due;
 	}
 	if (due)
-		read_places(family, below);
+		read_places(siblings, below);
 }
 
 /*
- * read_head: read a child's size and determine whether it is due. Returns false if the list was moved or
+ * read_head: read a sibling's size and determine whether it is due. Returns false if the list was moved or
  * no longer exists.
  */
 static bool
-read_head(const Family *family, Child *child, const HybridLinks *sparse)
+read_head(const Siblings *siblings, Sibling *sibling, const HybridLinks *sparse)
 {
-	const HybridLayout *layout = &family->open->layout;
-	Buffer buffer = ReadBuffer(family->index, child->link.head);
+	const HybridLayout *layout = &siblings->open->layout;
+	Buffer buffer = ReadBuffer(siblings->index, sibling->link.head);
 	const HybridListPage *head = hybrid_list_page(BufferGetPage(buffer));
 	bool there;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	there = hybrid_page_belongs(BufferGetPage(buffer), HYBRID_PAGE_LIST, &child->link) &&
+	there = hybrid_page_belongs(BufferGetPage(buffer), HYBRID_PAGE_LIST, &sibling->link) &&
 	        head->state == HYBRID_LIST_LIVE;
-	child->total = head->total;
-	if (family->level == 0)
-		child->due = there && (head->total == 0 || hybrid_links_has(sparse, &child->link));
+	sibling->total = head->total;
+	if (siblings->level == 0)
+		sibling->due = there && (head->total == 0 || hybrid_links_has(sparse, &sibling->link));
 	else
-		child->due =
+		sibling->due =
 			there && (head->total < HYBRID_INNER_SIZE / 8 || hybrid_list_mostly_dead(layout, head));
 	UnlockReleaseBuffer(buffer);
 	return there;
@@ -259,26 +260,26 @@ read_head(const Family *family, Child *child, const HybridLinks *sparse)
 
 /* read_places: read the places of the centroids from the inner list. */
 static void
-read_places(Family *family, const HybridLevel *below)
+read_places(Siblings *siblings, const HybridLevel *below)
 {
-	const HybridLayout *layout = &family->open->layout;
+	const HybridLayout *layout = &siblings->open->layout;
 	char *vector = palloc(layout->stride);
 	HybridStored stored;
 	int i;
 
-	for (i = 0; i < family->count; i++)
+	for (i = 0; i < siblings->count; i++)
 	{
-		Buffer buffer = hybrid_list_read(family->index, layout, &family->above, family->level + 1,
-		                                 below->lists[i].block, NULL);
+		Buffer buffer = hybrid_list_read(siblings->index, layout, &siblings->above,
+		                                 siblings->level + 1, below->lists[i].block, NULL);
 
 		hybrid_vector_read(
-			family->index, layout,
-			(HybridSlot){BufferGetPage(buffer), family->level + 1, below->lists[i].slot}, &stored,
+			siblings->index, layout,
+			(HybridSlot){BufferGetPage(buffer), siblings->level + 1, below->lists[i].slot}, &stored,
 			vector, NULL);
 		UnlockReleaseBuffer(buffer);
-		family->children[i].place = palloc(layout->dims * sizeof(float));
+		siblings->lists[i].place = palloc(layout->dims * sizeof(float));
 		hybrid_widen_vector(layout->storage, &stored, vector, layout->dims,
-		                    family->children[i].place);
+		                    siblings->lists[i].place);
 	}
 	pfree(vector);
 }
@@ -288,16 +289,16 @@ read_places(Family *family, const HybridLevel *below)
  * fewest rows.
  */
 static int
-smallest_due(const Family *family)
+smallest_due(const Siblings *siblings)
 {
 	int smallest = -1, i;
 
-	for (i = 0; i < family->count; i++)
+	for (i = 0; i < siblings->count; i++)
 	{
-		const Child *child = &family->children[i];
+		const Sibling *sibling = &siblings->lists[i];
 
-		if (child->due && !child->gone &&
-		    (smallest < 0 || child->total < family->children[smallest].total))
+		if (sibling->due && !sibling->gone &&
+		    (smallest < 0 || sibling->total < siblings->lists[smallest].total))
 			smallest = i;
 	}
 	return smallest;
@@ -305,19 +306,19 @@ smallest_due(const Family *family)
 
 /* nearest: return the nearest other list with at most `room` entries, or -1 if there is none. */
 static int
-nearest(const Family *family, int which, uint32 room)
+nearest(const Siblings *siblings, int which, uint32 room)
 {
-	int dims = family->open->layout.dims, found = -1, i;
+	int dims = siblings->open->layout.dims, found = -1, i;
 	double least = DBL_MAX;
 
-	for (i = 0; i < family->count; i++)
+	for (i = 0; i < siblings->count; i++)
 	{
-		const Child *child = &family->children[i];
+		const Sibling *sibling = &siblings->lists[i];
 		double squared;
 
-		if (i == which || child->gone || child->total > room)
+		if (i == which || sibling->gone || sibling->total > room)
 			continue;
-		squared = hy_l2_squared(family->children[which].place, HY_F32, child->place, dims);
+		squared = hy_l2_squared(siblings->lists[which].place, HY_F32, sibling->place, dims);
 		if (found < 0 || squared < least)
 		{
 			found = i;
@@ -329,31 +330,31 @@ nearest(const Family *family, int which, uint32 room)
 
 /* merge_pair: merge two lists into one. The merged list is due again if it has few entries. */
 static bool
-merge_pair(Family *family, int which, int with)
+merge_pair(Siblings *siblings, int which, int with)
 {
-	Child *a = &family->children[which], *b = &family->children[with], *made;
+	Sibling *a = &siblings->lists[which], *b = &siblings->lists[with], *made;
 	HybridLink lists[2] = {a->link, b->link}, copies[HYBRID_COPIES];
-	HybridReplaced old = {lists, 2, family->level, family->above, false};
-	int dims = family->open->layout.dims, i;
+	HybridReplaced old = {lists, 2, siblings->level, siblings->above, false};
+	int dims = siblings->open->layout.dims, i;
 	bool merged;
 
 	/*
 	 * two locks of one level cannot deadlock: no other session waits for a list while it holds another of
 	 * the same level
 	 */
-	hybrid_lock(family->index, a->link.head, ExclusiveLock);
-	hybrid_lock(family->index, b->link.head, ExclusiveLock);
-	merged = hybrid_copy_lists(family->index, family->open, &old, 1, copies);
-	hybrid_unlock(family->index, b->link.head, ExclusiveLock);
-	hybrid_unlock(family->index, a->link.head, ExclusiveLock);
+	hybrid_lock(siblings->index, a->link.head, ExclusiveLock);
+	hybrid_lock(siblings->index, b->link.head, ExclusiveLock);
+	merged = hybrid_copy_lists(siblings->index, siblings->open, &old, 1, copies);
+	hybrid_unlock(siblings->index, b->link.head, ExclusiveLock);
+	hybrid_unlock(siblings->index, a->link.head, ExclusiveLock);
 	if (!merged)
 		return false;
 	a->gone = b->gone = true;
-	family->left--;
-	made = &family->children[family->count++];
+	siblings->left--;
+	made = &siblings->lists[siblings->count++];
 	made->link = copies[0];
 	made->total = a->total + b->total;
-	made->due = made->total < hybrid_list_limit(family->open, family->level) / 4;
+	made->due = made->total < hybrid_list_limit(siblings->open, siblings->level) / 4;
 	made->place = palloc(dims * sizeof(float));
 	for (i = 0; i < dims; i++)
 		made->place[i] = (a->place[i] * a->total + b->place[i] * b->total) / Max(made->total, 1);
@@ -362,39 +363,39 @@ merge_pair(Family *family, int which, int with)
 
 /* copy_alone: rewrite a list without its dead entries. */
 static bool
-copy_alone(Family *family, int which)
+copy_alone(Siblings *siblings, int which)
 {
-	Child *child = &family->children[which];
-	HybridReplaced old = {&child->link, 1, family->level, family->above, false};
+	Sibling *sibling = &siblings->lists[which];
+	HybridReplaced old = {&sibling->link, 1, siblings->level, siblings->above, false};
 	HybridLink copies[HYBRID_COPIES];
 	bool copied;
 
-	hybrid_lock(family->index, child->link.head, ExclusiveLock);
-	copied = hybrid_copy_lists(family->index, family->open, &old, 1, copies);
-	hybrid_unlock(family->index, child->link.head, ExclusiveLock);
+	hybrid_lock(siblings->index, sibling->link.head, ExclusiveLock);
+	copied = hybrid_copy_lists(siblings->index, siblings->open, &old, 1, copies);
+	hybrid_unlock(siblings->index, sibling->link.head, ExclusiveLock);
 	return copied;
 }
 
 /* remove_empty: remove an empty list from the parent list. */
 static bool
-remove_empty(Family *family, int which)
+remove_empty(Siblings *siblings, int which)
 {
-	Child *child = &family->children[which];
-	HybridReplaced old = {&child->link, 1, family->level, family->above, false};
+	Sibling *sibling = &siblings->lists[which];
+	HybridReplaced old = {&sibling->link, 1, siblings->level, siblings->above, false};
 	bool removed = false;
 	HybridReplacement forward;
-	Child now = *child;
+	Sibling now = *sibling;
 	HybridLinks none;
 
 	memset(&forward, 0, sizeof(forward));
 	memset(&none, 0, sizeof(none));
-	forward.link = family->children[nearest(family, which, PG_UINT32_MAX)].link;
-	hybrid_lock(family->index, child->link.head, ExclusiveLock);
-	if (read_head(family, &now, &none) && now.total == 0)
-		removed = hybrid_replace_entries(family->index, family->open, NULL, &old, &forward, 0);
-	hybrid_unlock(family->index, child->link.head, ExclusiveLock);
+	forward.link = siblings->lists[nearest(siblings, which, PG_UINT32_MAX)].link;
+	hybrid_lock(siblings->index, sibling->link.head, ExclusiveLock);
+	if (read_head(siblings, &now, &none) && now.total == 0)
+		removed = hybrid_replace_entries(siblings->index, siblings->open, NULL, &old, &forward, 0);
+	hybrid_unlock(siblings->index, sibling->link.head, ExclusiveLock);
 	if (removed)
-		family->left--;
+		siblings->left--;
 	return removed;
 }
 

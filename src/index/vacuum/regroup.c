@@ -243,7 +243,7 @@ kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
 static int64
 copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate)
 {
-	hybrid_copy_log_take(leaves->index, &leaves->notes);
+	hybrid_copy_log_take(leaves->index, &leaves->copy_log);
 	hybrid_tree_read(leaves->index, tree);
 	if (!read_levels(leaves, tree, levels, gate))
 		return HYBRID_REGROUP_GIVEN_UP;

@@ -42,10 +42,10 @@ typedef struct HybridRegroup
 	IntegerSet *copied[HYBRID_REGROUP_COPIED];
 	int rounds;
 	int64 copied_count;
-	int64 sample_most;   /* maximum number of rows of a sample */
-	Size memory;         /* bytes for the work in progress, in addition to the new lists */
-	HTAB *seen;          /* leaves that were copied, with their change counters at that time */
-	HybridCopyLog notes; /* log of leaves that may have changed since they were copied */
+	int64 sample_most;      /* maximum number of rows of a sample */
+	Size memory;            /* bytes for the work in progress, in addition to the new lists */
+	HTAB *seen;             /* leaves that were copied, with their change counters at that time */
+	HybridCopyLog copy_log; /* log of leaves that may have changed since they were copied */
 	/* sample rows from which no centroid is computed; NULL if no queries are needed */
 	HybridQueries *queries;
 } HybridRegroup;
@@ -55,8 +55,8 @@ typedef struct HybridRegroup
 /*
  * hybrid_regroup_rows: copy the rows of these leaves that were not copied yet to new leaves, which no
  * list names. Returns the number of rows copied. These may include rows that are inserted during the
- * call. The caller took regroup->notes before it read the names of the leaves. This function clears
- * regroup->notes. gate is NULL while the gate is open. With the gate shut, the round runs without vacuum
+ * call. The caller took regroup->copy_log before it read the names of the leaves. This function clears
+ * regroup->copy_log. gate is NULL while the gate is open. With the gate shut, the round runs without vacuum
  * delay, and it is the last round unless it gives up. It gives up if other sessions wait too long or if
  * too many rows were added. It then returns HYBRID_REGROUP_GIVEN_UP, with nothing copied.
  */

@@ -94,7 +94,7 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGat
 	}
 	rows = generation.rows;
 	if (rows >= 0)
-		memset(&regroup->notes, 0, sizeof(regroup->notes));
+		memset(&regroup->copy_log, 0, sizeof(regroup->copy_log));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return rows;

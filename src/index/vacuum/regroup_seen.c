@@ -36,7 +36,7 @@ hybrid_regroup_may_differ(const HybridRegroup *regroup, const HybridLink *list)
 {
 	const SeenLeaf *seen = seen_of(regroup, list);
 
-	return seen == NULL || hybrid_copy_log_has(&regroup->notes, list->head);
+	return seen == NULL || hybrid_copy_log_has(&regroup->copy_log, list->head);
 }
 
 bool

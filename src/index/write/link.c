@@ -24,8 +24,8 @@
 #include "index/tree/tree.h"
 
 #define TRIES 100
-#define PARTS 2 /* maximum number of new lists that replace others */
-#define LISTS 2 /* maximum number of lists that are replaced */
+#define NEW_LISTS 2 /* maximum number of new lists that replace others */
+#define LISTS 2     /* maximum number of lists that are replaced */
 /*
  * pages of a change: the old heads, the head above, the page with free slots, and the pages of the old
  * entries
@@ -37,7 +37,7 @@ typedef struct NewEntries
 {
 	BlockNumber *directory;
 	uint8 *bits; /* one code after another */
-	HyCode codes[PARTS];
+	HyCode codes[NEW_LISTS];
 } NewEntries;
 
 /* Above: the parent list, and the positions in it that a change needs. */
@@ -68,21 +68,21 @@ static int find_entries(Relation index, const HybridIndex *open, const HybridLin
 static float *place_of_list(Relation index, const HybridIndex *open, HybridLink list, int level);
 static bool
 replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridReplaced *old,
-        const HybridReplacement *parts, int count, Above *above);
+        const HybridReplacement *new_lists, int count, Above *above);
 static void
 write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
-            const HybridReplacement *parts, int count, const Above *above, NewEntries *entries);
+            const HybridReplacement *new_lists, int count, const Above *above, NewEntries *entries);
 static void lock_page(Relation index, BlockNumber block, Change *change);
 static Page image_of(const Change *change, BlockNumber block);
 
 bool
 hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,
-                       HybridReplaced *old, const HybridReplacement *parts, int count)
+                       HybridReplaced *old, const HybridReplacement *new_lists, int count)
 {
 	Above at;
 	int i;
 
-	Assert(old->count >= 1 && old->count <= LISTS && count <= PARTS);
+	Assert(old->count >= 1 && old->count <= LISTS && count <= NEW_LISTS);
 	memset(&at, 0, sizeof(at));
 	at.level = old->level + 1;
 	at.link = old->above;
@@ -109,7 +109,7 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
 		if (found > 0)
 			return false;
 	}
-	old->due = replace(index, open, frame, old, parts, count, &at);
+	old->due = replace(index, open, frame, old, new_lists, count, &at);
 	hybrid_unlock(index, at.link.head, ExclusiveLock);
 	old->above = at.link;
 	return true;
@@ -334,7 +334,7 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
  */
 static bool
 replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridReplaced *old,
-        const HybridReplacement *parts, int count, Above *above)
+        const HybridReplacement *new_lists, int count, Above *above)
 {
 	const HybridLayout *layout = &open->layout;
 	const HybridListLayout *shape = &layout->inner;
@@ -348,14 +348,14 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 	bool due;
 
 	entries.directory = palloc(named * sizeof(BlockNumber));
-	entries.bits = palloc(PARTS * bits_size);
+	entries.bits = palloc(NEW_LISTS * bits_size);
 	if (count > 0 && !BlockNumberIsValid(above->free_block))
 	{
 		above->free_block = hybrid_list_extend(index, layout, &above->link, level, above->tail);
 		above->free_slot = 0;
 	}
 	if (count > 0)
-		write_parts(index, open, frame, parts, count, above, &entries);
+		write_parts(index, open, frame, new_lists, count, above, &entries);
 
 	/* lock the old lists first, then the head of the parent list, then its other pages */
 	memset(&change, 0, sizeof(change));
@@ -378,8 +378,8 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 	{
 		Page entry = image_of(&change, above->entry_block[i]);
 
-		hybrid_mark_moved(hybrid_list_page(change.images[i]), parts[0].link,
-		                  parts[Max(count, 1) - 1].link, now);
+		hybrid_mark_moved(hybrid_list_page(change.images[i]), new_lists[0].link,
+		                  new_lists[Max(count, 1) - 1].link, now);
 		hybrid_block(shape, entry, above->entry_slot[i] / HY_CODE_ROWS)->live &=
 			~(1U << above->entry_slot[i] % HY_CODE_ROWS);
 		hybrid_list_page(entry)->live--;
@@ -387,11 +387,11 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 	for (i = 0; i < count; i++)
 	{
 		Page page = image_of(&change, above->free_block);
-		ItemPointerData tid = hybrid_link_tid(parts[i].link);
+		ItemPointerData tid = hybrid_link_tid(new_lists[i].link);
 
 		memcpy(hybrid_directory(page), entries.directory, named * sizeof(BlockNumber));
 		hybrid_list_put(layout, (HybridSlot){page, level, above->free_slot + i},
-		                entries.bits + i * bits_size, &entries.codes[i], &tid, parts[i].radius);
+		                entries.bits + i * bits_size, &entries.codes[i], &tid, new_lists[i].radius);
 	}
 	head = hybrid_list_page(image_of(&change, above->link.head));
 	head->total += count - old->count;
@@ -417,7 +417,7 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
  */
 static void
 write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
-            const HybridReplacement *parts, int count, const Above *above, NewEntries *entries)
+            const HybridReplacement *new_lists, int count, const Above *above, NewEntries *entries)
 {
 	const HybridLayout *layout = &open->layout;
 	const HybridListLayout *shape = &layout->inner;
@@ -441,12 +441,12 @@ write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 		HybridOverflow slot = {&above->link, above->level, above->free_slot + i,
 		                       entries->directory};
 
-		hy_rotation_apply(frame->rotation, parts[i].place, rotated);
-		(void) hybrid_frame_encode(frame, parts[i].place, rotated, centroid, rotated_centroid,
+		hy_rotation_apply(frame->rotation, new_lists[i].place, rotated);
+		(void) hybrid_frame_encode(frame, new_lists[i].place, rotated, centroid, rotated_centroid,
 		                           &entries->codes[i]);
 		memcpy(entries->bits + i * bits_size, frame->bits, bits_size);
 		hybrid_write_codes(index, layout, &slot, frame->bits, &entries->codes[i]);
-		hybrid_write_vector(index, layout, &slot, parts[i].stored, parts[i].vector);
+		hybrid_write_vector(index, layout, &slot, new_lists[i].stored, new_lists[i].vector);
 	}
 	pfree(rotated);
 }

@@ -28,15 +28,16 @@ typedef struct HybridReplaced
 } HybridReplaced;
 
 /*
- * hybrid_replace_entries: replace lists by up to two parts, and mark the old lists as moved. The old lists
- * are not the root, and the caller holds their locks. Without parts (count 0), an empty list is removed,
- * and its readers are sent to parts[0].link.
+ * hybrid_replace_entries: replace lists by up to two new lists, and mark the old lists as moved. The old lists
+ * are not the root, and the caller holds their locks. Without new lists (count 0), an empty list is removed,
+ * and its readers are sent to new_lists[0].link.
  *
  * Returns false, with nothing changed, if the two lists are no longer in the same list above, or if the
  * parent list would become empty.
  */
-extern bool hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,
-                                   HybridReplaced *old, const HybridReplacement *parts, int count);
+extern bool
+hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,
+                       HybridReplaced *old, const HybridReplacement *new_lists, int count);
 
 /*
  * hybrid_link_radius: raise the radius that the parent list records for a leaf, and keep its number of rows.

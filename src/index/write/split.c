@@ -132,7 +132,7 @@ bool
 hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
                       HybridReplaced *old, HybridCopy *copies, int into, const float *center)
 {
-	HybridReplacement parts[HYBRID_COPIES];
+	HybridReplacement new_lists[HYBRID_COPIES];
 	HybridLoggedSink sink;
 	BlockNumber center_block = InvalidBlockNumber;
 	HybridTree tree;
@@ -147,10 +147,10 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 	for (i = 0; i < into; i++)
 	{
 		hybrid_copy_write(&sink.sink, frame, level, &copies[i], root && into == 1);
-		parts[i] = hybrid_copy_part(&copies[i]);
+		new_lists[i] = hybrid_copy_part(&copies[i]);
 	}
 	if (!root)
-		return hybrid_replace_entries(index, open, frame, old, parts, into);
+		return hybrid_replace_entries(index, open, frame, old, new_lists, into);
 	/* rows that are inserted into an empty index need not be near the rows that it had */
 	empty = level == 0 && into == 1 && copies[0].count == 0;
 	moved.list = old->lists[0];
