@@ -373,7 +373,7 @@ typedef struct Latencies
 static void
 client_begin(Client *client, HyQueue *queue, int number, int64_t targets)
 {
-	HyQueueSeat seat = {.queue = queue, .client = number + 1, .role = number + 1};
+	HyQueueClient queue_client = {.queue = queue, .id = number + 1, .role = number + 1};
 	HyConfig config;
 
 	hy_config_default(&config);
@@ -383,7 +383,7 @@ client_begin(Client *client, HyQueue *queue, int number, int64_t targets)
 	/* the small task's own size */
 	dispatch_as(client->executor, &config, HY_EXECUTION_GPU, targets, NULL);
 	dispatch_as(client->executor, &config, HY_EXECUTION_GPU, targets, NULL);
-	hy_executor_use_queue(client->executor, &seat);
+	hy_executor_use_queue(client->executor, &queue_client);
 	client->task = task_of(targets);
 }
 

@@ -113,7 +113,7 @@ by_device(HybridUnits *units, const HybridStoreUnit *unit)
 	{
 		case HY_RESIDENT_THERE:
 		{
-			const Notes *notes = hy_unit_notes(resident.unit);
+			const Notes *notes = hy_unit_sender_data(resident.unit);
 
 			if (!hybrid_search_resident(search, &resident, positions_of(notes)))
 				return false;

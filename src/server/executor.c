@@ -171,9 +171,9 @@ hybrid_resident_send(const HyUnitPart *part, HyResident *resident)
 }
 
 bool
-hybrid_resident_end(const void *notes, Size notes_bytes, HyResident *resident)
+hybrid_resident_end(const void *sender_data, Size sender_data_bytes, HyResident *resident)
 {
-	return was_sent(hy_resident_end(executor, notes, notes_bytes, resident));
+	return was_sent(hy_resident_end(executor, sender_data, sender_data_bytes, resident));
 }
 
 /* was_sent: log the kept lines, and return whether status is HY_OK.  Raises on cancel. */
@@ -274,7 +274,7 @@ join_queue(void)
 
 	if (likely(queue_role == role) || hybrid_shared_table() == NULL)
 		return;
-	hy_executor_use_queue(executor, hybrid_shared_seat(executor, role));
+	hy_executor_use_queue(executor, hybrid_shared_queue_client(executor, role));
 	queue_role = role;
 }
 

@@ -44,7 +44,8 @@ extern void hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void 
 extern bool hybrid_keep(const HyUnitRows *rows, HyResident *resident);
 extern bool hybrid_resident_begin(uint64 bytes, int64 rows, HyResident *resident);
 extern bool hybrid_resident_send(const HyUnitPart *part, HyResident *resident);
-extern bool hybrid_resident_end(const void *notes, Size notes_bytes, HyResident *resident);
+extern bool
+hybrid_resident_end(const void *sender_data, Size sender_data_bytes, HyResident *resident);
 extern bool hybrid_run_resident(HyTask *task, HyResident *resident, const char *what);
 
 /* hybrid_forget: call hy_resident_forget.  Raises nothing, and may be called while a transaction ends. */

@@ -286,7 +286,7 @@ define_device_settings(void)
 	DefineCustomIntVariable(
 		"hybrid.gpu_queue_depth", "Maximum number of batches in flight on a device.",
 		"If the library is preloaded, this counts all sessions, and roles take turns.",
-		&gpu_queue_depth, 2, 1, HY_QUEUE_PLACES, PGC_SUSET, 0, NULL, assign_int, NULL);
+		&gpu_queue_depth, 2, 1, HY_QUEUE_SLOTS, PGC_SUSET, 0, NULL, assign_int, NULL);
 	DefineCustomIntVariable("hybrid.gpu_timeout", "Maximum time for a task on a device.",
 	                        "After that time, the CPU runs the task.", &gpu_timeout, 2000, 1,
 	                        INT_MAX, PGC_SUSET, GUC_UNIT_MS, NULL, assign_int, NULL);

@@ -24,8 +24,8 @@ static LWLock *table_lock;
 static HyQueue *queue;
 static LWLock *queue_lock;
 static pg_atomic_uint32 *threads;
-static HyQueueSeat seat;
-static int32_t seat_numbers[HY_MAX_DEVICES];
+static HyQueueClient queue_client;
+static int32_t queue_numbers[HY_MAX_DEVICES];
 static uint64 session;
 
 static Size table_bytes(void);
@@ -67,8 +67,8 @@ hybrid_shared_host(void)
 	return &host;
 }
 
-const HyQueueSeat *
-hybrid_shared_seat(const HyExecutor *executor, Oid role)
+const HyQueueClient *
+hybrid_shared_queue_client(const HyExecutor *executor, Oid role)
 {
 	int32 device;
 
@@ -78,22 +78,22 @@ hybrid_shared_seat(const HyExecutor *executor, Oid role)
 
 		if (device < hy_executor_devices(executor))
 			number = hy_executor_table_device(executor, device);
-		seat_numbers[device] = number == HY_TABLE_NO_DEVICE ? device : number;
+		queue_numbers[device] = number == HY_TABLE_NO_DEVICE ? device : number;
 	}
-	seat.queue = queue;
-	seat.lock = (HyLock){acquire, release, &queue_lock};
-	seat.client = MyProcPid;
-	seat.role = (int32_t) role;
-	seat.numbers = seat_numbers;
-	seat.clock = &hy_monotonic_clock;
-	return &seat;
+	queue_client.queue = queue;
+	queue_client.lock = (HyLock){acquire, release, &queue_lock};
+	queue_client.id = MyProcPid;
+	queue_client.role = (int32_t) role;
+	queue_client.numbers = queue_numbers;
+	queue_client.clock = &hy_monotonic_clock;
+	return &queue_client;
 }
 
 void
 hybrid_leave_queue(void)
 {
-	if (seat.queue != NULL)
-		hy_queue_forget(&seat, seat.client);
+	if (queue_client.queue != NULL)
+		hy_queue_forget(&queue_client, queue_client.id);
 }
 
 pg_atomic_uint32 *

@@ -21,11 +21,11 @@ extern HySharedTable *hybrid_shared_table(void);
 extern const HyShareHost *hybrid_shared_host(void);
 
 /*
- * hybrid_shared_seat: return this backend as a client of the queue for devices, for an executor that uses
- * the table.  The result exists as long as the backend.
+ * hybrid_shared_queue_client: return this backend as a client of the queue for devices, for an
+ * executor that uses the table.  The result exists as long as the backend.
  * hybrid_leave_queue: withdraw this backend from the queue.
  */
-extern const HyQueueSeat *hybrid_shared_seat(const HyExecutor *executor, Oid role);
+extern const HyQueueClient *hybrid_shared_queue_client(const HyExecutor *executor, Oid role);
 extern void hybrid_leave_queue(void);
 
 /*

@@ -415,11 +415,11 @@ static void
 test_a_time_that_was_shared_is_not_learned(void)
 {
 	static HyQueue queue;
-	static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
-	const HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
+	static const HyQueueClient mine = {.queue = &queue, .id = 1, .role = 1};
+	const HyQueueClient other = {.queue = &queue, .id = 2, .role = 2};
 	HyTrackerRow row;
 	int64_t before;
-	int32_t place;
+	int32_t slot;
 
 	stage_begin(1);
 	hy_queue_init(&queue);
@@ -430,13 +430,13 @@ test_a_time_that_was_shared_is_not_learned(void)
 	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
 	CHECK_INT(row.device, 1);
 	before = row.observations;
-	place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
-	CHECK(hy_queue_granted(&other, place, 2, stage.clock.time));
+	slot = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
+	CHECK(hy_queue_granted(&other, slot, 2, stage.clock.time));
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
 	CHECK_INT(stage_counters(1)->calls, 3);
 	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
 	CHECK_INT(row.observations, before);
-	hy_queue_leave(&other, place);
+	hy_queue_leave(&other, slot);
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
 	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
 	CHECK_INT(row.observations, before + 1);

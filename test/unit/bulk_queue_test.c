@@ -5,8 +5,8 @@
 #include "bulk_stage.h"
 
 static HyQueue queue;
-static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
-static const HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
+static const HyQueueClient mine = {.queue = &queue, .id = 1, .role = 1};
+static const HyQueueClient other = {.queue = &queue, .id = 2, .role = 2};
 
 /* A lane that never gets its turn is given up after as long as a whole task would wait. */
 static void
@@ -29,10 +29,10 @@ test_a_job_does_not_wait_for_ever_for_its_turn(void)
 		CHECK_INT(report.rows[1], 200000);
 		for (i = 0; i < stage.config.queue_depth; i++)
 		{
-			int32_t place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
+			int32_t slot = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
 
-			CHECK_MSG(hy_queue_granted(&other, place, stage.config.queue_depth, stage.clock.time),
-			          "%d of %d: %d", i, stage.config.queue_depth, place);
+			CHECK_MSG(hy_queue_granted(&other, slot, stage.config.queue_depth, stage.clock.time),
+			          "%d of %d: %d", i, stage.config.queue_depth, slot);
 		}
 		plan.rescue = rescue;
 		if (rescue)
@@ -54,7 +54,7 @@ test_a_job_does_not_wait_for_ever_for_its_turn(void)
 		CHECK_STR(report.failure.text, "others had it all the time");
 		CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_BUSY], 1);
 		/* so that the next one does not wait as long to hear the same */
-		CHECK(stage.executor->member[1].taken_ns >= 50000000);
+		CHECK(stage.executor->member[1].missed_turn_ns >= 50000000);
 		stage_end();
 	}
 }
@@ -71,7 +71,7 @@ test_a_closed_lane_keeps_no_place(void)
 	HyBulk *job;
 	uint64_t wait;
 	bool skip;
-	int32_t place;
+	int32_t slot;
 	int i;
 
 	stage_begin(1);
@@ -81,8 +81,8 @@ test_a_closed_lane_keeps_no_place(void)
 	stage.config.queue_depth = 2;
 	stage_teach(stage.executor, 1);
 	hy_executor_configure(stage.executor, &stage.config);
-	place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
-	CHECK(hy_queue_granted(&other, place, 2, stage.clock.time));
+	slot = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
+	CHECK(hy_queue_granted(&other, slot, 2, stage.clock.time));
 	stage.fail_in_poll = true;
 	stage.script[stage.scripted = 0] = HY_TRANSIENT;
 	CHECK_INT(hy_bulk_begin(stage.executor, &task, &plan, &job), HY_OK);
@@ -99,7 +99,7 @@ test_a_closed_lane_keeps_no_place(void)
 		stage.clock.time += wait < 500000 ? wait : 500000;
 	CHECK_INT(hy_bulk_report(job)->rows[0], 3000000);
 	hy_bulk_end(job);
-	hy_queue_leave(&other, place);
+	hy_queue_leave(&other, slot);
 	CHECK_INT(hy_queue_load(&other, 1).tasks, 0);
 	stage_end();
 }
@@ -180,9 +180,9 @@ test_a_piece_that_was_late_beside_others_is_not_learned(void)
 		hy_executor_configure(stage.executor, &stage.config);
 		if (shared)
 		{
-			int32_t place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
+			int32_t slot = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
 
-			CHECK(hy_queue_granted(&other, place, 2, stage.clock.time));
+			CHECK(hy_queue_granted(&other, slot, 2, stage.clock.time));
 		}
 		CHECK(hy_tracker_row(stage.executor->tracker, 1, &before));
 		CHECK_INT(before.device, 1);

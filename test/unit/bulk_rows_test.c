@@ -142,7 +142,7 @@ test_no_row_is_lost(void)
 
 	for (round = 0; round < 300; round++)
 	{
-		HyRowRange flying[8];
+		HyRowRange in_flight[8];
 		int flights = 0;
 		int64_t done = 0;
 
@@ -164,7 +164,7 @@ test_no_row_is_lost(void)
 				if (rows.boundary >= 0 && !got.failed)
 					CHECK(who.cpu ? got.first >= rows.boundary
 					              : got.first + got.count <= rows.boundary);
-				flying[flights] = got;
+				in_flight[flights] = got;
 				/* what is the CPU's is done at once */
 				if (who.cpu)
 					done += got.count;
@@ -173,7 +173,7 @@ test_no_row_is_lost(void)
 			}
 			else if (flights > 0)
 			{
-				HyRowRange *one = &flying[unit_random_below(&random, (uint64_t) flights)];
+				HyRowRange *one = &in_flight[unit_random_below(&random, (uint64_t) flights)];
 				uint64_t fate = unit_random_below(&random, 4);
 
 				if (fate >= 2)
@@ -184,7 +184,7 @@ test_no_row_is_lost(void)
 					one->failed = fate == 1;
 					CHECK(hy_rows_give_back(&rows, *one));
 				}
-				*one = flying[--flights];
+				*one = in_flight[--flights];
 			}
 		}
 		CHECK(hy_rows_none(&rows));

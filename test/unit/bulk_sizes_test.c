@@ -70,7 +70,7 @@ static int64_t most_in_flight;
 static HyEstimate
 counting_estimate(const HyDevice *device, const HyShape *shape)
 {
-	int64_t flying = 0;
+	int64_t in_flight = 0;
 	int i;
 
 	for (i = 0; i < STAGE_TICKETS; i++)
@@ -78,10 +78,10 @@ counting_estimate(const HyDevice *device, const HyShape *shape)
 		HyShape one = hy_task_shape(&stage.tickets[i].task);
 
 		if (stage.tickets[i].number != 0)
-			flying += hy_shape_items(&one);
+			in_flight += hy_shape_items(&one);
 	}
-	if (flying > most_in_flight)
-		most_in_flight = flying;
+	if (in_flight > most_in_flight)
+		most_in_flight = in_flight;
 	return stage_estimate(device, shape);
 }
 

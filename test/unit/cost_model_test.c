@@ -75,7 +75,7 @@ test_finds_the_law(void)
 		HyCostTerms t =
 			terms_of(INT64_C(1) << (i % 3 * 3), INT64_C(1) << unit_random_below(&random, 20));
 
-		hy_model_learn(&state, t, hy_cost_predict(&law, t) * noise(&random, 0.1), 1, 100);
+		hy_model_observe(&state, t, hy_cost_predict(&law, t) * noise(&random, 0.1), 1, 100);
 	}
 	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 0.05);
@@ -92,14 +92,14 @@ test_exact_from_three(void)
 	int i;
 
 	/* The first is wrong by far and is set aside. */
-	CHECK(!hy_model_learn(&state, terms_of(1, 10), 1e9, 1, 100));
+	CHECK(!hy_model_observe(&state, terms_of(1, 10), 1e9, 1, 100));
 	CHECK(state.weight == 0);
 	for (i = 0; i < 30; i++)
 	{
 		static const int64_t sizes[3][2] = {{1, 10}, {1, 10000}, {64, 1000}};
 		HyCostTerms t = terms_of(sizes[i % 3][0], sizes[i % 3][1]);
 
-		CHECK(hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 100));
+		CHECK(hy_model_observe(&state, t, hy_cost_predict(&law, t), 1, 100));
 	}
 	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 5e-3);
@@ -115,14 +115,14 @@ test_first_speaks_while_alone(void)
 
 	CHECK(!hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK(found.launch_ns == 0 && found.work_ns == 0 && found.byte_ns == 0);
-	hy_model_learn(&state, terms_of(1, 1000), 5e6, 1, 100);
+	hy_model_observe(&state, terms_of(1, 1000), 5e6, 1, 100);
 	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 1000)), 5e6, 5);
 	/* several at once: all but the first count */
 	state = nothing;
-	CHECK(hy_model_learn(&state, terms_of(1, 1000), 5e6, 3, 100));
+	CHECK(hy_model_observe(&state, terms_of(1, 1000), 5e6, 3, 100));
 	CHECK(state.weight > 1.9 && state.weight <= 2);
-	CHECK(!hy_model_learn(&state, terms_of(1, 1000), 5e6, 0, 100));
+	CHECK(!hy_model_observe(&state, terms_of(1, 1000), 5e6, 0, 100));
 }
 
 static void
@@ -136,7 +136,7 @@ test_one_size_says_little_of_others(void)
 	int i;
 
 	for (i = 0; i < 10; i++)
-		hy_model_learn(&state, here, 1e6, 1, 100);
+		hy_model_observe(&state, here, 1e6, 1, 100);
 	CHECK(hy_model_solve(&state, HY_LAUNCH_NONE, &found));
 	CHECK_NEAR(hy_cost_predict(&found, here), 1e6, 20000);
 	/* the CPU: in proportion */
@@ -154,9 +154,9 @@ test_two_alike_are_no_law(void)
 	HyModelState state = nothing;
 	HyCoefficients found;
 
-	hy_model_learn(&state, terms_of(1, 100), 1e6, 1, 100);
-	hy_model_learn(&state, terms_of(1, 100), 1e6, 1, 100);
-	hy_model_learn(&state, terms_of(1, 500), 1e6, 1, 100);
+	hy_model_observe(&state, terms_of(1, 100), 1e6, 1, 100);
+	hy_model_observe(&state, terms_of(1, 100), 1e6, 1, 100);
+	hy_model_observe(&state, terms_of(1, 500), 1e6, 1, 100);
 	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 300)), 1e6, 1.5e5);
 	CHECK(hy_cost_predict(&found, terms_of(1, 1000000)) > 5e6);
@@ -181,7 +181,7 @@ test_never_negative(void)
 			                         1 + (int64_t) unit_random_below(&random, 100000));
 			double ns = round % 2 ? 1e12 / (1 + t.work) : exp(20 * unit_random_unit(&random));
 
-			hy_model_learn(&state, t, ns, 1, 20);
+			hy_model_observe(&state, t, ns, 1, 20);
 		}
 		CHECK(hy_model_solve(&state, round % 3 == 0 ? HY_LAUNCH_NONE : HY_LAUNCH_UNKNOWN, &found));
 		CHECK(found.launch_ns >= 0 && found.work_ns >= 0 && found.byte_ns >= 0);
@@ -220,13 +220,13 @@ test_active_set_is_optimal(void)
 		double least;
 		int i;
 
-		hy_model_learn(&state, terms_of(1, 1), 1, 1, 1000000);
+		hy_model_observe(&state, terms_of(1, 1), 1, 1, 1000000);
 		for (i = 0; i < 12; i++)
 		{
 			t[i] = terms_of(1 + (int64_t) unit_random_below(&random, 64),
 			                1 + (int64_t) unit_random_below(&random, 5000));
 			ns[i] = 1000 + 1e7 * unit_random_unit(&random);
-			hy_model_learn(&state, t[i], ns[i], 1, 1000000);
+			hy_model_observe(&state, t[i], ns[i], 1, 1000000);
 		}
 		CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &c));
 		least = square_error(t, ns, 12, c);
@@ -261,7 +261,7 @@ test_extreme_sizes(void)
 
 		shape.targets = sizes[i % 5];
 		t = hy_cost_terms(&shape, true);
-		hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 100);
+		hy_model_observe(&state, t, hy_cost_predict(&law, t), 1, 100);
 	}
 	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	for (i = 0; i < 5; i++)
@@ -271,9 +271,9 @@ test_extreme_sizes(void)
 		CHECK_NEAR(hy_cost_predict(&found, t) / hy_cost_predict(&law, t), 1, 0.02);
 	}
 	/* beyond what can be: still numbers */
-	hy_model_learn(&state, (HyCostTerms){1e300, INFINITY, INFINITY}, 1e300, 1, 100);
-	hy_model_learn(&state, (HyCostTerms){NAN, -5, NAN}, NAN, 1, 100);
-	hy_model_learn(&state, (HyCostTerms){0, 0, 0}, 0, 100, 1);
+	hy_model_observe(&state, (HyCostTerms){1e300, INFINITY, INFINITY}, 1e300, 1, 100);
+	hy_model_observe(&state, (HyCostTerms){NAN, -5, NAN}, NAN, 1, 100);
+	hy_model_observe(&state, (HyCostTerms){0, 0, 0}, 0, 100, 1);
 	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK(isfinite(found.launch_ns) && isfinite(found.work_ns) && isfinite(found.byte_ns));
 	CHECK(hy_cost_predict(&found, (HyCostTerms){1e300, 1e300, 1e300}) <= 1e18);
@@ -291,12 +291,12 @@ test_follows_a_change_of_speed(void)
 	for (i = 0; i < 1000; i++)
 	{
 		t = terms_of(1, INT64_C(1) << (i % 20));
-		hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 20);
+		hy_model_observe(&state, t, hy_cost_predict(&law, t), 1, 20);
 	}
 	for (i = 0; i < 200; i++)
 	{
 		t = terms_of(1, INT64_C(1) << (i % 20));
-		hy_model_learn(&state, t, 3 * hy_cost_predict(&law, t), 1, 20);
+		hy_model_observe(&state, t, 3 * hy_cost_predict(&law, t), 1, 20);
 	}
 	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 1)) / hy_cost_predict(&law, terms_of(1, 1)), 3,
@@ -315,12 +315,12 @@ test_a_monotonous_load_unlearns_nothing(void)
 	for (i = 0; i < 200; i++)
 	{
 		t = terms_of(i % 2 ? 1 : 8, INT64_C(1) << (i % 17));
-		hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 50);
+		hy_model_observe(&state, t, hy_cost_predict(&law, t), 1, 50);
 	}
 	/* a week of nothing but one large shape; ordinary forgetting would leave 10^-8700 of the launch */
 	for (i = 0; i < 1000000; i++)
-		hy_model_learn(&state, terms_of(1, 65536), hy_cost_predict(&law, terms_of(1, 65536)), 1,
-		               50);
+		hy_model_observe(&state, terms_of(1, 65536), hy_cost_predict(&law, terms_of(1, 65536)), 1,
+		                 50);
 	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 0.02);
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 65536)) /
@@ -345,8 +345,8 @@ test_many_at_once_are_many(void)
 		double ns = hy_cost_predict(&law, t) * (i % 3 == 0 ? 1.1 : 0.95);
 
 		for (j = 0; j < 64; j++)
-			hy_model_learn(&singly, t, ns, 1, 100);
-		hy_model_learn(&at_once, t, ns, 64, 100);
+			hy_model_observe(&singly, t, ns, 1, 100);
+		hy_model_observe(&at_once, t, ns, 64, 100);
 	}
 	CHECK(hy_model_solve(&singly, HY_LAUNCH_UNKNOWN, &a) &&
 	      hy_model_solve(&at_once, HY_LAUNCH_UNKNOWN, &b));
@@ -370,9 +370,9 @@ test_merge(void)
 	{
 		HyCostTerms t = terms_of(1, 1 + i);
 
-		hy_model_learn(&small, t, hy_cost_predict(&law, t), 1, 100);
+		hy_model_observe(&small, t, hy_cost_predict(&law, t), 1, 100);
 		t = terms_of(1 + i % 64, 100000);
-		hy_model_learn(&large, t, hy_cost_predict(&law, t), 1, 100);
+		hy_model_observe(&large, t, hy_cost_predict(&law, t), 1, 100);
 	}
 	hy_model_merge(&all, &small, 1e9);
 	hy_model_merge(&all, &large, 1e9);
@@ -416,12 +416,12 @@ test_counting_forgets_nothing(void)
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 5e-3);
 	CHECK_NEAR(found.work_ns / law.work_ns, 1, 5e-3);
 	/* what was merged in does not make the next first observation a warm one */
-	hy_model_learn(&state, terms_of(1, 1), 1e12, 1, 100);
+	hy_model_observe(&state, terms_of(1, 1), 1e12, 1, 100);
 	CHECK(state.weight == 1000);
 }
 
 static void
-test_leaning_on_like_tasks(void)
+test_regularizing_toward_like_tasks(void)
 {
 	HyModelState like = nothing;
 	HyModelState own = nothing;
@@ -434,16 +434,16 @@ test_leaning_on_like_tasks(void)
 	{
 		HyCostTerms t = terms_of(i % 2 ? 1 : 16, INT64_C(1) << (i % 20));
 
-		hy_model_learn(&like, t, hy_cost_predict(&law, t) * noise(&random, 0.1), 1, 100);
+		hy_model_observe(&like, t, hy_cost_predict(&law, t) * noise(&random, 0.1), 1, 100);
 	}
 	/* a launch a hundred times as long, so that small tasks do not tell what work takes */
 	for (i = 0; i < 8; i++)
-		hy_model_learn(&own, terms_of(1, 10 + 20 * i), 100 * law.launch_ns * noise(&random, 0.1), 1,
-		               100);
+		hy_model_observe(&own, terms_of(1, 10 + 20 * i), 100 * law.launch_ns * noise(&random, 0.1),
+		                 1, 100);
 	before = own;
-	hy_model_lean(&own, &nothing, HY_LAUNCH_UNKNOWN);
+	hy_model_regularize(&own, &nothing, HY_LAUNCH_UNKNOWN);
 	CHECK_INT(memcmp(&own, &before, sizeof(own)), 0);
-	hy_model_lean(&own, &like, HY_LAUNCH_UNKNOWN);
+	hy_model_regularize(&own, &like, HY_LAUNCH_UNKNOWN);
 	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / (100 * law.launch_ns), 1, 0.1);
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 10000000)) /
@@ -452,10 +452,10 @@ test_leaning_on_like_tasks(void)
 	/* what the kind has seen itself counts for more */
 	own = nothing;
 	for (i = 0; i < 30; i++)
-		hy_model_learn(&own, terms_of(i % 2 ? 1 : 64, 100000 + 1000 * i),
-		               5 * hy_cost_predict(&law, terms_of(i % 2 ? 1 : 64, 100000 + 1000 * i)), 1,
-		               100);
-	hy_model_lean(&own, &like, HY_LAUNCH_UNKNOWN);
+		hy_model_observe(&own, terms_of(i % 2 ? 1 : 64, 100000 + 1000 * i),
+		                 5 * hy_cost_predict(&law, terms_of(i % 2 ? 1 : 64, 100000 + 1000 * i)), 1,
+		                 100);
+	hy_model_regularize(&own, &like, HY_LAUNCH_UNKNOWN);
 	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(64, 110000)) /
 	               hy_cost_predict(&law, terms_of(64, 110000)),
@@ -526,7 +526,8 @@ test_finds_what_more_cores_do_not_shorten(void)
 			shape.queries = 1 + (int64_t) unit_random_below(&random, 32);
 			shape.targets = 1 + (INT64_C(1) << unit_random_below(&random, 16));
 			t = hy_cost_terms(&shape, cpu);
-			hy_model_learn(&state, t, hy_cost_predict(&true_law, t) * noise(&random, 0.1), 1, 1000);
+			hy_model_observe(&state, t, hy_cost_predict(&true_law, t) * noise(&random, 0.1), 1,
+			                 1000);
 		}
 		CHECK(hy_model_solve(&state, cpu ? HY_LAUNCH_NONE : HY_LAUNCH_UNKNOWN, &found));
 		CHECK_NEAR(found.serial_ns / true_law.serial_ns, 1, 0.2);
@@ -544,7 +545,7 @@ test_what_a_launch_is_believed_to_take(void)
 
 	/* small tasks that took alike: is it the launch, or what there is to do? */
 	for (i = 0; i < 3; i++)
-		hy_model_learn(&own, terms_of(1, 100 + i), 300000, 1, 100);
+		hy_model_observe(&own, terms_of(1, 100 + i), 300000, 1, 100);
 	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &even));
 	CHECK(hy_model_solve(&own, 300000, &launch));
 	CHECK_NEAR(hy_cost_predict(&launch, terms_of(1, 101)), 300000, 3000);
@@ -554,10 +555,10 @@ test_what_a_launch_is_believed_to_take(void)
 	/* large ones that took alike by chance: no launch is as long as that */
 	own = nothing;
 	for (i = 0; i < 7; i++)
-		hy_model_learn(&own, terms_of(1, 100000 + 1000 * i), 2.4e7 - 1e5 * i, 1, 100);
-	hy_model_lean(&own, &nothing, HY_LAUNCH_UNKNOWN);
+		hy_model_observe(&own, terms_of(1, 100000 + 1000 * i), 2.4e7 - 1e5 * i, 1, 100);
+	hy_model_regularize(&own, &nothing, HY_LAUNCH_UNKNOWN);
 	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &even));
-	hy_model_lean(&own, &nothing, 300000);
+	hy_model_regularize(&own, &nothing, 300000);
 	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &launch)); /* by what it leans on alone */
 	CHECK(launch.launch_ns < 3e6);
 	CHECK(hy_model_solve(&own, 300000, &launch));
@@ -583,7 +584,7 @@ main(void)
 	UNIT_RUN(test_many_at_once_are_many);
 	UNIT_RUN(test_merge);
 	UNIT_RUN(test_counting_forgets_nothing);
-	UNIT_RUN(test_leaning_on_like_tasks);
+	UNIT_RUN(test_regularizing_toward_like_tasks);
 	UNIT_RUN(test_finds_what_more_cores_do_not_shorten);
 	UNIT_RUN(test_what_a_launch_is_believed_to_take);
 	UNIT_RUN(test_break_even);

@@ -157,7 +157,7 @@ test_flights(void)
 		CHECK_INT(hy_member_open(stage.executor, member, start), HY_OK);
 		task.u.distance.out = out[i];
 		hy_flight_start(stage.executor, member, &task, false, &flight[i]);
-		CHECK(flight[i].flying);
+		CHECK(flight[i].in_flight);
 	}
 	for (i = 0; i < 3; i++)
 		CHECK(!hy_flight_over(stage.executor, &flight[i]));

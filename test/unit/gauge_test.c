@@ -8,8 +8,8 @@
 #include "dispatch_stage.h"
 
 static HyQueue queue;
-static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
-static const HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
+static const HyQueueClient mine = {.queue = &queue, .id = 1, .role = 1};
+static const HyQueueClient other = {.queue = &queue, .id = 2, .role = 2};
 
 /* begin: set up this many devices behind a queue, all open. */
 static void
@@ -36,10 +36,10 @@ begin(int32_t devices)
 static int32_t
 ask(int32_t device, double ns)
 {
-	int32_t place = hy_queue_ask(&other, device, ns, false, stage.clock.time);
+	int32_t slot = hy_queue_ask(&other, device, ns, false, stage.clock.time);
 
-	CHECK(place >= 0);
-	return place;
+	CHECK(slot >= 0);
+	return slot;
 }
 
 static HyDeviceState
@@ -57,7 +57,7 @@ state_of(int32_t device)
 static void
 test_deeper_queue_moves_a_task_to_the_cpu(void)
 {
-	int32_t place[4];
+	int32_t slot[4];
 	HyDecision decision;
 	int i;
 
@@ -66,20 +66,20 @@ test_deeper_queue_moves_a_task_to_the_cpu(void)
 	for (i = 0; i < 4; i++)
 	{
 		stage_expect(stage_decided(1024), 1, HY_REASON_COST);
-		place[i] = ask(1, 20000);
+		slot[i] = ask(1, 20000);
 	}
 	/* the fourth is one too many: 80 us of others and 30 of its own */
 	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
 	CHECK_INT(state_of(1).queue, 4);
 	CHECK_NEAR(state_of(1).queue_ns, 80000, 1);
-	CHECK_NEAR(state_of(1).load, 2, 1e-9); /* two places */
+	CHECK_NEAR(state_of(1).load, 2, 1e-9); /* two slots */
 	CHECK_INT(state_of(0).queue, 0);
 	/* what is run says what it saw */
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(decision.device, 0);
 	CHECK_INT(decision.queue, 4);
 	for (i = 0; i < 4; i++)
-		hy_queue_leave(&other, place[i]);
+		hy_queue_leave(&other, slot[i]);
 	CHECK_INT(state_of(1).queue, 0);
 	CHECK_NEAR(state_of(1).load, 0, 1e-9);
 	/* what was decided for the same shape holds for a moment */
@@ -113,20 +113,20 @@ test_unknown_tasks_count_as_long_as_ones_own(void)
 static void
 test_least_in_flight(void)
 {
-	int32_t place[4];
+	int32_t slot[4];
 	int32_t d;
 
 	begin(3);
 	stage.config.execution = HY_EXECUTION_PREFER_GPU;
 	stage_expect(stage_decided(1024), 1, HY_REASON_USER);
-	place[1] = ask(1, 100);
-	place[3] = ask(3, 50);
+	slot[1] = ask(1, 100);
+	slot[3] = ask(3, 50);
 	stage_expect(stage_decided(1024), 2, HY_REASON_USER);
-	place[2] = ask(2, 70);
+	slot[2] = ask(2, 70);
 	stage_expect(stage_decided(1024), 3, HY_REASON_USER);
 	/* what takes nobody knows how long may take long */
-	hy_queue_leave(&other, place[3]);
-	place[3] = ask(3, 0);
+	hy_queue_leave(&other, slot[3]);
+	slot[3] = ask(3, 0);
 	stage_expect(stage_decided(1024), 2, HY_REASON_USER);
 	hy_queue_forget(&other, 2);
 
@@ -242,7 +242,7 @@ test_load(void)
 	stage_end();
 }
 
-/* taken: a device whose places others hold, in a session that queues. */
+/* taken: a device whose slots others hold, in a session that queues. */
 static int32_t held[2];
 
 static void
@@ -309,7 +309,7 @@ test_a_taken_device_costs_auto_little(void)
 		}
 		CHECK_INT(decision.device, 1);
 		CHECK_INT(decision.status, HY_OK);
-		CHECK(stage.executor->member[1].taken_ns == 0);
+		CHECK(stage.executor->member[1].missed_turn_ns == 0);
 		stage_end();
 	}
 }

@@ -385,9 +385,9 @@ static void
 test_least_work_in_flight(void)
 {
 	static HyQueue queue;
-	HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
-	HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
-	int32_t place[2];
+	HyQueueClient mine = {.queue = &queue, .id = 1, .role = 1};
+	HyQueueClient other = {.queue = &queue, .id = 2, .role = 2};
+	int32_t slot[2];
 
 	begin(3, 1);
 	hy_queue_init(&queue);
@@ -395,25 +395,25 @@ test_least_work_in_flight(void)
 	stage.config.execution = HY_EXECUTION_PREFER_GPU;
 	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
 	CHECK_INT(decision.device, 1);
-	place[0] = hy_queue_ask(&other, 1, 5e6, false, stage.clock.time);
-	CHECK(hy_queue_granted(&other, place[0], 2, stage.clock.time));
+	slot[0] = hy_queue_ask(&other, 1, 5e6, false, stage.clock.time);
+	CHECK(hy_queue_granted(&other, slot[0], 2, stage.clock.time));
 	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
 	CHECK_INT(decision.device, 2);
-	place[1] = hy_queue_ask(&other, 2, 6e6, false, stage.clock.time);
-	CHECK(hy_queue_granted(&other, place[1], 2, stage.clock.time));
+	slot[1] = hy_queue_ask(&other, 2, 6e6, false, stage.clock.time);
+	CHECK(hy_queue_granted(&other, slot[1], 2, stage.clock.time));
 	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
 	CHECK_INT(decision.device, 3);
-	hy_queue_leave(&other, place[0]);
+	hy_queue_leave(&other, slot[0]);
 	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
 	CHECK_INT(decision.device, 1);
-	hy_queue_leave(&other, place[1]);
-	/* no place is to be had: the CPU, once that has lasted too long */
+	hy_queue_leave(&other, slot[1]);
+	/* no slot is to be had: the CPU, once that has lasted too long */
 	stage.config.execution = HY_EXECUTION_PREFER_GPU;
 	stage.config.devices = 1;
 	stage.config.queue_depth = 1;
 	stage.config.timeout_ns = 10000000;
-	place[0] = hy_queue_ask(&other, 1, 5e6, false, stage.clock.time);
-	CHECK(hy_queue_granted(&other, place[0], 1, stage.clock.time));
+	slot[0] = hy_queue_ask(&other, 1, 5e6, false, stage.clock.time);
+	CHECK(hy_queue_granted(&other, slot[0], 1, stage.clock.time));
 	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
 	CHECK(decision.fallback && decision.status == HY_BUSY);
 	CHECK_STR(decision.failure.text, "others had it all the time");

@@ -27,18 +27,18 @@ drop_lock(void *arg)
 	locked = 0;
 }
 
-static HyQueueSeat
-seat_of(int32_t client, int32_t role)
+static HyQueueClient
+client_of(int32_t id, int32_t role)
 {
-	return (HyQueueSeat){&queue, {take_lock, drop_lock, NULL}, client, role, NULL, NULL};
+	return (HyQueueClient){&queue, {take_lock, drop_lock, NULL}, id, role, NULL, NULL};
 }
 
 static void
-test_places_and_turns(void)
+test_slots_and_turns(void)
 {
-	HyQueueSeat a = seat_of(1, 10);
-	HyQueueSeat a2 = seat_of(2, 10);
-	HyQueueSeat b = seat_of(3, 20);
+	HyQueueClient a = client_of(1, 10);
+	HyQueueClient a2 = client_of(2, 10);
+	HyQueueClient b = client_of(3, 20);
 	int32_t p[6];
 
 	hy_queue_init(&queue);
@@ -75,8 +75,8 @@ test_places_and_turns(void)
 static void
 test_small_calls_first(void)
 {
-	HyQueueSeat bulk = seat_of(1, 10);
-	HyQueueSeat small = seat_of(2, 20);
+	HyQueueClient bulk = client_of(1, 10);
+	HyQueueClient small = client_of(2, 20);
 	int32_t b[4];
 	int32_t s[4];
 	int i;
@@ -86,7 +86,7 @@ test_small_calls_first(void)
 	for (i = 0; i < 4; i++)
 		b[i] = hy_queue_ask(&bulk, 1, 5e6, false, 100);
 	CHECK(hy_queue_granted(&bulk, b[0], 2, 100));
-	CHECK(hy_queue_granted(&bulk, b[1], 2, 100)); /* nobody else: both places */
+	CHECK(hy_queue_granted(&bulk, b[1], 2, 100)); /* nobody else: both slots */
 	CHECK(hy_queue_quantum(&bulk, 1, 100) == 0);
 	for (i = 0; i < 4; i++)
 		s[i] = hy_queue_ask(&small, 1, 1e5, true, 100);
@@ -96,7 +96,7 @@ test_small_calls_first(void)
 	CHECK(!hy_queue_granted(&bulk, b[2], 2, 100));
 	CHECK(hy_queue_granted(&small, s[0], 2, 100));
 	hy_queue_leave(&bulk, b[1]);
-	/* one of two places is kept free for small calls, and bulk gets every other grant */
+	/* one of two slots is kept free for small calls, and bulk gets every other grant */
 	CHECK(!hy_queue_granted(&small, s[1], 2, 100));
 	CHECK(hy_queue_granted(&bulk, b[2], 2, 100));
 	hy_queue_leave(&small, s[0]);
@@ -106,7 +106,7 @@ test_small_calls_first(void)
 	CHECK(hy_queue_granted(&small, s[2], 2, 100)); /* nothing of bulk could go: no turn is taken */
 	hy_queue_leave(&bulk, b[2]);
 	CHECK(hy_queue_granted(&bulk, b[3], 2, 100));
-	/* with one place they take turns */
+	/* with one slot they take turns */
 	hy_queue_forget(&bulk, 1);
 	hy_queue_forget(&small, 2);
 	CHECK(hy_queue_load(&bulk, 1).ns == 0);
@@ -124,7 +124,7 @@ test_small_calls_first(void)
 		CHECK(hy_queue_granted(&bulk, b[i], 1, 100));
 		hy_queue_leave(&bulk, b[i]);
 	}
-	/* long after the last of them bulk has all places again, in long pieces */
+	/* long after the last of them bulk has all slots again, in long pieces */
 	hy_queue_forget(&small, 2);
 	hy_queue_forget(&bulk, 1);
 	CHECK(hy_queue_quantum(&bulk, 1, 100 + 2 * HY_QUEUE_RECENT_NS) == 0);
@@ -137,8 +137,8 @@ test_small_calls_first(void)
 static void
 test_who_sleeps_keeps_nobody_waiting(void)
 {
-	HyQueueSeat a = seat_of(1, 10);
-	HyQueueSeat b = seat_of(2, 20);
+	HyQueueClient a = client_of(1, 10);
+	HyQueueClient b = client_of(2, 20);
 	int32_t p[3];
 
 	hy_queue_init(&queue);
@@ -154,7 +154,7 @@ test_who_sleeps_keeps_nobody_waiting(void)
 	CHECK(hy_queue_granted(&b, p[1], 1, 500 + HY_QUEUE_ASK_TIMEOUT_NS));
 	hy_queue_leave(&b, p[1]);
 	CHECK(hy_queue_granted(&a, p[0], 1, 600 + HY_QUEUE_ASK_TIMEOUT_NS));
-	/* and one that died while it had a place */
+	/* and one that died while it had a slot */
 	p[1] = hy_queue_ask(&b, 1, 1, false, 700 + HY_QUEUE_ASK_TIMEOUT_NS);
 	CHECK(!hy_queue_granted(&b, p[1], 1, 700 + HY_QUEUE_ASK_TIMEOUT_NS));
 	hy_queue_forget(&b, 1);
@@ -164,11 +164,11 @@ test_who_sleeps_keeps_nobody_waiting(void)
 static void
 test_full(void)
 {
-	HyQueueSeat a = seat_of(1, 10);
+	HyQueueClient a = client_of(1, 10);
 	int i;
 
 	hy_queue_init(&queue);
-	for (i = 0; i < HY_QUEUE_PLACES; i++)
+	for (i = 0; i < HY_QUEUE_SLOTS; i++)
 		CHECK(hy_queue_ask(&a, i % HY_MAX_DEVICES, 1, false, 100) >= 0);
 	CHECK_INT(hy_queue_ask(&a, 1, 1, false, 100), -1);
 	hy_queue_leave(&a, 77);
@@ -179,15 +179,15 @@ test_full(void)
 	/* more roles than are remembered: each still gets its turn */
 	for (i = 0; i < 3 * HY_QUEUE_ROLES; i++)
 	{
-		HyQueueSeat one = seat_of(i + 1, i);
-		int32_t place = hy_queue_ask(&one, 1, 1, false, 100);
+		HyQueueClient one = client_of(i + 1, i);
+		int32_t slot = hy_queue_ask(&one, 1, 1, false, 100);
 
-		CHECK(hy_queue_granted(&one, place, 1, 100));
-		hy_queue_leave(&one, place);
+		CHECK(hy_queue_granted(&one, slot, 1, 100));
+		hy_queue_leave(&one, slot);
 	}
 }
 
-/* Whatever clients do, there are never more in flight than places, and the counts are right. */
+/* Whatever clients do, there are never more in flight than slots, and the counts are right. */
 static void
 test_random_clients(void)
 {
@@ -206,23 +206,23 @@ test_random_clients(void)
 	}
 	for (round = 0; round < 20000; round++)
 	{
-		HyQueueSeat seat;
+		HyQueueClient queue_client;
 		int in_flight = 0;
 		int c = (int) unit_random_below(&random, 20);
 
-		seat = seat_of(c + 1, c % 5);
+		queue_client = client_of(c + 1, c % 5);
 		now += unit_random_below(&random, 1000000);
 		if (held[c] < 0)
-			held[c] = hy_queue_ask(&seat, 3, (double) unit_random_below(&random, 3000000),
+			held[c] = hy_queue_ask(&queue_client, 3, (double) unit_random_below(&random, 3000000),
 			                       unit_random_below(&random, 2) != 0, now);
 		else if (granted[c] || unit_random_below(&random, 10) == 0)
 		{
-			hy_queue_leave(&seat, held[c]);
+			hy_queue_leave(&queue_client, held[c]);
 			held[c] = -1;
 			granted[c] = false;
 		}
 		else
-			granted[c] = hy_queue_granted(&seat, held[c], 3, now);
+			granted[c] = hy_queue_granted(&queue_client, held[c], 3, now);
 		for (i = 0; i < 20; i++)
 			in_flight += granted[i];
 		CHECK(in_flight <= queue.device[3].in_flight && queue.device[3].in_flight <= 3);
@@ -250,14 +250,14 @@ static double latencies[CALLS];
 static void
 client_begin(Client *client, int number, int64_t rows, bool queued, int32_t role)
 {
-	HyQueueSeat seat = seat_of(number + 1, role);
+	HyQueueClient queue_client = client_of(number + 1, role);
 
 	CHECK_INT(hy_executor_create(&hy_malloc_allocator, &stage.clock.clock, NULL, &client->executor),
 	          HY_OK);
 	CHECK_INT(hy_executor_add_backend(client->executor, &stage_backend), HY_OK);
 	hy_executor_configure(client->executor, &stage.config);
 	if (queued)
-		hy_executor_use_queue(client->executor, &seat);
+		hy_executor_use_queue(client->executor, &queue_client);
 	stage_teach(client->executor, 1);
 	client->task = stage_task(40000);
 	client->task.cancel = NULL;
@@ -361,8 +361,8 @@ run_clients(int bulk_clients, bool queued, bool one_role, double *rows_ns)
 		free(clients[c].out);
 	}
 	*rows_ns = (double) rows / (double) (stage.clock.time - start);
-	for (c = 0; c < HY_QUEUE_PLACES; c++)
-		CHECK_INT(queue.place[c].state, 0);
+	for (c = 0; c < HY_QUEUE_SLOTS; c++)
+		CHECK_INT(queue.slot[c].state, 0);
 	stage_end();
 	qsort(latencies, CALLS, sizeof(double), ascending);
 	return latencies[CALLS * 99 / 100];
@@ -399,7 +399,7 @@ test_clients_whose_clocks_differ(void)
 {
 	UnitClock common;
 	UnitClock ahead;
-	HyQueueSeat seat = seat_of(1, 10);
+	HyQueueClient queue_client = client_of(1, 10);
 	HyExecutor *other;
 	int32_t held;
 	int32_t first;
@@ -414,17 +414,17 @@ test_clients_whose_clocks_differ(void)
 	CHECK_INT(hy_executor_add_backend(other, &stage_backend), HY_OK);
 	hy_executor_configure(other, &stage.config);
 	hy_queue_init(&queue);
-	held = hy_queue_ask(&seat, 1, 1000, false, common.time);
-	CHECK(hy_queue_granted(&seat, held, 1, common.time));
-	seat = seat_of(2, 20);
-	seat.clock = &common.clock;
-	hy_executor_use_queue(stage.executor, &seat);
-	seat = seat_of(3, 30);
-	seat.clock = &common.clock;
-	hy_executor_use_queue(other, &seat);
+	held = hy_queue_ask(&queue_client, 1, 1000, false, common.time);
+	CHECK(hy_queue_granted(&queue_client, held, 1, common.time));
+	queue_client = client_of(2, 20);
+	queue_client.clock = &common.clock;
+	hy_executor_use_queue(stage.executor, &queue_client);
+	queue_client = client_of(3, 30);
+	queue_client.clock = &common.clock;
+	hy_executor_use_queue(other, &queue_client);
 	first = hy_device_ask(stage.executor, &stage.executor->member[1], 1000, false);
 	second = hy_device_ask(other, &other->member[1], 1000, false);
-	hy_queue_leave(&seat, held);
+	hy_queue_leave(&queue_client, held);
 	/* whoever looks first, it is the turn of who asked first */
 	CHECK(!hy_device_granted(other, second));
 	CHECK(hy_device_granted(stage.executor, first));
@@ -448,8 +448,8 @@ static void
 test_numbers_of_devices(void)
 {
 	static const int32_t swapped[] = {0, 2, 1};
-	HyQueueSeat a = seat_of(1, 10);
-	HyQueueSeat b = seat_of(2, 20);
+	HyQueueClient a = client_of(1, 10);
+	HyQueueClient b = client_of(2, 20);
 	int32_t first;
 	int32_t second;
 
@@ -472,42 +472,42 @@ test_numbers_of_devices(void)
 static void
 test_the_role_served_longest_ago_gives_way(void)
 {
-	HyQueueSeat late = seat_of(1, HY_QUEUE_ROLES + 1);
-	HyQueueSeat early = seat_of(2, 3);
-	int32_t place[2];
+	HyQueueClient late = client_of(1, HY_QUEUE_ROLES + 1);
+	HyQueueClient early = client_of(2, 3);
+	int32_t slot[2];
 	int32_t role;
 
 	hy_queue_init(&queue);
 	for (role = 1; role <= HY_QUEUE_ROLES + 2; role++)
 	{
-		HyQueueSeat seat = seat_of(3, role);
+		HyQueueClient queue_client = client_of(3, role);
 
-		place[0] = hy_queue_ask(&seat, 1, 5e6, false, 100);
-		CHECK(hy_queue_granted(&seat, place[0], 1, 100));
-		hy_queue_leave(&seat, place[0]);
+		slot[0] = hy_queue_ask(&queue_client, 1, 5e6, false, 100);
+		CHECK(hy_queue_granted(&queue_client, slot[0], 1, 100));
+		hy_queue_leave(&queue_client, slot[0]);
 	}
-	/* the two that came last have taken the places of the first two; all others are known */
-	place[0] = hy_queue_ask(&late, 1, 5e6, false, 100);
-	place[1] = hy_queue_ask(&early, 1, 5e6, false, 100);
-	CHECK(!hy_queue_granted(&late, place[0], 1, 100));
-	CHECK(hy_queue_granted(&early, place[1], 1, 100));
-	hy_queue_leave(&early, place[1]);
-	CHECK(hy_queue_granted(&late, place[0], 1, 100));
-	hy_queue_leave(&late, place[0]);
+	/* the two that came last have taken the slots of the first two; all others are known */
+	slot[0] = hy_queue_ask(&late, 1, 5e6, false, 100);
+	slot[1] = hy_queue_ask(&early, 1, 5e6, false, 100);
+	CHECK(!hy_queue_granted(&late, slot[0], 1, 100));
+	CHECK(hy_queue_granted(&early, slot[1], 1, 100));
+	hy_queue_leave(&early, slot[1]);
+	CHECK(hy_queue_granted(&late, slot[0], 1, 100));
+	hy_queue_leave(&late, slot[0]);
 	/* and so the last one has been served later than any other */
-	late = seat_of(1, HY_QUEUE_ROLES + 2);
-	early = seat_of(2, HY_QUEUE_ROLES);
-	place[0] = hy_queue_ask(&late, 1, 5e6, false, 100);
-	place[1] = hy_queue_ask(&early, 1, 5e6, false, 100);
-	CHECK(!hy_queue_granted(&late, place[0], 1, 100));
-	CHECK(hy_queue_granted(&early, place[1], 1, 100));
+	late = client_of(1, HY_QUEUE_ROLES + 2);
+	early = client_of(2, HY_QUEUE_ROLES);
+	slot[0] = hy_queue_ask(&late, 1, 5e6, false, 100);
+	slot[1] = hy_queue_ask(&early, 1, 5e6, false, 100);
+	CHECK(!hy_queue_granted(&late, slot[0], 1, 100));
+	CHECK(hy_queue_granted(&early, slot[1], 1, 100));
 }
 
 int
 main(void)
 {
 	UNIT_RUN(test_numbers_of_devices);
-	UNIT_RUN(test_places_and_turns);
+	UNIT_RUN(test_slots_and_turns);
 	UNIT_RUN(test_small_calls_first);
 	UNIT_RUN(test_who_sleeps_keeps_nobody_waiting);
 	UNIT_RUN(test_full);

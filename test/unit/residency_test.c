@@ -104,7 +104,7 @@ keep(uint64_t place, uint64_t version, uint64_t seen, uint64_t bytes, uint64_t l
 {
 	HyUnitKey key = key_of(place, version);
 	char data[UNIT_BYTES];
-	uint64_t notes[2] = {place, version};
+	uint64_t sender_data[2] = {place, version};
 	/* in two parts, of which the second lies first */
 	HyUnitPart part[2] = {
 		{.data = data + bytes / 2, .bytes = bytes - bytes / 2, .offset = bytes / 2},
@@ -113,8 +113,8 @@ keep(uint64_t place, uint64_t version, uint64_t seen, uint64_t bytes, uint64_t l
 	                   .parts = 2,
 	                   .bytes = bytes,
 	                   .rows = (int64_t) (place + 1),
-	                   .notes = notes,
-	                   .notes_bytes = sizeof(notes)};
+	                   .sender_data = sender_data,
+	                   .sender_data_bytes = sizeof(sender_data)};
 
 	memset(data, (int) (place * 16 + version), sizeof(data));
 	return hy_residency_keep(residency, &key, seen, &rows, limit, unit);
@@ -129,9 +129,9 @@ ask(uint64_t place, uint64_t version, uint64_t *seen)
 
 	if (unit != NULL)
 	{
-		const uint64_t *notes = hy_unit_notes(unit);
+		const uint64_t *sender_data = hy_unit_sender_data(unit);
 
-		CHECK(notes[0] == place && notes[1] == version);
+		CHECK(sender_data[0] == place && sender_data[1] == version);
 		CHECK_INT(hy_unit_rows(unit), place + 1);
 		CHECK_INT(hy_unit_buffer(unit)->data[0], (char) (place * 16 + version));
 	}
@@ -325,7 +325,7 @@ static void
 test_step_by_step(void)
 {
 	HyUnitKey key = key_of(1, 1);
-	const uint64_t notes[2] = {1, 1};
+	const uint64_t sender_data[2] = {1, 1};
 	const char data[5] = {17, 17, 17, 17, 17};
 	HyUnitPart part = {.data = data, .bytes = 5};
 	HyUnit *unit;
@@ -375,7 +375,7 @@ test_step_by_step(void)
 	CHECK_INT(hy_residency_send(residency, &unit, &part, NULL), HY_OK);
 	part.offset = 0;
 	CHECK_INT(hy_residency_send(residency, &unit, &part, NULL), HY_OK);
-	CHECK_INT(hy_residency_end(residency, &unit, notes, sizeof(notes)), HY_OK);
+	CHECK_INT(hy_residency_end(residency, &unit, sender_data, sizeof(sender_data)), HY_OK);
 	CHECK(ask(1, 1, &seen) == unit);
 	CHECK_INT(hy_unit_buffer(unit)->data[9], 17);
 	/* it is the newest now */

@@ -32,25 +32,25 @@ give(void *arg)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* client: ask for a place, use it and leave it, again and again. */
+/* client: ask for a slot, use it and leave it, again and again. */
 static void *
 client(void *arg)
 {
-	HyQueueSeat seat = {.queue = &queue, .lock = {take, give, NULL}, .client = *(int *) arg};
+	HyQueueClient queue_client = {.queue = &queue, .lock = {take, give, NULL}, .id = *(int *) arg};
 	int i;
 
 	for (i = 0; i < ROUNDS; i++)
 	{
-		int32_t place = hy_queue_ask(&seat, 1, 1000, true, hy_monotonic_clock.now(NULL));
+		int32_t slot = hy_queue_ask(&queue_client, 1, 1000, true, hy_monotonic_clock.now(NULL));
 		int now;
 
-		while (!hy_queue_granted(&seat, place, DEPTH, hy_monotonic_clock.now(NULL)))
+		while (!hy_queue_granted(&queue_client, slot, DEPTH, hy_monotonic_clock.now(NULL)))
 			sched_yield();
 		now = __atomic_add_fetch(&in_flight, 1, __ATOMIC_SEQ_CST);
 		if (now > __atomic_load_n(&most, __ATOMIC_SEQ_CST))
 			__atomic_store_n(&most, now, __ATOMIC_SEQ_CST);
 		__atomic_sub_fetch(&in_flight, 1, __ATOMIC_SEQ_CST);
-		hy_queue_leave(&seat, place);
+		hy_queue_leave(&queue_client, slot);
 	}
 	return NULL;
 }
@@ -59,7 +59,7 @@ client(void *arg)
 static void
 test_a_grant_is_read_under_the_lock(void)
 {
-	HyQueueSeat seat = {.queue = &queue, .lock = {take, give, NULL}, .client = CLIENTS + 1};
+	HyQueueClient queue_client = {.queue = &queue, .lock = {take, give, NULL}, .id = CLIENTS + 1};
 	pthread_t threads[CLIENTS];
 	int number[CLIENTS];
 	int i;
@@ -73,7 +73,7 @@ test_a_grant_is_read_under_the_lock(void)
 	for (i = 0; i < CLIENTS; i++)
 		pthread_join(threads[i], NULL);
 	CHECK(most >= 1 && most <= DEPTH);
-	CHECK_INT(hy_queue_load(&seat, 1).tasks, 0);
+	CHECK_INT(hy_queue_load(&queue_client, 1).tasks, 0);
 }
 
 int

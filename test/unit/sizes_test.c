@@ -133,7 +133,7 @@ test_how_a_correction_fades(void)
  * about each other.
  */
 static void
-test_each_fourfold_is_a_manner(void)
+test_each_fourfold_is_a_count_class(void)
 {
 	static const int64_t queries[] = {1, 3, 4, 15, 16, 63, 64, 1000000};
 	static const int32_t ks[] = {1, 3, 4, 15, 16, 63, 64, 255, 256};
@@ -171,7 +171,7 @@ test_each_fourfold_is_a_manner(void)
 }
 
 static void
-test_manners_do_not_mix(void)
+test_count_classes_do_not_mix(void)
 {
 	static HySizes sizes;
 	HyShape many = shape_of(64, 100, 1);
@@ -230,8 +230,8 @@ main(void)
 	UNIT_RUN(test_between_and_beyond);
 	UNIT_RUN(test_own_observations_against_the_neighbours);
 	UNIT_RUN(test_how_a_correction_fades);
-	UNIT_RUN(test_each_fourfold_is_a_manner);
-	UNIT_RUN(test_manners_do_not_mix);
+	UNIT_RUN(test_each_fourfold_is_a_count_class);
+	UNIT_RUN(test_count_classes_do_not_mix);
 	UNIT_RUN(test_least_recently_used_gives_way);
 	UNIT_RUN(test_nonsense);
 	return unit_finish();

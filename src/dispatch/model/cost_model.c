@@ -30,10 +30,10 @@
  * assumed to take at most about 30 times as long as in similar tasks, and at most about three times
  * the smallest time ever seen.
  */
-#define LEAN_RATE 1e-2
-#define LEAN_LAUNCH 1e-5
-#define LEAN_LEAST 0.03
-#define LEAN_SEEN 1e-2
+#define REGULARIZE_RATE 1e-2
+#define REGULARIZE_LAUNCH 1e-5
+#define REGULARIZE_LEAST 0.03
+#define REGULARIZE_SEEN 1e-2
 #define SEEN_TIMES 3.0
 /* cost of inserting a neighbor into a heap, relative to a result (measured: 7 to 15 ns, and 4 ns) */
 #define INSERTION 3.0
@@ -103,7 +103,7 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 }
 
 bool
-hy_model_learn(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window)
+hy_model_observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window)
 {
 	if (count < 1)
 		return false;
@@ -160,9 +160,10 @@ hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count)
 }
 
 void
-hy_model_lean(HyModelState *state, const HyModelState *like, double launch_ns)
+hy_model_regularize(HyModelState *state, const HyModelState *like, double launch_ns)
 {
-	static const double belief[TERMS] = {LEAN_LAUNCH, LEAN_RATE, LEAN_RATE, LEAN_RATE};
+	static const double belief[TERMS] = {REGULARIZE_LAUNCH, REGULARIZE_RATE, REGULARIZE_RATE,
+	                                     REGULARIZE_RATE};
 	HyCoefficients fit;
 	double theta[TERMS];
 	int i;
@@ -171,8 +172,8 @@ hy_model_lean(HyModelState *state, const HyModelState *like, double launch_ns)
 	{
 		double wide = SEEN_TIMES * launch_ns;
 
-		state->information[place[LAUNCH][LAUNCH]] += LEAN_SEEN / (wide * wide);
-		state->response[LAUNCH] += LEAN_SEEN * launch_ns / (wide * wide);
+		state->information[place[LAUNCH][LAUNCH]] += REGULARIZE_SEEN / (wide * wide);
+		state->response[LAUNCH] += REGULARIZE_SEEN * launch_ns / (wide * wide);
 	}
 	if (!(like->weight > 0) || !hy_model_solve(like, HY_LAUNCH_UNKNOWN, &fit))
 		return;
@@ -184,7 +185,7 @@ hy_model_lean(HyModelState *state, const HyModelState *like, double launch_ns)
 	{
 		/* the coefficient if this term explained the whole time */
 		double alone = sqrt(like->weight / like->information[place[i][i]]);
-		double size = theta[i] > LEAN_LEAST * alone ? theta[i] : LEAN_LEAST * alone;
+		double size = theta[i] > REGULARIZE_LEAST * alone ? theta[i] : REGULARIZE_LEAST * alone;
 
 		if (!(size > 0) || !isfinite(size))
 			continue;

@@ -72,15 +72,15 @@ typedef struct HyCoefficients
 extern HyCostTerms hy_cost_terms(const HyShape *shape, bool cpu);
 
 /*
- * hy_model_learn: add count observations of one shape that took ns each.  The first observation
+ * hy_model_observe: add count observations of one shape that took ns each.  The first observation
  * ever is set aside (cold start), even after a merge.  Returns false when only that observation was
  * added.
  */
 extern bool
-hy_model_learn(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window);
+hy_model_observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window);
 
 /*
- * hy_model_count: do the same as hy_model_learn, but set nothing aside and forget nothing.  Used
+ * hy_model_count: do the same as hy_model_observe, but set nothing aside and forget nothing.  Used
  * for a state that is passed on.
  */
 extern void hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count);
@@ -99,12 +99,12 @@ extern void hy_model_merge(HyModelState *into, const HyModelState *from, double 
 #define HY_LAUNCH_UNKNOWN -1.0 /* all terms are assumed to have an equal part in the time */
 
 /*
- * hy_model_lean: pull a state with little information toward the fit of similar tasks on the same
+ * hy_model_regularize: pull a state with little information toward the fit of similar tasks on the same
  * side.  The times per unit of work, byte and result are similar for such tasks, so they are pulled
  * strongly.  The launch time can differ by orders of magnitude, so it is pulled only weakly.  If
  * launch_ns > 0, the launch time is also pulled toward launch_ns.
  */
-extern void hy_model_lean(HyModelState *state, const HyModelState *like, double launch_ns);
+extern void hy_model_regularize(HyModelState *state, const HyModelState *like, double launch_ns);
 
 /*
  * hy_model_solve: compute the coefficients.  For an empty state, returns false and sets all

@@ -121,17 +121,17 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 
 	if (side->model.first_ns == 0)
 	{
-		(void) hy_model_learn(&side->model, terms, ns, 1, tracker->window);
+		(void) hy_model_observe(&side->model, terms, ns, 1, tracker->window);
 		count--;
 	}
 	if (count > 0)
 	{
 		size = hy_sizes_claim(&side->sizes, task.size, tracker->serial);
 		ns = clipped(side, size, &task, ns);
-		(void) hy_model_learn(&side->model, terms, ns, count, tracker->window);
+		(void) hy_model_observe(&side->model, terms, ns, count, tracker->window);
 		hy_model_count(&side->fresh, terms, ns, count);
-		(void) hy_model_learn(&tracker->pools[task.side][task.op][task.resident], terms, ns, count,
-		                      tracker->window);
+		(void) hy_model_observe(&tracker->pools[task.side][task.op][task.resident], terms, ns,
+		                        count, tracker->window);
 		hy_size_observe(size, terms, ns, count, tracker->window);
 		if (size->samples >= LEAST_FROM &&
 		    (tracker->least_ns[task.side] == 0 || size->ns < tracker->least_ns[task.side]))

@@ -92,7 +92,7 @@ hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyTrackerCase *t
 	double launch = hy_tracker_launch(tracker, task->device);
 
 	if (both.weight > 0)
-		hy_model_lean(&both, &tracker->pools[task->side][task->op][task->resident], launch);
+		hy_model_regularize(&both, &tracker->pools[task->side][task->op][task->resident], launch);
 	side->known = hy_model_solve(&both, launch, &side->fit);
 }
 

@@ -17,7 +17,7 @@ static int32_t named_device(const HyExecutor *executor, int32_t after);
 static bool may_be_meant(const HyConfig *config, const HyMember *member);
 static bool goes_by(const HyMember *member, const char *name);
 static const char *why_none(const HyExecutor *executor, const HyChoice *choice);
-static const HyMember *told_of(const HyExecutor *executor, const HyChoice *choice);
+static const HyMember *reported_device(const HyExecutor *executor, const HyChoice *choice);
 static bool able(HyExecutor *executor, int32_t device, const HyShape *shape, HyClass numeric_class,
                  uint64_t now, bool skip_minimum, HyChoice *choice);
 
@@ -43,7 +43,7 @@ hy_find_devices(HyExecutor *executor, const HyShape *shape, HyClass numeric_clas
 	if (found == 0)
 	{
 		choice->why = why_none(executor, choice);
-		choice->missed = told_of(executor, choice);
+		choice->missed = reported_device(executor, choice);
 	}
 	else
 		choice->why = NULL;
@@ -196,12 +196,12 @@ why_none(const HyExecutor *executor, const HyChoice *choice)
 }
 
 /*
- * told_of: return the device that choice->why is about, if the decision should report it; else
+ * reported_device: return the device that choice->why is about, if the decision should report it; else
  * NULL.  It is reported if the settings ask for a device, or if a driver exists and failed.  A
  * machine without a card is a normal case, and is not reported.
  */
 static const HyMember *
-told_of(const HyExecutor *executor, const HyChoice *choice)
+reported_device(const HyExecutor *executor, const HyChoice *choice)
 {
 	const HyMember *member = &executor->member[choice->device];
 

@@ -255,7 +255,7 @@ choose_preferred(HyExecutor *executor, const HyShape *shape, uint64_t now, HyCho
 
 	if (member->device == NULL && now < member->open_after_ns)
 		choose_cpu(choice, HY_REASON_NOT_OPEN);
-	else if (now < member->taken_until_ns && hy_cpu_able(executor, shape))
+	else if (now < member->missed_turn_until_ns && hy_cpu_able(executor, shape))
 		choose_cpu(choice, HY_REASON_COST);
 }
 

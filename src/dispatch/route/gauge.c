@@ -18,10 +18,11 @@
 #include "dispatch/model/slice.h"
 #include "dispatch/route/session.h"
 
-#define LEAST_PATIENCE_NS UINT64_C(100000)
-#define BLIND_PATIENCE_NS UINT64_C(10000000) /* timeout of a turn if the CPU time is not known */
-#define LEAST_TAKEN_NS UINT64_C(1000000)
-#define MOST_TAKEN_NS UINT64_C(10000000000)
+#define LEAST_TURN_TIMEOUT_NS UINT64_C(100000)
+/* timeout of a turn if the CPU time is not known */
+#define DEFAULT_TURN_TIMEOUT_NS UINT64_C(10000000)
+#define LEAST_MISSED_TURN_NS UINT64_C(1000000)
+#define MOST_MISSED_TURN_NS UINT64_C(10000000000)
 
 static double
 loaded_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns);
@@ -44,16 +45,16 @@ hy_gauge_queue(const HyExecutor *executor, int32_t device)
 	HyQueueLoad load = {.tasks = 0};
 
 	if (executor->queued)
-		load = hy_queue_load(&executor->seat, device);
+		load = hy_queue_load(&executor->queue_client, device);
 	/* a task that was given up has left the queue but still keeps the device busy */
 	load.tasks += member->leftovers;
 	load.unknown += member->leftovers;
 	/*
-	 * after a recent failed wait, expect a wait of at least taken_ns, whatever the queue predicts
+	 * after a recent failed wait, expect a wait of at least missed_turn_ns, whatever the queue predicts
 	 */
-	if (member->taken_until_ns > 0 && load.ns < (double) member->taken_ns &&
-	    hy_now(executor) < member->taken_until_ns)
-		load.ns = (double) member->taken_ns;
+	if (member->missed_turn_until_ns > 0 && load.ns < (double) member->missed_turn_ns &&
+	    hy_now(executor) < member->missed_turn_until_ns)
+		load.ns = (double) member->missed_turn_ns;
 	return load;
 }
 
@@ -74,28 +75,28 @@ hy_turn_set_timeout(HyExecutor *executor, double cpu_ns)
 	if (executor->config.execution != HY_EXECUTION_AUTO &&
 	    executor->config.execution != HY_EXECUTION_SPLIT)
 		return;
-	executor->turn_timeout_ns = cpu_ns < 0                            ? BLIND_PATIENCE_NS
-	                            : cpu_ns > (double) LEAST_PATIENCE_NS ? (uint64_t) cpu_ns
-	                                                                  : LEAST_PATIENCE_NS;
+	executor->turn_timeout_ns = cpu_ns < 0                                ? DEFAULT_TURN_TIMEOUT_NS
+	                            : cpu_ns > (double) LEAST_TURN_TIMEOUT_NS ? (uint64_t) cpu_ns
+	                                                                      : LEAST_TURN_TIMEOUT_NS;
 }
 
 void
 hy_turn_missed(HyExecutor *executor, HyMember *member, uint64_t waited_ns)
 {
-	uint64_t taken = 2 * member->taken_ns;
+	uint64_t missed = 2 * member->missed_turn_ns;
 
-	taken = taken > waited_ns ? taken : waited_ns;
-	taken = taken > LEAST_TAKEN_NS ? taken : LEAST_TAKEN_NS;
-	member->taken_ns = taken < MOST_TAKEN_NS ? taken : MOST_TAKEN_NS;
-	member->taken_until_ns = hy_now(executor) + member->taken_ns;
+	missed = missed > waited_ns ? missed : waited_ns;
+	missed = missed > LEAST_MISSED_TURN_NS ? missed : LEAST_MISSED_TURN_NS;
+	member->missed_turn_ns = missed < MOST_MISSED_TURN_NS ? missed : MOST_MISSED_TURN_NS;
+	member->missed_turn_until_ns = hy_now(executor) + member->missed_turn_ns;
 	executor->generation++;
 }
 
 void
 hy_turn_came(HyMember *member)
 {
-	member->taken_ns = 0;
-	member->taken_until_ns = 0;
+	member->missed_turn_ns = 0;
+	member->missed_turn_until_ns = 0;
 }
 
 bool

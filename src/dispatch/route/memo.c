@@ -338,8 +338,8 @@ hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief)
 }
 
 void
-hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t started,
-             uint64_t finished, HyDecision *decision)
+hy_memo_log(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t started,
+            uint64_t finished, HyDecision *decision)
 {
 	HyBrief *brief = &executor->briefs[executor->next_event];
 

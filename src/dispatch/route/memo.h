@@ -47,9 +47,9 @@ hy_memo_recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *
 extern void hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
                          const HyChoice *choice, uint64_t now);
 
-/* hy_memo_note: log a successful call with this many targets that the memo decided. */
-extern void hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t started,
-                         uint64_t finished, HyDecision *decision);
+/* hy_memo_log: log a successful call with this many targets that the memo decided. */
+extern void hy_memo_log(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t started,
+                        uint64_t finished, HyDecision *decision);
 
 /* hy_memo_brief: set *brief for a call with this many targets; the caller fills in the times. */
 extern void hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief);

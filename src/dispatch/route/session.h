@@ -53,8 +53,8 @@ struct HyMember
 	 * duration of the last failed wait for a turn, at least doubled by each further failure; 0: the
 	 * last wait succeeded
 	 */
-	uint64_t taken_ns;
-	uint64_t taken_until_ns; /* until this time, a turn is expected to take taken_ns */
+	uint64_t missed_turn_ns;
+	uint64_t missed_turn_until_ns; /* until this time, a turn is expected to take missed_turn_ns */
 
 	/* free memory at the last query */
 	bool free_known;
@@ -202,12 +202,12 @@ struct HyExecutor
 	bool cuts;        /* tasks may be cut into pieces */
 	/* no periodic trials by rule 9, since the caller asks for the best known side */
 	bool no_trials;
-	bool queued; /* tasks for devices wait for their turn in seat.queue */
+	bool queued; /* tasks for devices wait for their turn in queue_client.queue */
 	/* timeout of the current task's wait for its turn; 0: config.timeout_ns */
 	uint64_t turn_timeout_ns;
-	HyQueueSeat seat; /* this process as a client of the queue */
-	HyLosses *losses; /* NULL: losses are not recorded */
-	double spent_ns;  /* total time of all calls */
+	HyQueueClient queue_client; /* this process as a client of the queue */
+	HyLosses *losses;           /* NULL: losses are not recorded */
+	double spent_ns;            /* total time of all calls */
 	/* spent_ns when a batch of 2^i items was last tried although another size was best (accumulator.c) */
 	double batch_tried_ns[HY_BATCH_SIZES];
 	/* time lost by trials, compared with the side that was predicted to be faster */

@@ -61,7 +61,7 @@ hy_bulk_step(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 		progress = true;
 	if (!bulk->over && hy_bulk_feed_cpu(bulk))
 		progress = true;
-	if (!bulk->over && hy_rows_none(&bulk->rows) && hy_bulk_tally(bulk).flying == 0)
+	if (!bulk->over && hy_rows_none(&bulk->rows) && hy_bulk_tally(bulk).in_flight == 0)
 		finish(bulk);
 	if (bulk->over)
 		return true;
@@ -129,8 +129,8 @@ hy_bulk_tally(const HyBulk *bulk)
 		const HyBulkLane *lane = &bulk->lane[i];
 
 		tally.open += lane->open;
-		tally.flying += lane->flying > 0;
-		tally.room += lane->open && lane->flying < lane->depth;
+		tally.in_flight += lane->in_flight > 0;
+		tally.room += lane->open && lane->in_flight < lane->depth;
 	}
 	return tally;
 }
@@ -144,7 +144,7 @@ hy_bulk_stop(HyBulk *bulk, HyStatus status)
 	{
 		HyBulkLane *lane = &bulk->lane[i];
 
-		if (lane->flying > 0)
+		if (lane->in_flight > 0)
 			hy_attempt_report(bulk->executor, lane->member, bulk->slicing.shape.op, HY_CANCELLED);
 		hy_bulk_stop_lane(bulk, lane);
 		hy_bulk_withdraw(bulk, lane);

@@ -18,7 +18,7 @@ bool
 hy_bulk_feed_cpu(HyBulk *bulk)
 {
 	HyBulkTally devices = hy_bulk_tally(bulk);
-	bool alone = devices.open + devices.flying == 0;
+	bool alone = devices.open + devices.in_flight == 0;
 	HyRowsFor mine = {
 		.cpu = true, .fresh = bulk->cpu.open || alone, .failed = true, .beyond = alone};
 	int64_t left;

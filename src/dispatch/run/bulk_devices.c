@@ -26,7 +26,7 @@ static void piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece);
 static void report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st);
 static bool smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece);
 static bool reopen(HyBulk *bulk, HyBulkLane *lane);
-static HyBulkLane *land(HyBulk *bulk, HyBulkPiece *piece);
+static HyBulkLane *end_flight(HyBulk *bulk, HyBulkPiece *piece);
 static void give_back(HyBulk *bulk, const HyBulkPiece *piece, bool failed);
 static void note_failure(HyBulk *bulk, const HyDeviceRun *run);
 static void note_end(HyBulk *bulk, const HyDeviceRun *run);
@@ -66,8 +66,8 @@ settle(HyBulk *bulk, HyBulkPiece *piece)
 	HyStatus st = piece->flight.run.status;
 	HyBulkLane *lane;
 
-	piece->flight.run.shared = hy_device_shared(bulk->executor, piece->place);
-	lane = land(bulk, piece);
+	piece->flight.run.shared = hy_device_shared(bulk->executor, piece->slot);
+	lane = end_flight(bulk, piece);
 	if (st == HY_OK)
 	{
 		piece_done(bulk, lane, piece);
@@ -171,7 +171,7 @@ report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
 
 /*
  * smaller_will_do: return whether fewer or smaller pieces may succeed, because the failure was a
- * lack of memory or of a queue place.
+ * lack of memory or of a queue slot.
  */
 static bool
 smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
@@ -182,9 +182,9 @@ smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
 	bool patient = lane->lost_ns <= MOST_LOST_NS;
 
 	/* Other pieces of this lane occupy the memory and will free it. */
-	if ((memory || st == HY_BUSY) && lane->flying > 0 && patient)
+	if ((memory || st == HY_BUSY) && lane->in_flight > 0 && patient)
 	{
-		lane->depth = lane->flying;
+		lane->depth = lane->in_flight;
 		return true;
 	}
 	if (memory)
@@ -212,15 +212,15 @@ reopen(HyBulk *bulk, HyBulkLane *lane)
 	return true;
 }
 
-/* land: end the flight of a piece, and return its lane. */
+/* end_flight: end the flight of a piece, and return its lane. */
 static HyBulkLane *
-land(HyBulk *bulk, HyBulkPiece *piece)
+end_flight(HyBulk *bulk, HyBulkPiece *piece)
 {
 	HyBulkLane *lane = piece->lane;
 
-	hy_device_leave(bulk->executor, piece->place);
+	hy_device_leave(bulk->executor, piece->slot);
 	piece->lane = NULL;
-	lane->flying--;
+	lane->in_flight--;
 	return lane;
 }
 
@@ -262,7 +262,7 @@ void
 hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece)
 {
 	hy_flight_stop(bulk->executor, &piece->flight);
-	land(bulk, piece);
+	end_flight(bulk, piece);
 	give_back(bulk, piece, false);
 }
 
@@ -278,7 +278,7 @@ hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece)
 	double expected = piece->predicted_ns;
 	double remaining = (double) run.timings.remaining_ns;
 	bool late = remaining > 0 || expected <= 0 || ns > expected;
-	bool shared = hy_device_shared(executor, piece->place);
+	bool shared = hy_device_shared(executor, piece->slot);
 	bool hangs = late && remaining <= 0 && expected > 0 && lane->pieces == 0 && !shared;
 	HyShape shape = hy_shape_slice(&bulk->slicing.shape, piece->rows.count);
 
@@ -321,7 +321,7 @@ hy_bulk_withdraw(HyBulk *bulk, HyBulkLane *lane)
 		hy_attempt_report(bulk->executor, lane->member, bulk->slicing.shape.op, HY_CANCELLED);
 	lane->begun = false;
 	if (lane->asked)
-		hy_device_leave(bulk->executor, lane->place);
+		hy_device_leave(bulk->executor, lane->slot);
 	lane->asked = false;
 }
 
@@ -340,10 +340,10 @@ hy_bulk_feed_devices(HyBulk *bulk)
 		{
 			HyBulkLane *lane = &bulk->lane[i];
 
-			if (lane->open && lane->flying < lane->depth && launch(bulk, lane))
+			if (lane->open && lane->in_flight < lane->depth && launch(bulk, lane))
 				again = launched = true;
-			/* a granted place that stays unused blocks other clients */
-			else if (!lane->open || lane->flying >= lane->depth)
+			/* a granted slot that stays unused blocks other clients */
+			else if (!lane->open || lane->in_flight >= lane->depth)
 				hy_bulk_withdraw(bulk, lane);
 		}
 	} while (again && !bulk->over);
@@ -380,8 +380,8 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 	piece->task = hy_slice(&bulk->slicing, piece->rows.first, rows, &piece->output);
 	shape = hy_shape_slice(&bulk->slicing.shape, rows);
 	piece->bytes = lane->member->backend->estimate(lane->member->device, &shape).device_bytes;
-	piece->place = lane->place;
-	lane->flying++;
+	piece->slot = lane->slot;
+	lane->in_flight++;
 	lane->begun = false;
 	lane->asked = false;
 	lane->asked_ns = 0;
@@ -392,7 +392,7 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 		lane->free_ns += (uint64_t) piece->predicted_ns;
 	hy_flight_start(bulk->executor, lane->member, &piece->task, false, &piece->flight);
 	piece->earliest_end_ns = hy_bulk_now(bulk);
-	if (!piece->flight.flying)
+	if (!piece->flight.in_flight)
 		settle(bulk, piece);
 	return true;
 }
@@ -437,15 +437,15 @@ its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
 		lane->asked_ns = now;
 	if (!lane->asked)
 	{
-		lane->place = hy_device_ask(bulk->executor, lane->member, ns, rows == bulk->slicing.extent);
-		lane->asked = lane->place != -1;
+		lane->slot = hy_device_ask(bulk->executor, lane->member, ns, rows == bulk->slicing.extent);
+		lane->asked = lane->slot != -1;
 	}
-	if (lane->asked && hy_device_granted(bulk->executor, lane->place))
+	if (lane->asked && hy_device_granted(bulk->executor, lane->slot))
 	{
 		hy_turn_came(lane->member);
 		return true;
 	}
-	if (lane->flying == 0 && now - lane->asked_ns >= hy_turn_limit(bulk->executor))
+	if (lane->in_flight == 0 && now - lane->asked_ns >= hy_turn_limit(bulk->executor))
 		shut_out(bulk, lane);
 	return false;
 }
@@ -487,8 +487,8 @@ free_piece(HyBulk *bulk, HyBulkLane *lane)
 	piece->memory = hy_alloc(bulk->executor->allocator, bytes);
 	if (piece->memory != NULL)
 		return piece;
-	lane->depth = lane->flying;
-	lane->open = lane->flying > 0;
+	lane->depth = lane->in_flight;
+	lane->open = lane->in_flight > 0;
 	if (bulk->report.first == HY_OK)
 		bulk->report.first = HY_NOMEM;
 	return NULL;

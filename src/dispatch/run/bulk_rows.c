@@ -6,7 +6,7 @@
 
 static int32_t find(const HyRows *rows, const HyRowsFor *who);
 static int64_t fresh(const HyRows *rows, const HyRowsFor *who);
-static bool bound(const HyRows *rows, const HyRowsFor *who);
+static bool boundary_applies(const HyRows *rows, const HyRowsFor *who);
 
 int64_t
 hy_rows_left(const HyRows *rows, const HyRowsFor *who)
@@ -93,7 +93,8 @@ find(const HyRows *rows, const HyRowsFor *who)
 			 * the CPU takes no returned rows from the devices' side of the boundary, unless they
 			 * failed
 			 */
-			if (failed || !who->cpu || !bound(rows, who) || range->first >= rows->boundary)
+			if (failed || !who->cpu || !boundary_applies(rows, who) ||
+			    range->first >= rows->boundary)
 				return i;
 		}
 	}
@@ -109,7 +110,7 @@ fresh(const HyRows *rows, const HyRowsFor *who)
 
 	if (!who->fresh)
 		return 0;
-	if (bound(rows, who))
+	if (boundary_applies(rows, who))
 	{
 		if (who->cpu && from < rows->boundary)
 			from = rows->boundary;
@@ -119,9 +120,9 @@ fresh(const HyRows *rows, const HyRowsFor *who)
 	return to > from ? to - from : 0;
 }
 
-/* bound: return whether the boundary applies to this lane. */
+/* boundary_applies: return whether the boundary applies to this lane. */
 static bool
-bound(const HyRows *rows, const HyRowsFor *who)
+boundary_applies(const HyRows *rows, const HyRowsFor *who)
 {
 	return rows->boundary >= 0 && !who->beyond;
 }

@@ -178,7 +178,7 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 	if (lane->row_ns <= 0)
 	{
 		/* One piece is enough to measure the speed.  The only lane of a job may take all rows. */
-		if (lane->flying > 0)
+		if (lane->in_flight > 0)
 			return 0;
 		if (lanes > 1 || quantum > 0)
 			rows = (double) bulk->slicing.extent / PROBE_PARTS;
@@ -238,7 +238,7 @@ hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now)
 	/* poll before a device becomes idle */
 	for (i = 0; i < bulk->lanes; i++)
 	{
-		if (bulk->lane[i].flying > 0)
+		if (bulk->lane[i].in_flight > 0)
 			longest = fmin(longest, hy_bulk_busy_ns(&bulk->lane[i], now) / 2);
 	}
 	return whole_rows(fmin(rows, fmax(longest, LEAST_CPU_NS) / bulk->cpu.row_ns), left);

@@ -25,13 +25,13 @@ typedef struct HyBulkLane
 	HyMember *member;
 	bool open;         /* it takes more pieces */
 	bool reopened;     /* its context was lost and reopened; this is done once */
-	bool asked;        /* it has a pending request for a place in the queue */
+	bool asked;        /* it has a pending request for a slot in the queue */
 	uint64_t asked_ns; /* time of the first request since its last launch; 0: none */
 	bool hung;         /* one of its pieces was considered hung */
 	bool begun;        /* the breaker has allowed a piece that is not launched yet */
-	int32_t place;     /* the requested place in the queue */
+	int32_t slot;      /* the requested slot in the queue */
 	int32_t depth;     /* maximum number of pieces in flight */
-	int32_t flying;
+	int32_t in_flight;
 	int32_t halvings;
 	/* maximum rows of a piece, by memory; < 0: not known before the device is open */
 	int64_t most_rows;
@@ -58,7 +58,7 @@ typedef struct HyBulkPiece
 	HyBulkLane *lane; /* NULL: free */
 	HyRowRange rows;
 	double predicted_ns; /* < 0: not known */
-	int32_t place;       /* place in the device's queue */
+	int32_t slot;        /* slot in the device's queue */
 	uint64_t bytes;      /* estimated bytes of device memory */
 	HyTask task;
 	HyFlight flight;
@@ -89,8 +89,8 @@ struct HyBulk
 typedef struct HyBulkTally
 {
 	int open;
-	int flying; /* lanes with pieces in flight */
-	int room;   /* lanes that would take another piece now */
+	int in_flight; /* lanes with pieces in flight */
+	int room;      /* lanes that would take another piece now */
 } HyBulkTally;
 
 extern HyBulkTally hy_bulk_tally(const HyBulk *bulk);
@@ -145,7 +145,7 @@ hy_bulk_lane_ns(const HyBulkLane *lane, double rows)
 static inline double
 hy_bulk_busy_ns(const HyBulkLane *lane, uint64_t now)
 {
-	if (lane->flying == 0)
+	if (lane->in_flight == 0)
 		return 0;
 	return lane->free_ns > now ? (double) (lane->free_ns - now) : (double) (now - lane->free_ns);
 }

@@ -27,8 +27,8 @@
 #define LONGEST_WAIT_NS 1000000
 
 static bool wait_for_turn(HyExecutor *executor, HyMember *member, const HyShape *shape,
-                          const HyCancel *cancel, HyDeviceRun *run, int32_t *place);
-static bool fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status);
+                          const HyCancel *cancel, HyDeviceRun *run, int32_t *slot);
+static bool still_running(HyExecutor *executor, HyFlight *flight, HyStatus *status);
 static HyStatus give_up(HyExecutor *executor, HyFlight *flight, HyStatus status);
 static bool conclude(HyExecutor *executor, HyFlight *flight, HyStatus status);
 static uint64_t queue_now(const HyExecutor *executor);
@@ -40,9 +40,9 @@ hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, const 
               HyDeviceRun *run)
 {
 	HyFlight flight;
-	int32_t place;
+	int32_t slot;
 
-	if (!wait_for_turn(executor, member, shape, task->cancel, run, &place))
+	if (!wait_for_turn(executor, member, shape, task->cancel, run, &slot))
 		return;
 	hy_flight_start(executor, member, task, shape->resident, &flight);
 	while (!hy_flight_over(executor, &flight))
@@ -54,8 +54,8 @@ hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, const 
 			hy_wait(executor, ns, may_skip);
 	}
 	*run = flight.run;
-	run->shared = hy_device_shared(executor, place);
-	hy_device_leave(executor, place);
+	run->shared = hy_device_shared(executor, slot);
+	hy_device_leave(executor, slot);
 }
 
 int32_t
@@ -63,37 +63,39 @@ hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whol
 {
 	if (!executor->queued)
 		return HY_NO_QUEUE;
-	return hy_queue_ask(&executor->seat, (int32_t) (member - executor->member), ns, whole,
+	return hy_queue_ask(&executor->queue_client, (int32_t) (member - executor->member), ns, whole,
 	                    queue_now(executor));
 }
 
 bool
-hy_device_granted(HyExecutor *executor, int32_t place)
+hy_device_granted(HyExecutor *executor, int32_t slot)
 {
 	int32_t depth = executor->config.queue_depth;
 
-	if (place < 0)
-		return place == HY_NO_QUEUE;
-	return hy_queue_granted(&executor->seat, place, depth < 1 ? 1 : depth, queue_now(executor));
+	if (slot < 0)
+		return slot == HY_NO_QUEUE;
+	return hy_queue_granted(&executor->queue_client, slot, depth < 1 ? 1 : depth,
+	                        queue_now(executor));
 }
 
 double
 hy_device_quantum(const HyExecutor *executor, int32_t device)
 {
-	return executor->queued ? hy_queue_quantum(&executor->seat, device, queue_now(executor)) : 0;
+	return executor->queued ? hy_queue_quantum(&executor->queue_client, device, queue_now(executor))
+	                        : 0;
 }
 
 bool
-hy_device_shared(const HyExecutor *executor, int32_t place)
+hy_device_shared(const HyExecutor *executor, int32_t slot)
 {
-	return place >= 0 && !hy_queue_alone(&executor->seat, place);
+	return slot >= 0 && !hy_queue_alone(&executor->queue_client, slot);
 }
 
 void
-hy_device_leave(HyExecutor *executor, int32_t place)
+hy_device_leave(HyExecutor *executor, int32_t slot)
 {
-	if (place >= 0)
-		hy_queue_leave(&executor->seat, place);
+	if (slot >= 0)
+		hy_queue_leave(&executor->queue_client, slot);
 }
 
 void
@@ -122,7 +124,7 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, bool
 			flight->run.failure = member->open_failure;
 	}
 	if (st == HY_OK)
-		flight->flying = true;
+		flight->in_flight = true;
 	else
 		conclude(executor, flight, st);
 }
@@ -132,9 +134,9 @@ hy_flight_over(HyExecutor *executor, HyFlight *flight)
 {
 	HyStatus st;
 
-	if (!flight->flying)
+	if (!flight->in_flight)
 		return true;
-	if (fly_on(executor, flight, &st))
+	if (still_running(executor, flight, &st))
 		return false;
 	return conclude(executor, flight, st);
 }
@@ -142,10 +144,10 @@ hy_flight_over(HyExecutor *executor, HyFlight *flight)
 void
 hy_flight_stop(HyExecutor *executor, HyFlight *flight)
 {
-	if (!flight->flying)
+	if (!flight->in_flight)
 		return;
 	flight->run.status = give_up(executor, flight, HY_CANCELLED);
-	flight->flying = false;
+	flight->in_flight = false;
 }
 
 uint64_t
@@ -155,7 +157,7 @@ hy_flight_poll_delay(HyExecutor *executor, HyFlight *flight, bool *may_skip)
 	uint64_t passed;
 
 	*may_skip = false;
-	if (!flight->flying || (ns == 0 && flight->spins < SPINS))
+	if (!flight->in_flight || (ns == 0 && flight->spins < SPINS))
 		return 0;
 	*may_skip = flight->run.timings.may_skip && flight->member->info.virtual_time;
 	if (ns == 0)
@@ -182,38 +184,38 @@ hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip)
 }
 
 /*
- * wait_for_turn: wait for a place in the device's queue.  Returns false when no place was granted;
+ * wait_for_turn: wait for a slot in the device's queue.  Returns false when no slot was granted;
  * *run has the reason.
  */
 static bool
 wait_for_turn(HyExecutor *executor, HyMember *member, const HyShape *shape, const HyCancel *cancel,
-              HyDeviceRun *run, int32_t *place)
+              HyDeviceRun *run, int32_t *slot)
 {
 	uint64_t since;
 	double ns;
 
-	*place = HY_NO_QUEUE;
+	*slot = HY_NO_QUEUE;
 	if (!executor->queued)
 		return true;
 	memset(run, 0, sizeof(*run));
 	since = hy_now(executor);
 	ns = hy_tracker_predict(executor->tracker, shape, (int32_t) (member - executor->member));
-	*place = hy_device_ask(executor, member, ns > 0 ? ns : 0, true);
-	while (!hy_device_granted(executor, *place))
+	*slot = hy_device_ask(executor, member, ns > 0 ? ns : 0, true);
+	while (!hy_device_granted(executor, *slot))
 	{
 		if (hy_cancelled(cancel))
 			run->status = HY_CANCELLED;
-		else if (*place < 0 || hy_now(executor) - since >= hy_turn_limit(executor))
+		else if (*slot < 0 || hy_now(executor) - since >= hy_turn_limit(executor))
 		{
 			run->status = HY_BUSY;
 			snprintf(run->failure.text, sizeof(run->failure.text), "%s",
-			         *place < 0 ? "too many wait for it" : "others had it all the time");
+			         *slot < 0 ? "too many wait for it" : "others had it all the time");
 		}
 		if (run->status != HY_OK)
 		{
 			if (run->status == HY_BUSY)
 				hy_turn_missed(executor, member, hy_now(executor) - since);
-			hy_device_leave(executor, *place);
+			hy_device_leave(executor, *slot);
 			return false;
 		}
 		executor->clock->wait(executor->clock->arg, HY_QUEUE_LOOK_NS);
@@ -222,9 +224,9 @@ wait_for_turn(HyExecutor *executor, HyMember *member, const HyShape *shape, cons
 	return true;
 }
 
-/* fly_on: poll.  Returns true while the task runs; otherwise *status is its outcome. */
+/* still_running: poll.  Returns true while the task runs; otherwise *status is its outcome. */
 static bool
-fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
+still_running(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 {
 	HyMember *member = flight->member;
 	HyTimings *timings = &flight->run.timings;
@@ -299,7 +301,7 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 	HyDeviceRun *run = &flight->run;
 	HyMember *member = flight->member;
 
-	flight->flying = false;
+	flight->in_flight = false;
 	/*
 	 * A status out of range, or HY_CANCELLED without a request of the caller, is a bug of the
 	 * backend.
@@ -399,7 +401,8 @@ scores_in_range(const HyScoreTask *score)
 static uint64_t
 queue_now(const HyExecutor *executor)
 {
-	const HyClock *clock = executor->seat.clock != NULL ? executor->seat.clock : executor->clock;
+	const HyClock *clock =
+		executor->queue_client.clock != NULL ? executor->queue_client.clock : executor->clock;
 
 	return clock->now(clock->arg);
 }

@@ -27,8 +27,8 @@ typedef struct HyFlight
 	HyMember *member;
 	const HyTask *task; /* must outlive the flight, with its inputs and outputs */
 	HyTicket ticket;
-	bool flying;
-	HyDeviceRun run; /* complete once flying is false */
+	bool in_flight;
+	HyDeviceRun run; /* complete once in_flight is false */
 	uint64_t limit_ns;
 	/*
 	 * For a device that does not report its remaining time: whenever the task progresses, polling
@@ -73,25 +73,25 @@ extern void hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *
                           const HyShape *shape, HyDeviceRun *run);
 
 /*
- * hy_device_ask: request a place in the queue for a task of about ns on this device.  Returns
+ * hy_device_ask: request a slot in the queue for a task of about ns on this device.  Returns
  * HY_NO_QUEUE when the executor has no queue, and -1 when the queue is full.
  */
 extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whole);
 
 /*
  * hy_device_granted: return whether the task may be submitted now.
- * hy_device_shared: return whether tasks of other clients were in flight when the place was
+ * hy_device_shared: return whether tasks of other clients were in flight when the slot was
  * granted.
  */
-extern bool hy_device_granted(HyExecutor *executor, int32_t place);
-extern bool hy_device_shared(const HyExecutor *executor, int32_t place);
+extern bool hy_device_granted(HyExecutor *executor, int32_t slot);
+extern bool hy_device_shared(const HyExecutor *executor, int32_t slot);
 
 /*
  * hy_device_quantum: return how long a piece should last so that other clients get their turn; 0:
  * no other clients.
- * hy_device_leave: give the place back because the task has ended.
+ * hy_device_leave: give the slot back because the task has ended.
  */
 extern double hy_device_quantum(const HyExecutor *executor, int32_t device);
-extern void hy_device_leave(HyExecutor *executor, int32_t place);
+extern void hy_device_leave(HyExecutor *executor, int32_t slot);
 
 #endif

@@ -66,7 +66,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	{
 		uint64_t finished = hy_now(executor);
 
-		hy_memo_note(executor, memo, targets, start, finished, decision);
+		hy_memo_log(executor, memo, targets, start, finished, decision);
 		hy_flush_tick(executor, finished);
 		return HY_OK;
 	}

@@ -151,11 +151,11 @@ hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why,
 }
 
 void
-hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat)
+hy_executor_use_queue(HyExecutor *executor, const HyQueueClient *queue_client)
 {
-	executor->queued = seat != NULL;
-	if (seat != NULL)
-		executor->seat = *seat;
+	executor->queued = queue_client != NULL;
+	if (queue_client != NULL)
+		executor->queue_client = *queue_client;
 }
 
 bool

@@ -27,7 +27,7 @@ typedef struct HyDeviceState
 	const char *why; /* reason why it cannot be used; static or executor-owned text; else NULL */
 	uint64_t memory_used;
 	HyResidencyCounts resident; /* counts of resident units in this process */
-	/* CPU: HyLoad.runnable; device: its tasks divided by its queue places; 0: idle */
+	/* CPU: HyLoad.runnable; device: its tasks divided by its queue slots; 0: idle */
 	double load;
 	int32_t queue;   /* tasks of all processes that wait or are in flight on the device */
 	double queue_ns; /* total predicted time of these tasks, without the unpredicted ones */
@@ -80,7 +80,7 @@ extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
  * executors share.  NULL means that there are no other executors.  The queue must stay valid while
  * it is in use.
  */
-extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
+extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueClient *queue_client);
 
 /*
  * hy_executor_reprobe: probe the devices again, since their memory or open cost may have changed.

@@ -12,8 +12,7 @@
 #define ALL_FROM_NS 5e5 /* a task at least this long is divided among all devices */
 #define OPEN_SHARE 0.5  /* maximum time to open another device, as a fraction of the task's time */
 
-static void
-tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision);
+static void record_split(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision);
 
 bool
 hy_pieces_plan(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
@@ -58,7 +57,7 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 
 	*begun = report.begun;
 	if (st == HY_OK && decision->reason == HY_REASON_SPLIT)
-		tell_who_did_it(plan, &report, decision);
+		record_split(plan, &report, decision);
 	counters = &executor->member[decision->device].counters[decision->shape.op];
 	*finished = report.finished_ns;
 	decision->pieces = report.pieces;
@@ -91,12 +90,12 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 }
 
 /*
- * tell_who_did_it: record the shares of a split.  If nothing failed and one side computed all rows,
+ * record_split: record the shares of a split.  If nothing failed and one side computed all rows,
  * the task counts for that side.  The task then does not count as a split, unless the user fixed the
  * shares.
  */
 static void
-tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision)
+record_split(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision)
 {
 	int64_t extent = hy_shape_extent(&decision->shape);
 

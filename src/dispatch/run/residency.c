@@ -26,7 +26,7 @@ struct HyUnit
 	uint64_t used; /* number of the last request */
 	bool whole;    /* all parts were sent */
 	bool paid;     /* a task other than the one that sent the unit has used it */
-	void *notes;
+	void *sender_data;
 };
 
 /* Trace: the last request for a unit that is not on the device. */
@@ -89,7 +89,7 @@ hy_residency_destroy(HyResidency *residency, bool give_back)
 		newer = unit->newer;
 		if (give_back)
 			residency->backend->buf_free(residency->device, unit->buffer);
-		hy_free(residency->allocator, unit->notes);
+		hy_free(residency->allocator, unit->sender_data);
 		hy_free(residency->allocator, unit);
 	}
 	residency->counts->units = 0;
@@ -153,7 +153,7 @@ hy_residency_keep(HyResidency *residency, const HyUnitKey *key, uint64_t seen,
 	for (i = 0; i < rows->parts && st == HY_OK; i++)
 		st = hy_residency_send(residency, unit, &rows->part[i], rows->cancel);
 	if (st == HY_OK)
-		st = hy_residency_end(residency, unit, rows->notes, rows->notes_bytes);
+		st = hy_residency_end(residency, unit, rows->sender_data, rows->sender_data_bytes);
 	return st;
 }
 
@@ -218,20 +218,21 @@ hy_residency_send(HyResidency *residency, HyUnit **unit, const HyUnitPart *part,
 }
 
 HyStatus
-hy_residency_end(HyResidency *residency, HyUnit **unit, const void *notes, size_t notes_bytes)
+hy_residency_end(HyResidency *residency, HyUnit **unit, const void *sender_data,
+                 size_t sender_data_bytes)
 {
 	HyUnit *new = *unit;
 
-	if (notes_bytes > 0)
+	if (sender_data_bytes > 0)
 	{
-		new->notes = hy_alloc(residency->allocator, notes_bytes);
-		if (new->notes == NULL)
+		new->sender_data = hy_alloc(residency->allocator, sender_data_bytes);
+		if (new->sender_data == NULL)
 		{
 			drop(residency, new);
 			*unit = NULL;
 			return HY_NOMEM;
 		}
-		memcpy(new->notes, notes, notes_bytes);
+		memcpy(new->sender_data, sender_data, sender_data_bytes);
 	}
 	new->whole = true;
 	new->used = residency->questions;
@@ -305,9 +306,9 @@ hy_unit_rows(const HyUnit *unit)
 }
 
 const void *
-hy_unit_notes(const HyUnit *unit)
+hy_unit_sender_data(const HyUnit *unit)
 {
-	return unit->notes;
+	return unit->sender_data;
 }
 
 /* mix: hash the words with splitmix64. */
@@ -430,7 +431,7 @@ drop(HyResidency *residency, HyUnit *unit)
 	residency->counts->units--;
 	residency->counts->bytes -= unit->bytes;
 	residency->backend->buf_free(residency->device, unit->buffer);
-	hy_free(residency->allocator, unit->notes);
+	hy_free(residency->allocator, unit->sender_data);
 	hy_free(residency->allocator, unit);
 }
 

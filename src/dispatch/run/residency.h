@@ -3,7 +3,7 @@
  *		Keeps rows, or graphs, on an open device from one task to the next, in units.
  *
  * A unit is the input of one task: packed rows or a packed graph in a buffer of its own.  The
- * sender may attach data, which is kept in host memory (notes).  The key of a unit identifies the
+ * sender may attach data, which is kept in host memory (sender_data).  The key of a unit identifies the
  * origin of the rows (place) and their version.  The cache does not interpret either.  A unit whose
  * version has changed is dropped when it is asked for, so there is at most one unit per place.
  *
@@ -53,10 +53,10 @@ typedef struct HyUnitRows
 {
 	const HyUnitPart *part;
 	int parts;
-	uint64_t bytes;    /* size of the buffer, > 0; bytes outside all parts are 0 */
-	int64_t rows;      /* number of targets of a task over the unit */
-	const void *notes; /* data of the sender; copied by the cache */
-	size_t notes_bytes;
+	uint64_t bytes;          /* size of the buffer, > 0; bytes outside all parts are 0 */
+	int64_t rows;            /* number of targets of a task over the unit */
+	const void *sender_data; /* data of the sender; copied by the cache */
+	size_t sender_data_bytes;
 	const HyCancel *cancel; /* checked every HY_SEND_PIECE bytes; may be NULL */
 } HyUnitRows;
 
@@ -102,7 +102,7 @@ extern HyStatus hy_residency_keep(HyResidency *residency, const HyUnitKey *key, 
  * hy_residency_begin: start a unit of this many bytes and rows (as in HyUnitRows), and evict others
  * for it.
  * hy_residency_send: send one part.
- * hy_residency_end: complete the unit, and attach a copy of the notes.
+ * hy_residency_end: complete the unit, and attach a copy of the data.
  *
  * A step that fails drops the unit and sets *unit to NULL.  hy_residency_ask never returns an
  * incomplete unit.  The sender may abandon an incomplete unit at any time; it is then treated as a
@@ -112,8 +112,8 @@ extern HyStatus hy_residency_begin(HyResidency *residency, const HyUnitKey *key,
                                    uint64_t bytes, int64_t rows, uint64_t limit, HyUnit **unit);
 extern HyStatus hy_residency_send(HyResidency *residency, HyUnit **unit, const HyUnitPart *part,
                                   const HyCancel *cancel);
-extern HyStatus
-hy_residency_end(HyResidency *residency, HyUnit **unit, const void *notes, size_t notes_bytes);
+extern HyStatus hy_residency_end(HyResidency *residency, HyUnit **unit, const void *sender_data,
+                                 size_t sender_data_bytes);
 
 /* hy_residency_trim: evict units until they take at most limit bytes; the pinned unit stays. */
 extern void hy_residency_trim(HyResidency *residency, uint64_t limit);
@@ -133,6 +133,6 @@ extern void hy_residency_used(HyUnit *unit);
 
 extern HyBuffer *hy_unit_buffer(const HyUnit *unit);
 extern int64_t hy_unit_rows(const HyUnit *unit);
-extern const void *hy_unit_notes(const HyUnit *unit);
+extern const void *hy_unit_sender_data(const HyUnit *unit);
 
 #endif

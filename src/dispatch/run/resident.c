@@ -120,7 +120,7 @@ hy_resident_keep(HyExecutor *executor, const HyUnitRows *rows, HyResident *resid
 	for (i = 0; i < rows->parts && st == HY_OK; i++)
 		st = hy_resident_send(executor, &rows->part[i], rows->cancel, resident);
 	if (st == HY_OK)
-		st = hy_resident_end(executor, rows->notes, rows->notes_bytes, resident);
+		st = hy_resident_end(executor, rows->sender_data, rows->sender_data_bytes, resident);
 	return st;
 }
 
@@ -156,7 +156,8 @@ hy_resident_send(HyExecutor *executor, const HyUnitPart *part, const HyCancel *c
 }
 
 HyStatus
-hy_resident_end(HyExecutor *executor, const void *notes, size_t notes_bytes, HyResident *resident)
+hy_resident_end(HyExecutor *executor, const void *sender_data, size_t sender_data_bytes,
+                HyResident *resident)
 {
 	HyMember *member = &executor->member[resident->device];
 	uint64_t before = member->resident.bytes;
@@ -164,7 +165,7 @@ hy_resident_end(HyExecutor *executor, const void *notes, size_t notes_bytes, HyR
 
 	if (!can_send(executor, resident))
 		return HY_BUSY;
-	st = hy_residency_end(member->residency, &resident->unit, notes, notes_bytes);
+	st = hy_residency_end(member->residency, &resident->unit, sender_data, sender_data_bytes);
 	return sent(executor, resident, before, NULL, st);
 }
 

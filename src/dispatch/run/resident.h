@@ -76,8 +76,8 @@ extern HyStatus
 hy_resident_begin(HyExecutor *executor, uint64_t bytes, int64_t rows, HyResident *resident);
 extern HyStatus hy_resident_send(HyExecutor *executor, const HyUnitPart *part,
                                  const HyCancel *cancel, HyResident *resident);
-extern HyStatus
-hy_resident_end(HyExecutor *executor, const void *notes, size_t notes_bytes, HyResident *resident);
+extern HyStatus hy_resident_end(HyExecutor *executor, const void *sender_data,
+                                size_t sender_data_bytes, HyResident *resident);
 
 /*
  * hy_resident_forget: declare that this unit will not be requested again.  Touches no device, and

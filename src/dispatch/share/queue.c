@@ -14,19 +14,19 @@
 
 typedef enum HyQueueState
 {
-	PLACE_FREE = 0,
-	PLACE_WAITS,
-	PLACE_GRANTED
+	SLOT_FREE = 0,
+	SLOT_WAITS,
+	SLOT_GRANTED
 } HyQueueState;
 
-static HyQueuePlace *next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now);
-static HyQueuePlace *first_of(HyQueue *queue, int32_t device, bool small, uint64_t now);
-static int32_t of_others(const HyQueue *queue, const HyQueuePlace *place);
+static HyQueueSlot *next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now);
+static HyQueueSlot *first_of(HyQueue *queue, int32_t device, bool small, uint64_t now);
+static int32_t of_others(const HyQueue *queue, const HyQueueSlot *slot);
 static uint64_t served(const HyQueue *queue, int32_t role);
 static void note_served(HyQueue *queue, int32_t role);
-static void leave(HyQueue *queue, HyQueuePlace *place);
+static void leave(HyQueue *queue, HyQueueSlot *slot);
 static bool recent(uint64_t at, uint64_t now);
-static int32_t number_of(const HyQueueSeat *seat, int32_t device);
+static int32_t number_of(const HyQueueClient *client, int32_t device);
 
 void
 hy_queue_init(HyQueue *queue)
@@ -35,31 +35,31 @@ hy_queue_init(HyQueue *queue)
 }
 
 int32_t
-hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uint64_t now)
+hy_queue_ask(const HyQueueClient *client, int32_t device, double ns, bool whole, uint64_t now)
 {
-	HyQueue *queue = seat->queue;
-	int32_t number = number_of(seat, device);
+	HyQueue *queue = client->queue;
+	int32_t number = number_of(client, device);
 	HyQueueDevice *d = &queue->device[number];
-	HyQueuePlace *place = queue->place;
+	HyQueueSlot *slot = queue->slot;
 	bool small = whole && ns > 0 && ns <= HY_QUEUE_SMALL_NS;
 
-	hy_lock(&seat->lock);
-	while (place->state != PLACE_FREE)
+	hy_lock(&client->lock);
+	while (slot->state != SLOT_FREE)
 	{
-		if (++place == queue->place + HY_QUEUE_PLACES)
+		if (++slot == queue->slot + HY_QUEUE_SLOTS)
 		{
-			hy_unlock(&seat->lock);
+			hy_unlock(&client->lock);
 			return -1;
 		}
 	}
-	*place = (HyQueuePlace){.state = PLACE_WAITS,
-	                        .device = number,
-	                        .client = seat->client,
-	                        .role = seat->role,
-	                        .small = small,
-	                        .order = ++queue->order,
-	                        .asked_ns = now,
-	                        .ns = ns};
+	*slot = (HyQueueSlot){.state = SLOT_WAITS,
+	                      .device = number,
+	                      .client = client->id,
+	                      .role = client->role,
+	                      .small = small,
+	                      .order = ++queue->order,
+	                      .asked_ns = now,
+	                      .ns = ns};
 	d->work_ns += ns;
 	d->tasks++;
 	d->unknown += ns <= 0;
@@ -70,29 +70,29 @@ hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uin
 		d->small_ns += SMALL_SHARE * (ns - d->small_ns);
 		d->small_at_ns = now;
 	}
-	if (d->last_client != seat->client)
+	if (d->last_client != client->id)
 	{
 		if (d->last_client != 0)
 			d->other_at_ns = now;
-		d->last_client = seat->client;
+		d->last_client = client->id;
 	}
-	hy_unlock(&seat->lock);
-	return (int32_t) (place - queue->place);
+	hy_unlock(&client->lock);
+	return (int32_t) (slot - queue->slot);
 }
 
 bool
-hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t now)
+hy_queue_granted(const HyQueueClient *client, int32_t slot, int32_t depth, uint64_t now)
 {
-	HyQueue *queue = seat->queue;
-	HyQueuePlace *own = &queue->place[place];
+	HyQueue *queue = client->queue;
+	HyQueueSlot *own = &queue->slot[slot];
 	HyQueueDevice *device = &queue->device[own->device];
-	HyQueuePlace *next;
+	HyQueueSlot *next;
 	bool granted;
 
-	hy_lock(&seat->lock);
+	hy_lock(&client->lock);
 	own->asked_ns = now;
 	/*
-	 * A client that asks grants all free places, also to other clients.  These see the grant when
+	 * A client that asks grants all free slots, also to other clients.  These see the grant when
 	 * they ask again.
 	 */
 	while ((next = next_in_turn(queue, own->device, depth, now)) != NULL)
@@ -102,84 +102,84 @@ hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t
 		else
 			device->small_row = 0;
 		next->behind = of_others(queue, next);
-		next->state = PLACE_GRANTED;
+		next->state = SLOT_GRANTED;
 		device->in_flight++;
 		device->bulk_in_flight += !next->small;
 		note_served(queue, next->role);
 	}
-	granted = own->state == PLACE_GRANTED;
-	hy_unlock(&seat->lock);
+	granted = own->state == SLOT_GRANTED;
+	hy_unlock(&client->lock);
 	return granted;
 }
 
 bool
-hy_queue_alone(const HyQueueSeat *seat, int32_t place)
+hy_queue_alone(const HyQueueClient *client, int32_t slot)
 {
-	return seat->queue->place[place].behind == 0;
+	return client->queue->slot[slot].behind == 0;
 }
 
 void
-hy_queue_leave(const HyQueueSeat *seat, int32_t place)
+hy_queue_leave(const HyQueueClient *client, int32_t slot)
 {
-	if (place < 0)
+	if (slot < 0)
 		return;
-	hy_lock(&seat->lock);
-	leave(seat->queue, &seat->queue->place[place]);
-	hy_unlock(&seat->lock);
+	hy_lock(&client->lock);
+	leave(client->queue, &client->queue->slot[slot]);
+	hy_unlock(&client->lock);
 }
 
 void
-hy_queue_forget(const HyQueueSeat *seat, int32_t client)
+hy_queue_forget(const HyQueueClient *client, int32_t id)
 {
 	int32_t i;
 
-	hy_lock(&seat->lock);
-	for (i = 0; i < HY_QUEUE_PLACES; i++)
+	hy_lock(&client->lock);
+	for (i = 0; i < HY_QUEUE_SLOTS; i++)
 	{
-		if (seat->queue->place[i].client == client)
-			leave(seat->queue, &seat->queue->place[i]);
+		if (client->queue->slot[i].client == id)
+			leave(client->queue, &client->queue->slot[i]);
 	}
-	hy_unlock(&seat->lock);
+	hy_unlock(&client->lock);
 }
 
 double
-hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now)
+hy_queue_quantum(const HyQueueClient *client, int32_t device, uint64_t now)
 {
-	const HyQueueDevice *d = &seat->queue->device[number_of(seat, device)];
+	const HyQueueDevice *d = &client->queue->device[number_of(client, device)];
 	double quantum = 0;
 
-	hy_lock(&seat->lock);
+	hy_lock(&client->lock);
 	if (recent(d->small_at_ns, now))
 		quantum = SMALL_MULTIPLE * d->small_ns;
 	else if (recent(d->other_at_ns, now))
 		quantum = SHARED_PIECE_NS;
-	hy_unlock(&seat->lock);
+	hy_unlock(&client->lock);
 	return quantum;
 }
 
 HyQueueLoad
-hy_queue_load(const HyQueueSeat *seat, int32_t device)
+hy_queue_load(const HyQueueClient *client, int32_t device)
 {
-	const HyQueueDevice *d = &seat->queue->device[number_of(seat, device)];
+	const HyQueueDevice *d = &client->queue->device[number_of(client, device)];
 	HyQueueLoad load;
 
-	hy_lock(&seat->lock);
+	hy_lock(&client->lock);
 	load = (HyQueueLoad){.tasks = d->tasks, .unknown = d->unknown, .ns = d->work_ns};
-	hy_unlock(&seat->lock);
+	hy_unlock(&client->lock);
 	return load;
 }
 
 /*
- * next_in_turn: return the request that gets the next place on the device, or NULL if there is no
- * request or no free place.
+ * next_in_turn: return the request that gets the next slot on the device, or NULL if there is no
+ * request or no free slot.
  */
-static HyQueuePlace *
+static HyQueueSlot *
 next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
 {
 	HyQueueDevice *d = &queue->device[device];
 	int32_t for_bulk = depth;
-	HyQueuePlace *small;
-	HyQueuePlace *bulk;
+	HyQueueSlot *small;
+	HyQueueSlot *bulk;
 
 	if (d->in_flight >= depth)
 		return NULL;
@@ -193,47 +193,47 @@ next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
 }
 
 /* first_of: return the first waiting request, small or not, whose client has asked recently. */
-static HyQueuePlace *
+static HyQueueSlot *
 first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 {
-	HyQueuePlace *best = NULL;
+	HyQueueSlot *best = NULL;
 	uint64_t best_served = 0;
 	int32_t i;
 
-	for (i = 0; i < HY_QUEUE_PLACES; i++)
+	for (i = 0; i < HY_QUEUE_SLOTS; i++)
 	{
-		HyQueuePlace *place = &queue->place[i];
+		HyQueueSlot *slot = &queue->slot[i];
 		uint64_t last;
 
-		if (place->state != PLACE_WAITS || place->device != device || (place->small != 0) != small)
+		if (slot->state != SLOT_WAITS || slot->device != device || (slot->small != 0) != small)
 			continue;
 		/* now may be slightly earlier than a time stamp from another processor */
-		if (now > place->asked_ns && now - place->asked_ns > HY_QUEUE_ASK_TIMEOUT_NS)
+		if (now > slot->asked_ns && now - slot->asked_ns > HY_QUEUE_ASK_TIMEOUT_NS)
 			continue;
-		last = served(queue, place->role);
+		last = served(queue, slot->role);
 		if (best == NULL || last < best_served ||
-		    (last == best_served && place->order < best->order))
+		    (last == best_served && slot->order < best->order))
 		{
-			best = place;
+			best = slot;
 			best_served = last;
 		}
 	}
 	return best;
 }
 
-/* of_others: count the granted places of other clients on the same device. */
+/* of_others: count the granted slots of other clients on the same device. */
 static int32_t
-of_others(const HyQueue *queue, const HyQueuePlace *place)
+of_others(const HyQueue *queue, const HyQueueSlot *slot)
 {
 	int32_t count = 0;
 	int32_t i;
 
-	for (i = 0; i < HY_QUEUE_PLACES; i++)
+	for (i = 0; i < HY_QUEUE_SLOTS; i++)
 	{
-		const HyQueuePlace *other = &queue->place[i];
+		const HyQueueSlot *other = &queue->slot[i];
 
-		count += other->state == PLACE_GRANTED && other->device == place->device &&
-		         other->client != place->client;
+		count += other->state == SLOT_GRANTED && other->device == slot->device &&
+		         other->client != slot->client;
 	}
 	return count;
 }
@@ -259,7 +259,7 @@ served(const HyQueue *queue, int32_t role)
 static void
 note_served(HyQueue *queue, int32_t role)
 {
-	HyQueueRole *slot = &queue->role[0];
+	HyQueueRole *entry = &queue->role[0];
 	int32_t i;
 
 	for (i = 0; i < HY_QUEUE_ROLES; i++)
@@ -268,34 +268,34 @@ note_served(HyQueue *queue, int32_t role)
 
 		if (other->used && other->role == role)
 		{
-			slot = other;
+			entry = other;
 			break;
 		}
-		if (slot->used && (!other->used || other->served < slot->served))
-			slot = other;
+		if (entry->used && (!other->used || other->served < entry->served))
+			entry = other;
 	}
-	*slot = (HyQueueRole){.role = role, .used = 1, .served = ++queue->order};
+	*entry = (HyQueueRole){.role = role, .used = 1, .served = ++queue->order};
 }
 
 static void
-leave(HyQueue *queue, HyQueuePlace *place)
+leave(HyQueue *queue, HyQueueSlot *slot)
 {
-	HyQueueDevice *device = &queue->device[place->device];
+	HyQueueDevice *device = &queue->device[slot->device];
 
-	if (place->state == PLACE_FREE)
+	if (slot->state == SLOT_FREE)
 		return;
-	if (place->state == PLACE_GRANTED)
+	if (slot->state == SLOT_GRANTED)
 	{
 		device->in_flight--;
-		device->bulk_in_flight -= !place->small;
+		device->bulk_in_flight -= !slot->small;
 	}
-	device->work_ns -= place->ns;
+	device->work_ns -= slot->ns;
 	device->tasks--;
-	device->unknown -= place->ns <= 0;
+	device->unknown -= slot->ns <= 0;
 	/* a rounding error may remain after the last task has left */
 	if (device->work_ns < 1)
 		device->work_ns = 0;
-	place->state = PLACE_FREE;
+	slot->state = SLOT_FREE;
 }
 
 /*
@@ -310,7 +310,7 @@ recent(uint64_t at, uint64_t now)
 
 /* number_of: return the queue's number of the client's device; two devices may share a number. */
 static int32_t
-number_of(const HyQueueSeat *seat, int32_t device)
+number_of(const HyQueueClient *client, int32_t device)
 {
-	return (seat->numbers != NULL ? seat->numbers[device] : device) % HY_MAX_DEVICES;
+	return (client->numbers != NULL ? client->numbers[device] : device) % HY_MAX_DEVICES;
 }

@@ -3,12 +3,12 @@
  *		Orders the clients that use a device, and limits the tasks in flight over all
  *		clients.
  *
- * Clients (backends, in a server) ask for a place before they submit, and leave it when the task
- * has ended.  Free places are granted in this order:
+ * Clients (backends, in a server) ask for a slot before they submit, and leave it when the task
+ * has ended.  Free slots are granted in this order:
  *
  *		small calls before all other tasks, which are longer calls and pieces of bulk jobs.  While
  *		tasks of both sorts wait, the other tasks still get at least every other grant.  On a device
- *		with several places, one stays free for small calls while such calls keep arriving;
+ *		with several slots, one stays free for small calls while such calls keep arriving;
  *		within each of the two sorts, the role that was served least recently;
  *		within a role, the order of asking.
  *
@@ -18,13 +18,13 @@
  *
  * The queue is one fixed block of plain data without pointers, so it may lie in memory that several
  * processes share; these processes supply the lock.  The queue's functions never wait: a client
- * without a grant asks again.  A place is granted only to a client that asked within the last
+ * without a grant asks again.  A slot is granted only to a client that asked within the last
  * HY_QUEUE_ASK_TIMEOUT_NS.  So a client that sleeps or has died delays no other client while it
- * waits for a place.  hy_queue_forget frees the places of a client that exits.
+ * waits for a slot.  hy_queue_forget frees the slots of a client that exits.
  *
  * Clients must therefore agree on the time.  An emulated device shifts the clock of the process
  * that uses it, so clients in several processes supply a clock that is never shifted
- * (HyQueueSeat.clock).
+ * (HyQueueClient.clock).
  */
 #ifndef HY_QUEUE_H
 #define HY_QUEUE_H
@@ -36,7 +36,7 @@
 #include "dispatch/model/decision.h"
 #include "dispatch/share/lock.h"
 
-#define HY_QUEUE_PLACES 256 /* waiting and granted places of all clients on all devices */
+#define HY_QUEUE_SLOTS 256 /* waiting and granted slots of all clients on all devices */
 #define HY_QUEUE_ROLES 64
 #define HY_QUEUE_ASK_TIMEOUT_NS UINT64_C(2000000)
 /* maximum predicted time of a small call, which is always a whole task */
@@ -44,18 +44,18 @@
 /* time during which an arrival is expected to repeat */
 #define HY_QUEUE_RECENT_NS UINT64_C(100000000)
 
-typedef struct HyQueuePlace
+typedef struct HyQueueSlot
 {
 	int32_t state; /* a HyQueueState; 0: free */
 	int32_t device;
 	int32_t client;
 	int32_t role;
 	int32_t small;
-	int32_t behind;    /* places granted to other clients on the device when this one was granted */
+	int32_t behind;    /* slots granted to other clients on the device when this one was granted */
 	uint64_t order;    /* serial number of the request */
 	uint64_t asked_ns; /* time when the client last asked */
 	double ns;         /* predicted time of the task; 0: not known */
-} HyQueuePlace;
+} HyQueueSlot;
 
 typedef struct HyQueueRole
 {
@@ -85,22 +85,22 @@ typedef struct HyQueue
 	uint64_t order;
 	HyQueueDevice device[HY_MAX_DEVICES];
 	HyQueueRole role[HY_QUEUE_ROLES];
-	HyQueuePlace place[HY_QUEUE_PLACES];
+	HyQueueSlot slot[HY_QUEUE_SLOTS];
 } HyQueue;
 
-/* HyQueueSeat: a client of a queue. */
-typedef struct HyQueueSeat
+/* HyQueueClient: a client of a queue. */
+typedef struct HyQueueClient
 {
 	HyQueue *queue;
-	HyLock lock;    /* held during every access to the queue */
-	int32_t client; /* unique among the users of the queue, not 0 */
-	int32_t role;   /* the role that the client works for */
+	HyLock lock;  /* held during every access to the queue */
+	int32_t id;   /* unique among the users of the queue, not 0 */
+	int32_t role; /* the role that the client works for */
 	/*
 	 * numbers[d] is the queue's number of the executor's device d; NULL: both use the same numbers
 	 */
 	const int32_t *numbers;
 	const HyClock *clock; /* clock shared by all clients; NULL: the clocks of their executors */
-} HyQueueSeat;
+} HyQueueClient;
 
 /* HyQueueLoad: the tasks that wait or are in flight on a device. */
 typedef struct HyQueueLoad
@@ -114,37 +114,38 @@ typedef struct HyQueueLoad
 extern void hy_queue_init(HyQueue *queue);
 
 /*
- * hy_queue_ask: request a place on device for a task of about ns (0: not known).  whole: the task
- * is not a piece of a bulk job.  Returns a place for hy_queue_granted, or -1 if the queue is full.
+ * hy_queue_ask: request a slot on device for a task of about ns (0: not known).  whole: the task
+ * is not a piece of a bulk job.  Returns a slot for hy_queue_granted, or -1 if the queue is full.
  */
 extern int32_t
-hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uint64_t now);
+hy_queue_ask(const HyQueueClient *client, int32_t device, double ns, bool whole, uint64_t now);
 
 /*
  * hy_queue_granted: return whether the task may be submitted now.  depth is the number of tasks that
  * may be in flight on the device.
  */
-extern bool hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t now);
+extern bool
+hy_queue_granted(const HyQueueClient *client, int32_t slot, int32_t depth, uint64_t now);
 
 /*
- * hy_queue_alone: return whether no task of another client was in flight when the place was
+ * hy_queue_alone: return whether no task of another client was in flight when the slot was
  * granted.  Otherwise the task's time includes other tasks and cannot be used to measure the
  * device.
  */
-extern bool hy_queue_alone(const HyQueueSeat *seat, int32_t place);
+extern bool hy_queue_alone(const HyQueueClient *client, int32_t slot);
 
-/* hy_queue_leave: free a place whose task has ended or was given up; place -1 is allowed. */
-extern void hy_queue_leave(const HyQueueSeat *seat, int32_t place);
+/* hy_queue_leave: free a slot whose task has ended or was given up; slot -1 is allowed. */
+extern void hy_queue_leave(const HyQueueClient *client, int32_t slot);
 
-/* hy_queue_forget: free all places of a client. */
-extern void hy_queue_forget(const HyQueueSeat *seat, int32_t client);
+/* hy_queue_forget: free all slots of the client with this id. */
+extern void hy_queue_forget(const HyQueueClient *client, int32_t id);
 
 /*
  * hy_queue_quantum: return how many ns a piece of a bulk job should last so that other clients get
  * their turn.  Returns 0 (no limit) if neither a small call nor another client came recently.
  */
-extern double hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now);
+extern double hy_queue_quantum(const HyQueueClient *client, int32_t device, uint64_t now);
 
-extern HyQueueLoad hy_queue_load(const HyQueueSeat *seat, int32_t device);
+extern HyQueueLoad hy_queue_load(const HyQueueClient *client, int32_t device);
 
 #endif

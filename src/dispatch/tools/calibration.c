@@ -91,7 +91,7 @@ static bool usable(HyExecutor *executor, int32_t device, const HyShape *shape);
 static HyStatus measure_all(Calibration *calibration, int kind, int size);
 static HyStatus
 measure(HyExecutor *executor, int32_t side, const HyTask *task, HyPrior *prior, uint64_t *spent);
-static bool tells_a_law(const HyPrior *prior);
+static bool sizes_suffice(const HyPrior *prior);
 static void keep_priors(const Calibration *calibration, HyPrior *priors, int32_t *count);
 static void keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *count);
 static bool import_sizes(HyExecutor *executor, const HyPrior *prior);
@@ -326,8 +326,8 @@ measure(HyExecutor *executor, int32_t side, const HyTask *task, HyPrior *prior, 
 		if (st != HY_OK)
 			return st;
 		*spent += ns;
-		if (!hy_model_learn(&prior->model, hy_cost_terms(&shape, device == 0), (double) ns, 1,
-		                    HY_TRACKER_MAX_WINDOW))
+		if (!hy_model_observe(&prior->model, hy_cost_terms(&shape, device == 0), (double) ns, 1,
+		                      HY_TRACKER_MAX_WINDOW))
 			continue;
 		runs++;
 		size.ns += ((double) ns - size.ns) / runs;
@@ -336,9 +336,9 @@ measure(HyExecutor *executor, int32_t side, const HyTask *task, HyPrior *prior, 
 	return HY_OK;
 }
 
-/* tells_a_law: return whether the sizes differ enough to separate the launch time from the rest. */
+/* sizes_suffice: return whether the sizes differ enough to separate the launch time from the rest. */
 static bool
-tells_a_law(const HyPrior *prior)
+sizes_suffice(const HyPrior *prior)
 {
 	double smallest = 0;
 	double largest = 0;
@@ -369,7 +369,7 @@ keep_priors(const Calibration *calibration, HyPrior *priors, int32_t *count)
 		{
 			HyPrior *prior = &calibration->prior[kind * SIDES + side];
 
-			if (!tells_a_law(prior))
+			if (!sizes_suffice(prior))
 				continue;
 			prior->device = side == SHARED_CPU ? 0 : side;
 			prior->shape = shape_of(kind, 0, calibration->memory);
