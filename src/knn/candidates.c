@@ -236,8 +236,8 @@ read_store(Pass *pass, int64 many)
 
 	pass->store = stores->begin(candidates->index, GetActiveSnapshot());
 	hybrid_search_begin(&search, context, shape, true, pass->queries, pass->best);
-	search.went = tell_progress;
-	search.went_arg = pass;
+	search.batch_done = tell_progress;
+	search.batch_done_arg = pass;
 	hybrid_units_begin(&units, &search, pass->store, &candidates->shape, &pass->outliers,
 	                   candidates->metric);
 	while (hybrid_units_next(&units))

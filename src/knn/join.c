@@ -120,7 +120,7 @@ search_group(Join *join, double done)
 	HybridJoined joined = {
 		.count = join->queries.count, .positions = join->positions, .ids = join->ids};
 
-	hybrid_target_stretch(join->right, join->done, done < 0 ? join->done : done);
+	hybrid_target_range(join->right, join->done, done < 0 ? join->done : done);
 	join->done = Max(done, join->done);
 	joined.answers = hybrid_nearest(join->right, &join->queries);
 	join->take(join->arg, &joined);

@@ -59,8 +59,8 @@ hybrid_knn(PG_FUNCTION_ARGS)
 
 		MemoryContextSwitchTo(pass);
 		part.x = queries.x + (Size) first * queries.dims;
-		hybrid_target_stretch(target, (double) first / queries.count,
-		                      (double) (first + part.count) / queries.count);
+		hybrid_target_range(target, (double) first / queries.count,
+		                    (double) (first + part.count) / queries.count);
 		answers = hybrid_nearest(target, &part);
 		put_answers((ReturnSetInfo *) fcinfo->resultinfo, answers, part.count, first);
 		MemoryContextSwitchTo(context);

@@ -119,9 +119,9 @@ hybrid_target_group(const HybridTarget *target, int dims, Size beside)
 }
 
 void
-hybrid_target_stretch(HybridTarget *target, double from, double to)
+hybrid_target_range(HybridTarget *target, double from, double to)
 {
-	hybrid_progress_stretch(&target->progress, from, to);
+	hybrid_progress_range(&target->progress, from, to);
 }
 
 HyTopK *
@@ -288,8 +288,8 @@ search_table(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid batches", ALLOCSET_DEFAULT_SIZES);
 
 	hybrid_search_begin(&feed.search, context, shape, false, queries, answers);
-	feed.search.went = tell_progress;
-	feed.search.went_arg = target;
+	feed.search.batch_done = tell_progress;
+	feed.search.batch_done_arg = target;
 	hybrid_search_read_ahead(&feed.search, read_ahead, &feed);
 	hybrid_rows_read(target->rows, feed_row, &feed);
 	hybrid_search_end(&feed.search);

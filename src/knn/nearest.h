@@ -49,10 +49,10 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
 extern int hybrid_target_group(const HybridTarget *target, int dims, Size beside);
 
 /*
- * hybrid_target_stretch: for progress reports, declare that the next search covers the part from ..
+ * hybrid_target_range: for progress reports, declare that the next search covers the part from ..
  * to of the whole call.
  */
-extern void hybrid_target_stretch(HybridTarget *target, double from, double to);
+extern void hybrid_target_range(HybridTarget *target, double from, double to);
 
 /*
  * hybrid_nearest: return at most k nearest rows for each query, sorted. The field row of a result

@@ -23,7 +23,7 @@ hybrid_progress_begin(HybridProgress *progress, const char *what)
 }
 
 void
-hybrid_progress_stretch(HybridProgress *progress, double from, double to)
+hybrid_progress_range(HybridProgress *progress, double from, double to)
 {
 	progress->from = from;
 	progress->to = to;

@@ -23,8 +23,8 @@ typedef struct HybridProgress
  */
 extern void hybrid_progress_begin(HybridProgress *progress, const char *what);
 
-/* hybrid_progress_stretch: from now on, shares refer to the part from .. to of the whole call. */
-extern void hybrid_progress_stretch(HybridProgress *progress, double from, double to);
+/* hybrid_progress_range: from now on, shares refer to the part from .. to of the whole call. */
+extern void hybrid_progress_range(HybridProgress *progress, double from, double to);
 
 /*
  * hybrid_progress_update: record the share of the current part that is done; < 0 means unknown.

@@ -182,17 +182,17 @@ hybrid_search_resident(HybridSearch *search, HyResident *resident, const int64 *
 	MemoryContext before = MemoryContextSwitchTo(search->context);
 	int64 rows = hy_unit_rows(resident->unit);
 	HyTask task;
-	bool went;
+	bool done;
 
 	make_room_for_found(search, Min(search->k, rows));
 	task = task_over(search, rows);
-	went = hybrid_run_resident(&task, resident, "find nearest rows");
-	if (went)
+	done = hybrid_run_resident(&task, resident, "find nearest rows");
+	if (done)
 		take_found(search, &task, positions);
-	if (went && search->went != NULL)
-		search->went(search->went_arg);
+	if (done && search->batch_done != NULL)
+		search->batch_done(search->batch_done_arg);
 	MemoryContextSwitchTo(before);
-	return went;
+	return done;
 }
 
 void
@@ -361,8 +361,8 @@ search_batch(HybridSearch *search, HyFlush cause)
 	}
 	take_found(search, &task, search->positions);
 	hy_accumulator_flushed(&search->gathered, hybrid_executor(), cause);
-	if (search->went != NULL)
-		search->went(search->went_arg);
+	if (search->batch_done != NULL)
+		search->batch_done(search->batch_done_arg);
 }
 
 /* read_beside: read some rows ahead. Returns false if no more can be read now. */

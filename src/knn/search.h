@@ -27,8 +27,8 @@ typedef struct HybridSearch
 	HyTopK *best; /* one heap per query; the field row of an entry is a position */
 
 	/* called after each batch, to report progress; may be NULL */
-	void (*went)(void *arg);
-	void *went_arg;
+	void (*batch_done)(void *arg);
+	void *batch_done_arg;
 
 	/*
 	 * called while other threads search a batch: reads some rows, about 0.1 ms long, and passes each to

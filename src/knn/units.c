@@ -9,7 +9,7 @@
  * is read once. Only the pages that hold the tids of the unit are read repeatedly.
  *
  * Half of work_mem is for batches. While a unit is sent, this half is divided. A quarter of
- * work_mem is for a range of rows. The other quarter is for the Notes of all rows of the unit,
+ * work_mem is for a range of rows. The other quarter is for the HostData of all rows of the unit,
  * which limits the number of rows.
  */
 #include "postgres.h"
@@ -22,7 +22,7 @@
 
 #define READ_ROWS 64
 #define READ_POSITIONS 65536
-#define NOTES_SHARE 8 /* units whose Notes exceed 1/8 of the vectors' bytes are not sent */
+#define HOST_DATA_SHARE 8 /* units whose HostData exceed 1/8 of the vectors' bytes are not sent */
 
 /* Lost: an entry whose copy lost precision. */
 typedef struct Lost
@@ -33,26 +33,26 @@ typedef struct Lost
 } Lost;
 
 /*
- * Notes: the data that the host keeps about a unit. In memory, this struct is followed by the
+ * HostData: the data that the host keeps about a unit. In memory, this struct is followed by the
  * positions and then by the losses.
  */
-typedef struct Notes
+typedef struct HostData
 {
 	int64 rows;
 	int64 lost;
-} Notes;
+} HostData;
 
 static bool by_device(HybridUnits *units, const HybridStoreUnit *unit);
-static void offer_lost(HybridUnits *units, const Notes *notes);
+static void offer_lost(HybridUnits *units, const HostData *host_data);
 static bool send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident);
-static bool read_positions(HybridUnits *units, const HybridStoreUnit *unit, Notes *notes);
-static bool
-send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident, Notes *notes);
-static bool read_stretch(HybridUnits *units, int64 wanted, Notes *notes);
-static Size notes_size(int64 rows, int64 lost);
+static bool read_positions(HybridUnits *units, const HybridStoreUnit *unit, HostData *host_data);
+static bool send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident,
+                      HostData *host_data);
+static bool read_range(HybridUnits *units, int64 wanted, HostData *host_data);
+static Size host_data_size(int64 rows, int64 lost);
 static int64 most_lost(const HybridUnits *units, int64 rows);
-static int64 *positions_of(const Notes *notes);
-static Lost *lost_of(const Notes *notes);
+static int64 *positions_of(const HostData *host_data);
+static Lost *lost_of(const HostData *host_data);
 
 void
 hybrid_units_begin(HybridUnits *units, HybridSearch *search, HybridStore *store,
@@ -67,7 +67,7 @@ hybrid_units_begin(HybridUnits *units, HybridSearch *search, HybridStore *store,
 	units->begun = false;
 	if (units->possible)
 	{
-		Size each = notes_size(1, most_lost(units, 1)) - sizeof(Notes);
+		Size each = host_data_size(1, most_lost(units, 1)) - sizeof(HostData);
 
 		units->most = Min(HY_UNIT_MOST, (Size) work_mem * 1024 / 4 / each * shape->stride);
 		units->bytes = Min(units->most, hy_resident_unit_bytes(hybrid_executor()));
@@ -107,17 +107,17 @@ by_device(HybridUnits *units, const HybridStoreUnit *unit)
 	HyResident resident;
 
 	if (bytes > units->most ||
-	    notes_size(unit->rows, most_lost(units, unit->rows)) > bytes / NOTES_SHARE)
+	    host_data_size(unit->rows, most_lost(units, unit->rows)) > bytes / HOST_DATA_SHARE)
 		return false;
 	switch (hy_resident_ask(hybrid_executor(), &shape, bytes, &unit->key, &resident))
 	{
 		case HY_RESIDENT_THERE:
 		{
-			const Notes *notes = hy_unit_sender_data(resident.unit);
+			const HostData *host_data = hy_unit_sender_data(resident.unit);
 
-			if (!hybrid_search_resident(search, &resident, positions_of(notes)))
+			if (!hybrid_search_resident(search, &resident, positions_of(host_data)))
 				return false;
-			offer_lost(units, notes);
+			offer_lost(units, host_data);
 			hybrid_stores()->pass(units->store, unit);
 			return true;
 		}
@@ -130,12 +130,12 @@ by_device(HybridUnits *units, const HybridStoreUnit *unit)
 }
 
 static void
-offer_lost(HybridUnits *units, const Notes *notes)
+offer_lost(HybridUnits *units, const HostData *host_data)
 {
-	const Lost *lost = lost_of(notes);
+	const Lost *lost = lost_of(host_data);
 	int64 i;
 
-	for (i = 0; i < notes->lost; i++)
+	for (i = 0; i < host_data->lost; i++)
 		hybrid_outliers_offer(units->outliers, units->metric, lost[i].position, lost[i].norm,
 		                      lost[i].residual);
 }
@@ -151,31 +151,32 @@ send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 	const HybridStoreMethods *stores = hybrid_stores();
 	HybridSearch *search = units->search;
 	MemoryContext before = MemoryContextSwitchTo(search->context);
-	Notes *notes;
-	bool went;
+	HostData *host_data;
+	bool done;
 
 	/* flush the batch before the transfer begins, because the batch may run on the same device */
 	hybrid_search_stage(search, Min(hybrid_search_piece(search), unit->rows));
 	/* space for one more row, to detect additional entries */
-	notes = MemoryContextAllocHuge(search->context,
-	                               notes_size(unit->rows + 1, most_lost(units, unit->rows)));
-	notes->rows = unit->rows;
-	notes->lost = 0;
-	went = read_positions(units, unit, notes) &&
+	host_data = MemoryContextAllocHuge(
+		search->context, host_data_size(unit->rows + 1, most_lost(units, unit->rows)));
+	host_data->rows = unit->rows;
+	host_data->lost = 0;
+	done = read_positions(units, unit, host_data) &&
 	       hybrid_resident_begin(unit->rows * units->shape->stride, unit->rows, resident) &&
-	       send_rows(units, unit, resident, notes) && stores->unchanged(units->store, unit) &&
-	       hybrid_resident_end(notes, notes_size(notes->rows, notes->lost), resident) &&
-	       hybrid_search_resident(search, resident, positions_of(notes));
-	if (went)
+	       send_rows(units, unit, resident, host_data) && stores->unchanged(units->store, unit) &&
+	       hybrid_resident_end(host_data, host_data_size(host_data->rows, host_data->lost),
+	                           resident) &&
+	       hybrid_search_resident(search, resident, positions_of(host_data));
+	if (done)
 	{
-		offer_lost(units, notes);
+		offer_lost(units, host_data);
 		stores->pass(units->store, unit);
 	}
 	else
 		stores->again(units->store, unit, PG_INT64_MIN, PG_INT64_MAX);
-	pfree(notes);
+	pfree(host_data);
 	MemoryContextSwitchTo(before);
-	return went;
+	return done;
 }
 
 /*
@@ -183,9 +184,9 @@ send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
  * entries, all at different positions.
  */
 static bool
-read_positions(HybridUnits *units, const HybridStoreUnit *unit, Notes *notes)
+read_positions(HybridUnits *units, const HybridStoreUnit *unit, HostData *host_data)
 {
-	int64 *positions = positions_of(notes);
+	int64 *positions = positions_of(host_data);
 	int64 filled = 0;
 	int64 i;
 	int rows;
@@ -214,40 +215,41 @@ read_positions(HybridUnits *units, const HybridStoreUnit *unit, Notes *notes)
  * entries changed or sending failed.
  */
 static bool
-send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident, Notes *notes)
+send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident,
+          HostData *host_data)
 {
 	HybridSearch *search = units->search;
-	const int64 *positions = positions_of(notes);
+	const int64 *positions = positions_of(host_data);
 	int64 first;
 	int64 rows;
-	bool went = true;
+	bool done = true;
 
-	for (first = 0; went && first < notes->rows; first += rows)
+	for (first = 0; done && first < host_data->rows; first += rows)
 	{
 		HyUnitPart part = {.data = search->vectors, .offset = first * search->stride};
 
-		rows = Min(search->capacity, notes->rows - first);
+		rows = Min(search->capacity, host_data->rows - first);
 		part.bytes = rows * search->stride;
 		hybrid_stores()->again(units->store, unit, positions[first], positions[first + rows - 1]);
-		if (!read_stretch(units, rows, notes))
+		if (!read_range(units, rows, host_data))
 			return false;
 		hybrid_search_staged(search, rows);
 		hybrid_search_discard(search);
-		went = memcmp(search->positions, positions + first, rows * sizeof(int64)) == 0 &&
+		done = memcmp(search->positions, positions + first, rows * sizeof(int64)) == 0 &&
 		       hybrid_resident_send(&part, resident);
 	}
-	return went;
+	return done;
 }
 
 /*
- * read_stretch: read `wanted` entries, and record which of them lost precision. Returns false if
- * there are fewer entries, or if more of them lost precision than *notes can hold.
+ * read_range: read `wanted` entries, and record which of them lost precision. Returns false if
+ * there are fewer entries, or if more of them lost precision than *host_data can hold.
  */
 static bool
-read_stretch(HybridUnits *units, int64 wanted, Notes *notes)
+read_range(HybridUnits *units, int64 wanted, HostData *host_data)
 {
 	HybridSearch *search = units->search;
-	const int64 most = most_lost(units, notes->rows);
+	const int64 most = most_lost(units, host_data->rows);
 	float residuals[READ_ROWS];
 	int64 filled = 0;
 	int rows;
@@ -267,9 +269,10 @@ read_stretch(HybridUnits *units, int64 wanted, Notes *notes)
 		{
 			if (residuals[i] == 0)
 				continue;
-			if (notes->lost == most)
+			if (host_data->lost == most)
 				return false;
-			lost_of(notes)[notes->lost++] = (Lost){into.positions[i], into.norms[i], residuals[i]};
+			lost_of(host_data)[host_data->lost++] =
+				(Lost){into.positions[i], into.norms[i], residuals[i]};
 		}
 		filled += rows;
 	}
@@ -277,9 +280,9 @@ read_stretch(HybridUnits *units, int64 wanted, Notes *notes)
 }
 
 static Size
-notes_size(int64 rows, int64 lost)
+host_data_size(int64 rows, int64 lost)
 {
-	return sizeof(Notes) + rows * sizeof(int64) + lost * sizeof(Lost);
+	return sizeof(HostData) + rows * sizeof(int64) + lost * sizeof(Lost);
 }
 
 /*
@@ -293,13 +296,13 @@ most_lost(const HybridUnits *units, int64 rows)
 }
 
 static int64 *
-positions_of(const Notes *notes)
+positions_of(const HostData *host_data)
 {
-	return (int64 *) (notes + 1);
+	return (int64 *) (host_data + 1);
 }
 
 static Lost *
-lost_of(const Notes *notes)
+lost_of(const HostData *host_data)
 {
-	return (Lost *) (positions_of(notes) + notes->rows);
+	return (Lost *) (positions_of(host_data) + host_data->rows);
 }
