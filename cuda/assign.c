@@ -553,9 +553,9 @@ assign_collect(HyDevice *device, const HyCudaSlot *slot)
 	if (assignment->uploads[slot - device->slots])
 		return;
 	if (filter_of(device, slot) != NULL)
-		hy_cuda_assign_filter_learn(assignment->filter,
-		                            rest_of(slot->pinned_down, slot->chunk.row_count),
-		                            slot->chunk.row_count);
+		hy_cuda_assign_filter_record(assignment->filter,
+		                             rest_of(slot->pinned_down, slot->chunk.row_count),
+		                             slot->chunk.row_count);
 	for (i = 0; i < slot->chunk.row_count; i++)
 	{
 		uint64_t least = found[i];

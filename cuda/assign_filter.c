@@ -144,7 +144,7 @@ hy_cuda_assign_filter_launch(const HyDevice *device, HyCudaAssignFilter *filter,
 }
 
 void
-hy_cuda_assign_filter_learn(HyCudaAssignFilter *filter, const HyCudaAssignRest *rest, int64_t rows)
+hy_cuda_assign_filter_record(HyCudaAssignFilter *filter, const HyCudaAssignRest *rest, int64_t rows)
 {
 	if (rest->firsts[1] > rows / MANY)
 		filter->useless = true;

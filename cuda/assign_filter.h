@@ -57,10 +57,10 @@ extern cudaError_t hy_cuda_assign_filter_launch(const HyDevice *device, HyCudaAs
                                                 HyCudaAssignRest *rest);
 
 /*
- * hy_cuda_assign_filter_learn: record whether the filter was effective.  *rest was copied to the
+ * hy_cuda_assign_filter_record: record whether the filter was effective.  *rest was copied to the
  * host with the results of a piece of 'rows' rows.
  */
-extern void
-hy_cuda_assign_filter_learn(HyCudaAssignFilter *filter, const HyCudaAssignRest *rest, int64_t rows);
+extern void hy_cuda_assign_filter_record(HyCudaAssignFilter *filter, const HyCudaAssignRest *rest,
+                                         int64_t rows);
 
 #endif

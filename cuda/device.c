@@ -162,7 +162,7 @@ hy_cuda_close(HyDevice *device)
 	bool ours = device->pid == getpid();
 
 	hy_cuda_timer_end(device);
-	ours = ours && !hy_cuda_asleep(device);
+	ours = ours && !hy_cuda_closed_idle(device);
 	if (ours)
 		(void) cudaSetDevice(device->number);
 	hy_cuda_drain(device);
@@ -214,7 +214,7 @@ hy_cuda_enter(HyDevice *device)
 		*failure_of(device) = process.first_failure;
 		return HY_PROCESS_LOST;
 	}
-	if (device != NULL && hy_cuda_asleep(device))
+	if (device != NULL && hy_cuda_closed_idle(device))
 		return hy_cuda_refuse(device, HY_CONTEXT_LOST, "nobody used it, and it closed itself");
 	/* Another library in this process may have selected another device. */
 	if (device != NULL)

@@ -26,7 +26,7 @@ static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static void *watch(void *arg);
 static uint64_t due_ns(const HyCudaTimer *timer);
 static bool at_rest(HyDevice *device);
-static void fall_asleep(HyDevice *device);
+static void close_idle(HyDevice *device);
 static void wait_until(HyCudaTimer *timer, uint64_t ns);
 static uint64_t timeout_ns(const HyHost *host);
 static uint64_t now_ns(void);
@@ -118,9 +118,9 @@ hy_cuda_timer_end(HyDevice *device)
 }
 
 bool
-hy_cuda_asleep(const HyDevice *device)
+hy_cuda_closed_idle(const HyDevice *device)
 {
-	return __atomic_load_n(&device->timer.asleep, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&device->timer.closed, __ATOMIC_ACQUIRE);
 }
 
 /*
@@ -146,7 +146,7 @@ watch(void *arg)
 			wait_until(timer, now + timer->timeout_ns);
 		else
 		{
-			fall_asleep(device);
+			close_idle(device);
 			break;
 		}
 	}
@@ -190,9 +190,9 @@ at_rest(HyDevice *device)
 	return true;
 }
 
-/* fall_asleep: close the context.  The host's data about the device is kept until close. */
+/* close_idle: close the context.  The host's data about the device is kept until close. */
 static void
-fall_asleep(HyDevice *device)
+close_idle(HyDevice *device)
 {
 	HyCudaTimer *timer = &device->timer;
 	uint64_t expected = timer->place_value;
@@ -202,7 +202,7 @@ fall_asleep(HyDevice *device)
 		(void) __atomic_compare_exchange_n(timer->place, &expected, 0, false, __ATOMIC_ACQ_REL,
 		                                   __ATOMIC_RELAXED);
 	/* stored last: a reader who sees this value also sees the results of everything above */
-	__atomic_store_n(&timer->asleep, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&timer->closed, true, __ATOMIC_RELEASE);
 }
 
 static void

@@ -24,7 +24,7 @@ typedef struct HyCudaTimer
 	pthread_cond_t changed; /* signaled when stop or timeout_ns has changed */
 	bool started;           /* the thread was started and has not been joined */
 	bool stop;
-	bool asleep;         /* the context is closed; read without the lock */
+	bool closed;         /* the context is closed; read without the lock */
 	uint64_t timeout_ns; /* idle timeout; 0: never close */
 	uint64_t used_ns;    /* time of the last use; CLOCK_MONOTONIC, like the condition's clock */
 	bool fresh;          /* not used since it was opened */
@@ -67,7 +67,7 @@ extern void hy_cuda_timer_set(HyDevice *device);
 /* hy_cuda_timer_end: stop and join the thread.  Releases the lock during the wait. */
 extern void hy_cuda_timer_end(HyDevice *device);
 
-/* hy_cuda_asleep: return whether the thread has closed the context.  Implements HyBackend.idle. */
-extern bool hy_cuda_asleep(const HyDevice *device);
+/* hy_cuda_closed_idle: return whether the thread has closed the context.  Implements HyBackend.idle. */
+extern bool hy_cuda_closed_idle(const HyDevice *device);
 
 #endif

@@ -318,7 +318,7 @@ collect(HyDevice *device)
 		error = cudaEventElapsedTime(&milliseconds, slot->kernel_start, slot->kernel_end);
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "reading the kernel's time");
-		hy_cuda_pace_learn(slot->pace, slot->work, milliseconds * 1000.0);
+		hy_cuda_pace_adjust(slot->pace, slot->work, milliseconds * 1000.0);
 		if (milliseconds * 1000.0 > device->longest_us)
 			device->longest_us = milliseconds * 1000.0;
 	}

@@ -137,7 +137,7 @@ hy_cuda_pace_init(HyCudaPace *pace)
 }
 
 void
-hy_cuda_pace_learn(HyCudaPace *pace, uint64_t work, double microseconds)
+hy_cuda_pace_adjust(HyCudaPace *pace, uint64_t work, double microseconds)
 {
 	/*
 	 * After a doubling, a kernel that used the whole work limit takes less than 2/5 of the time

@@ -95,9 +95,9 @@ extern uint64_t hy_cuda_work(int32_t dims, int64_t queries, int64_t rows);
 extern void hy_cuda_pace_init(HyCudaPace *pace);
 
 /*
- * hy_cuda_pace_learn: adjust the work limit after a kernel with this much work took this many
+ * hy_cuda_pace_adjust: adjust the work limit after a kernel with this much work took this many
  * microseconds.
  */
-extern void hy_cuda_pace_learn(HyCudaPace *pace, uint64_t work, double microseconds);
+extern void hy_cuda_pace_adjust(HyCudaPace *pace, uint64_t work, double microseconds);
 
 #endif

@@ -9,7 +9,7 @@
 /*
  * Number of consecutive tasks without a request for memory after which unused blocks are released.
  */
-#define PATIENCE 64
+#define IDLE_TASKS 64
 
 static void unlink_block(HyCudaPool *pool, HyCudaBlock *block);
 
@@ -100,7 +100,7 @@ hy_cuda_pool_task(HyCudaPool *pool, bool took)
 	if (pool->held == 0)
 		return false;
 	pool->idle = took ? 0 : pool->idle + 1;
-	if (!took && pool->idle < PATIENCE)
+	if (!took && pool->idle < IDLE_TASKS)
 		return false;
 	pool->idle = 0;
 	return hy_cuda_pool_wasteful(pool);

@@ -233,7 +233,7 @@ spread_next(HyDevice *device, HyCudaSlot *slot)
 	piece = hy_cuda_spread_piece(device, slot);
 	left = hy_cuda_spread_left(spread);
 	piece->graph = left > 0;
-	piece->seeds = piece->pulls = false;
+	piece->seeds = piece->reports_live = false;
 	piece->steps = 0;
 	slot->work = 0;
 	if (left > device->scratch.up)
@@ -259,7 +259,7 @@ spread_next(HyDevice *device, HyCudaSlot *slot)
 		room.left -= step->work < room.left ? step->work : room.left;
 		if (step->kind >= HY_CUDA_SPREAD_SHORTS && step->kind <= HY_CUDA_SPREAD_LONG)
 		{
-			piece->pulls = spread->plan.turns;
+			piece->reports_live = spread->plan.turns;
 			slot->work += step->work;
 		}
 		if (step->kind == HY_CUDA_SPREAD_SEEDS)
@@ -394,7 +394,7 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 	/*
 	 * During this copy, a later step may end more sets.  Both the old and the new value are valid.
 	 */
-	if (piece->pulls && error == cudaSuccess)
+	if (piece->reports_live && error == cudaSuccess)
 		error = cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
 		                        spread->group + offsetof(HyCudaSpreadControl, live),
 		                        sizeof(uint32_t), cudaMemcpyDeviceToHost, slot->stream);
@@ -441,7 +441,7 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 	const HyCudaSpreadStep *last = piece->steps > 0 ? &piece->step[piece->steps - 1] : NULL;
 	uint32_t live = 1;
 
-	if (piece->pulls)
+	if (piece->reports_live)
 		memcpy(&live, (const char *) slot->pinned_down + word_at(device), sizeof(live));
 	if (live == 0)
 	{

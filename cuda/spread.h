@@ -13,9 +13,9 @@
 /* HyCudaSpreadPiece: the piece of a slot. */
 typedef struct HyCudaSpreadPiece
 {
-	bool graph; /* a part of the graph is uploaded */
-	bool seeds; /* seeds are uploaded, after that part */
-	bool pulls; /* the device reports whether any set continues */
+	bool graph;        /* a part of the graph is uploaded */
+	bool seeds;        /* seeds are uploaded, after that part */
+	bool reports_live; /* the device reports whether any set continues */
 	int32_t first_set;
 	int32_t width;
 	int32_t sets;

@@ -10,7 +10,7 @@
 #include "cuda/copy.h"
 #include "cuda/spread.h"
 
-static bool empties(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before);
+static bool must_wait_for_answers(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before);
 static HyStatus graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used);
 static void stage_graph(const HyDevice *device, uint64_t from, uint64_t bytes, char *to);
 static HyStatus seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset);
@@ -47,11 +47,12 @@ hy_cuda_spread_up(HyDevice *device, HyCudaSlot *slot)
 		HyCudaSlot *other = &device->slots[i];
 
 		if (other != slot && other->busy && piece->steps > 0)
-			error = cudaStreamWaitEvent(slot->stream,
-			                            empties(piece, hy_cuda_spread_piece(device, other))
-			                                ? other->done
-			                                : other->kernel_end,
-			                            0);
+			error = cudaStreamWaitEvent(
+				slot->stream,
+				must_wait_for_answers(piece, hy_cuda_spread_piece(device, other))
+					? other->done
+					: other->kernel_end,
+				0);
 	}
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "ordering pieces");
@@ -59,12 +60,12 @@ hy_cuda_spread_up(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * empties: return whether a piece starts another group in memory that still holds the answers of
- * the previous group.  This can happen after a group of one set, whose answers are copied to the
- * host from that memory after the kernels.
+ * must_wait_for_answers: return whether a piece starts another group in memory that still holds the
+ * answers of the previous group.  This can happen after a group of one set, whose answers are copied
+ * to the host from that memory after the kernels.
  */
 static bool
-empties(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before)
+must_wait_for_answers(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before)
 {
 	return before->width == 1 && before->steps > 0 && piece->first_set != before->first_set;
 }

@@ -142,7 +142,7 @@ pace_finds_the_rate_of_a_device(void)
 		for (i = 0; i < 40; i++)
 		{
 			us = (double) pace.work / 1e6 * us_a_million;
-			hy_cuda_pace_learn(&pace, pace.work, us);
+			hy_cuda_pace_adjust(&pace, pace.work, us);
 		}
 		CHECK_MSG(us <= HY_CUDA_KERNEL_US && us >= HY_CUDA_KERNEL_US * 0.19,
 		          "%g us a million: %g us a kernel", us_a_million, us);
@@ -179,8 +179,8 @@ one_query_becomes_one_piece(void)
 		while (hy_cuda_next_chunk(&work, &scratch, &before, &chunk))
 		{
 			/* they are queued before it is known how long they take */
-			hy_cuda_pace_learn(&pace, hy_cuda_work(work.dims, 1, chunk.row_count),
-			                   (double) chunk.row_count * 200 / 1000000);
+			hy_cuda_pace_adjust(&pace, hy_cuda_work(work.dims, 1, chunk.row_count),
+			                    (double) chunk.row_count * 200 / 1000000);
 			pieces++;
 		}
 		CHECK_INT(pieces, expected[i]);
@@ -195,9 +195,9 @@ small_work_teaches_no_speed(void)
 
 	hy_cuda_pace_init(&pace);
 	before = pace.work;
-	hy_cuda_pace_learn(&pace, 1000, 3.0);
+	hy_cuda_pace_adjust(&pace, 1000, 3.0);
 	CHECK_INT(pace.work, before);
-	hy_cuda_pace_learn(&pace, 1000, HY_CUDA_KERNEL_US * 2.0);
+	hy_cuda_pace_adjust(&pace, 1000, HY_CUDA_KERNEL_US * 2.0);
 	CHECK_INT(pace.work, before / 2);
 }
 
