@@ -126,7 +126,7 @@ spread_check(HyDevice *device, const HyTask *task)
 		return hy_cuda_refuse(device, HY_INVALID, "the packed graph has no divisors for a hub");
 	/* a read outside the buffer would be a permanent error */
 	if (s->packed != NULL &&
-	    !hy_packed_graph_in(s->packed, s->buffer != NULL ? s->buffer->bytes : UINT64_MAX))
+	    !hy_packed_graph_valid(s->packed, s->buffer != NULL ? s->buffer->bytes : UINT64_MAX))
 		return hy_cuda_refuse(device, HY_INVALID, "the packed graph does not lie in its buffer");
 	return HY_OK;
 }

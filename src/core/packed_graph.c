@@ -118,7 +118,7 @@ hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph, const doub
 }
 
 bool
-hy_packed_graph_in(const HyPackedGraph *packed, uint64_t bytes)
+hy_packed_graph_valid(const HyPackedGraph *packed, uint64_t bytes)
 {
 	const HyPackedLayout layout = hy_packed_layout(packed->nodes, packed->edges, packed->hub);
 	const int64_t most = packed->edges < packed->nodes ? packed->edges : packed->nodes;

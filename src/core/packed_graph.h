@@ -99,11 +99,11 @@ extern const void *hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr
                                         const double *hub, HyPackedPart part, uint64_t *bytes);
 
 /*
- * hy_packed_graph_in: test whether the layout and the lists agree with the numbers of nodes and
+ * hy_packed_graph_valid: test whether the layout and the lists agree with the numbers of nodes and
  * edges, and the layout fits within this many bytes.  hy_packed_graph_bytes: return the maximum
  * host memory needed for a graph with these numbers of nodes and edges.
  */
-extern bool hy_packed_graph_in(const HyPackedGraph *packed, uint64_t bytes);
+extern bool hy_packed_graph_valid(const HyPackedGraph *packed, uint64_t bytes);
 extern uint64_t hy_packed_graph_bytes(int64_t nodes, int64_t edges);
 
 #endif

@@ -76,7 +76,7 @@ spread(const HyDevice *device, const HyTask *task)
 	if (s->buffer == NULL)
 		return hy_spread(s->graph, &s->params, &s->seeds, task->allocator, task->cancel,
 		                 &(HySpreadResult){s->activation, s->hop, s->sent});
-	if (s->buffer->device != device || !hy_packed_graph_in(packed, s->buffer->bytes))
+	if (s->buffer->device != device || !hy_packed_graph_valid(packed, s->buffer->bytes))
 		return HY_INVALID;
 	graph.row_start =
 		hy_alloc_array(task->allocator, (size_t) graph.nodes + 1, sizeof(*graph.row_start));

@@ -20,8 +20,8 @@
 #include "core/prefilter.h"
 #include "dispatch/run/flush.h"
 #include "dispatch/tools/plugin.h"
+#include "server/execution_error.h"
 #include "server/executor.h"
-#include "server/forced.h"
 #include "server/load.h"
 #include "server/memory.h"
 #include "server/priors.h"
@@ -148,7 +148,7 @@ hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void 
 	if (status == HY_OK)
 		return;
 	if (status != HY_CANCELLED && was_forced(&decision))
-		hybrid_report_forced(target, &decision, what);
+		hybrid_report_execution_error(target, &decision, what);
 	hybrid_check(status, what);
 }
 

@@ -15,7 +15,7 @@
 #include "common/shortest_dec.h"
 #include "utils/float.h"
 
-#include "core/network.h"
+#include "core/byte_order.h"
 #include "types/dense.h"
 #include "types/input.h"
 

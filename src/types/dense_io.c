@@ -11,7 +11,7 @@
 #include "common/shortest_dec.h"
 #include "libpq/pqformat.h"
 
-#include "core/network.h"
+#include "core/byte_order.h"
 #include "core/vector_text.h"
 #include "server/compat.h"
 #include "types/dense.h"

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "core/network.h"
+#include "core/byte_order.h"
 #include "types/input.h"
 #include "types/sparsevec.h"
 

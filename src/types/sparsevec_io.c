@@ -12,7 +12,7 @@
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 
-#include "core/network.h"
+#include "core/byte_order.h"
 #include "core/sparse_text.h"
 #include "types/dense.h"
 #include "types/input.h"

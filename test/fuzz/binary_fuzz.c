@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/byte_order.h"
 #include "core/distance.h"
-#include "core/network.h"
 #include "core/sparse.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

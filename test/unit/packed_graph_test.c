@@ -103,13 +103,13 @@ test_layout(void)
 			end = layout.offset[p] + bytes;
 		}
 		CHECK(layout.bytes >= end);
-		CHECK(hy_packed_graph_in(&packed, layout.bytes));
-		CHECK(!hy_packed_graph_in(&packed, layout.bytes - 1) || layout.bytes == 0);
+		CHECK(hy_packed_graph_valid(&packed, layout.bytes));
+		CHECK(!hy_packed_graph_valid(&packed, layout.bytes - 1) || layout.bytes == 0);
 		packed.rows[0] += graph.nodes + 1;
-		CHECK(!hy_packed_graph_in(&packed, UINT64_MAX));
+		CHECK(!hy_packed_graph_valid(&packed, UINT64_MAX));
 		packed.rows[0] -= graph.nodes + 1;
 		packed.layout.offset[HY_PACKED_ROWS] += HY_PACKED_ALIGN;
-		CHECK(!hy_packed_graph_in(&packed, UINT64_MAX));
+		CHECK(!hy_packed_graph_valid(&packed, UINT64_MAX));
 		hy_packed_graph_free(&packed, &hy_malloc_allocator);
 		hy_csr_free(&graph, &hy_malloc_allocator);
 	}

@@ -1,8 +1,8 @@
 /*
- * network.c
+ * byte_order.c
  *		Byte order, and the check for elements that are not finite.
  */
-#include "core/network.h"
+#include "core/byte_order.h"
 
 #include <string.h>
 

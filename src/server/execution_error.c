@@ -1,6 +1,6 @@
 /*
- * forced.c
- *		The error message for a forced device that could not run a task: see forced.h.
+ * execution_error.c
+ *		The error message for a forced device that could not run a task: see execution_error.h.
  *
  * The message names the setting and its value, because the setting, not the query, causes the error.  DETAIL
  * says why the task did not run: no backend has that name, the backend has no device, a rule excludes the
@@ -12,7 +12,7 @@
 #include "dispatch/route/able.h"
 #include "dispatch/tools/words.h"
 #include "lib/stringinfo.h"
-#include "server/forced.h"
+#include "server/execution_error.h"
 
 static bool is_known(const HyExecutor *executor, const HyDecision *decision);
 static bool has_lost(const HyExecutor *executor, const HyDecision *decision);
@@ -22,7 +22,8 @@ static char *detail_of(const HyExecutor *executor, const HyDecision *decision);
 static const char *hint_of(const HyExecutor *executor, const HyDecision *decision);
 
 void
-hybrid_report_forced(const HyExecutor *executor, const HyDecision *decision, const char *what)
+hybrid_report_execution_error(const HyExecutor *executor, const HyDecision *decision,
+                              const char *what)
 {
 	bool named = decision->execution == HY_EXECUTION_NAMED;
 	const char *value = named ? decision->named : hy_execution_name(decision->execution);

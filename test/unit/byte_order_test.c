@@ -1,10 +1,10 @@
 /*
- * network_test.c
+ * byte_order_test.c
  *		Bytes change their order and nothing else; a number that is not finite is found.
  */
 #include "unit.h"
 
-#include "core/network.h"
+#include "core/byte_order.h"
 
 /* Every byte goes to its place and no other, at any alignment. */
 static void

@@ -1,9 +1,9 @@
 /*
- * network.h
+ * byte_order.h
  *		Vector elements in network byte order, and a check for elements that are not finite.
  */
-#ifndef HY_NETWORK_H
-#define HY_NETWORK_H
+#ifndef HY_BYTE_ORDER_H
+#define HY_BYTE_ORDER_H
 
 #include <stddef.h>
 #include <stdint.h>
