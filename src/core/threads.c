@@ -89,9 +89,9 @@ typedef struct Pool
 static Pool pool;
 static int allowed = 1;
 static double least_work = LEAST_WORK;
-static const HyBeside *beside; /* NULL: none, or all of it is done */
-static uint64_t beside_ns;
-static bool beside_paused;
+static const HyMainThreadWork *main_thread_work; /* NULL: none, or all of it is done */
+static uint64_t main_thread_work_ns;
+static bool main_thread_work_paused;
 
 static HyStatus run_team(Team *team, int threads);
 static void lock_for(const Team *team);
@@ -109,7 +109,7 @@ static bool start_thread(ThreadSlot *slot);
 static void *thread_main(void *arg);
 static bool may_join(const Team *team);
 static bool has_parts(const Team *team);
-static void work_beside(Team *team);
+static void do_main_thread_work(Team *team);
 static void take_parts(Team *team, int worker, const HyCancel *cancel);
 static void fail(Team *team, HyStatus status);
 static bool caller_must_stop(void *arg);
@@ -152,22 +152,22 @@ hy_threads_set_least(double work)
 }
 
 void
-hy_threads_beside(const HyBeside *given)
+hy_threads_set_main_thread_work(const HyMainThreadWork *given)
 {
-	beside = given;
-	beside_ns = 0;
+	main_thread_work = given;
+	main_thread_work_ns = 0;
 }
 
 void
-hy_threads_pause_beside(bool paused)
+hy_threads_pause_main_thread_work(bool paused)
 {
-	beside_paused = paused;
+	main_thread_work_paused = paused;
 }
 
 uint64_t
-hy_threads_beside_ns(void)
+hy_threads_main_thread_work_ns(void)
 {
-	return beside_ns;
+	return main_thread_work_ns;
 }
 
 HyStatus
@@ -241,7 +241,7 @@ run_team(Team *team, int threads)
 	pthread_cond_broadcast(&pool.work);
 	pthread_mutex_unlock(&pool.mutex);
 
-	work_beside(team);
+	do_main_thread_work(team);
 	take_parts(team, 0, &polled);
 
 	lock_for(team);
@@ -513,24 +513,24 @@ has_parts(const Team *team)
 }
 
 static void
-work_beside(Team *team)
+do_main_thread_work(Team *team)
 {
 	uint64_t since;
 
-	if (beside == NULL || beside_paused)
+	if (main_thread_work == NULL || main_thread_work_paused)
 		return;
 	since = now();
-	while (beside != NULL && !caller_must_stop(team) && has_parts(team))
+	while (main_thread_work != NULL && !caller_must_stop(team) && has_parts(team))
 	{
 		bool more = false;
-		HyStatus status = beside->work(beside->arg, &more);
+		HyStatus status = main_thread_work->work(main_thread_work->arg, &more);
 
 		if (status != HY_OK || !more)
-			beside = NULL;
+			main_thread_work = NULL;
 		if (status != HY_OK)
 			fail(team, status);
 	}
-	beside_ns += now() - since;
+	main_thread_work_ns += now() - since;
 }
 
 static void

@@ -56,36 +56,39 @@ extern bool hy_threads_worth(double work);
 extern void hy_threads_set_least(double work);
 
 /*
- * HyBeside: work that only the calling thread can do while other threads run parts.  Each call does a
- * little of it, about 0.1 ms at most, and sets *more to whether work is left.
+ * HyMainThreadWork: work that only the calling thread can do while other threads run parts.  Each
+ * call does a little of it, about 0.1 ms at most, and sets *more to whether work is left.
  *
- * hy_threads_beside: from now on, hy_threads_run lets the calling thread do this work instead of
- * running parts, as long as other threads have parts to take and the work is not done.  If the work
- * returns another status than HY_OK, no new part starts, and hy_threads_run returns that status.
- * beside must stay valid until the next call of hy_threads_beside; NULL: no such work.
+ * hy_threads_set_main_thread_work: from now on, hy_threads_run lets the calling thread do this work
+ * instead of running parts, as long as other threads have parts to take and the work is not done.
+ * If the work returns another status than HY_OK, no new part starts, and hy_threads_run returns that
+ * status.  The work must stay valid until the next call of this function; NULL: no such work.
  */
-typedef struct HyBeside
+typedef struct HyMainThreadWork
 {
 	HyStatus (*work)(void *arg, bool *more);
 	void *arg;
-} HyBeside;
+} HyMainThreadWork;
 
-extern void hy_threads_beside(const HyBeside *beside);
+extern void hy_threads_set_main_thread_work(const HyMainThreadWork *main_thread_work);
 
 /*
- * hy_threads_pause_beside: pause or resume this work.  While it is paused, hy_threads_run does not
- * call it.
+ * hy_threads_pause_main_thread_work: pause or resume this work.  While it is paused, hy_threads_run
+ * does not call it.
  */
-extern void hy_threads_pause_beside(bool paused);
+extern void hy_threads_pause_main_thread_work(bool paused);
 
-/* hy_threads_beside_ns: return the time of this work since the last call of hy_threads_beside. */
-extern uint64_t hy_threads_beside_ns(void);
+/*
+ * hy_threads_main_thread_work_ns: return the time of this work since the last call of
+ * hy_threads_set_main_thread_work.
+ */
+extern uint64_t hy_threads_main_thread_work_ns(void);
 
 /*
  * hy_threads_run: run parts 0 .. parts - 1 on at most `threads` threads.  Returns HY_OK when all
  * parts have returned HY_OK.  After another status no new part starts, and that status is returned.
- * Must always be called from the same thread of a process.  The work of a HyBeside may call it,
- * too; its parts then run on the calling thread.
+ * Must always be called from the same thread of a process.  A HyMainThreadWork may call it, too; its
+ * parts then run on the calling thread.
  */
 extern HyStatus
 hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);

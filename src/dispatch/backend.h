@@ -220,8 +220,9 @@ typedef struct HyTimings
 	/* valid once done */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
-	int32_t threads;    /* CPU: threads that ran the task; 0: one */
-	uint64_t beside_ns; /* CPU: time that the calling thread spent on other work meanwhile */
+	int32_t threads; /* CPU: threads that ran the task; 0: one */
+	uint64_t
+		main_thread_work_ns; /* CPU: time that the calling thread spent on other work meanwhile */
 	/* valid while not done */
 	uint64_t remaining_ns; /* lower bound of the time until done; 0: not known */
 	bool may_skip;         /* nothing happens during remaining_ns: skip it instead of sleeping */

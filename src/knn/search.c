@@ -30,7 +30,7 @@ static void order_batch(HybridSearch *search);
 static int compare_neighbors(const void *a, const void *b);
 static void flush_batch(HybridSearch *search, HyFlush cause);
 static void search_batch(HybridSearch *search, HyFlush cause);
-static bool read_beside(void *arg);
+static bool read_some_ahead(void *arg);
 static HyFlush take_ahead(HybridSearch *search);
 static HyFlush count_rows(HybridSearch *search, int64 rows);
 static HyTask task_over(const HybridSearch *search, int64 rows);
@@ -357,7 +357,7 @@ search_batch(HybridSearch *search, HyFlush cause)
 	{
 		if (search->ahead_vectors == NULL)
 			make_room_ahead(search);
-		hybrid_run_beside(&task, "find nearest rows", read_beside, search);
+		hybrid_run_with_main_thread_work(&task, "find nearest rows", read_some_ahead, search);
 	}
 	take_found(search, &task, search->positions);
 	hy_accumulator_flushed(&search->gathered, hybrid_executor(), cause);
@@ -365,9 +365,9 @@ search_batch(HybridSearch *search, HyFlush cause)
 		search->batch_done(search->batch_done_arg);
 }
 
-/* read_beside: read some rows ahead. Returns false if no more can be read now. */
+/* read_some_ahead: read some rows ahead. Returns false if no more can be read now. */
 static bool
-read_beside(void *arg)
+read_some_ahead(void *arg)
 {
 	HybridSearch *search = (HybridSearch *) arg;
 

@@ -34,8 +34,8 @@
 
 #define LOG_LINES 16
 #define LOG_LENGTH 256
-/* argument of the exit hook that is set only while there is work beside */
-#define BESIDE_HOOK ((Datum) 1)
+/* argument of the exit hook that is set only while the main thread has other work */
+#define MAIN_THREAD_WORK_HOOK ((Datum) 1)
 
 static HyShiftedClock process_clock;
 static HyExecutor *executor;
@@ -115,11 +115,11 @@ hybrid_executor(void)
 void
 hybrid_run(HyTask *task, const char *what)
 {
-	hybrid_run_beside(task, what, NULL, NULL);
+	hybrid_run_with_main_thread_work(task, what, NULL, NULL);
 }
 
 void
-hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void *arg)
+hybrid_run_with_main_thread_work(HyTask *task, const char *what, bool (*work)(void *arg), void *arg)
 {
 	HyExecutor *target = hybrid_executor();
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
@@ -134,13 +134,13 @@ hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void 
 	 * Hooks run in reverse order.
 	 */
 	if (work != NULL)
-		before_shmem_exit(close_at_exit, BESIDE_HOOK);
+		before_shmem_exit(close_at_exit, MAIN_THREAD_WORK_HOOK);
 	/* pure code raises nothing, and no thread works any more when it returns */
-	hybrid_threads_beside(work, arg);
+	hybrid_threads_set_main_thread_work(work, arg);
 	status = hy_dispatch(target, task, &decision);
-	hybrid_threads_beside(NULL, NULL);
+	hybrid_threads_set_main_thread_work(NULL, NULL);
 	if (work != NULL)
-		cancel_before_shmem_exit(close_at_exit, BESIDE_HOOK);
+		cancel_before_shmem_exit(close_at_exit, MAIN_THREAD_WORK_HOOK);
 	if (task->allocator == &allocator)
 		task->allocator = NULL;
 	hybrid_threads_check();

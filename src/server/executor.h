@@ -31,10 +31,11 @@ extern HyExecutor *hybrid_executor(void);
 extern void hybrid_run(HyTask *task, const char *what);
 
 /*
- * hybrid_run_beside: do the same, and let the main thread do other work while other threads run the task (see
- * hybrid_threads_beside).  Some of this work, or all of it, may be left undone.
+ * hybrid_run_with_main_thread_work: do the same, and let the main thread do other work while other threads
+ * run the task (see hybrid_threads_set_main_thread_work).  Some of this work, or all of it, may be left undone.
  */
-extern void hybrid_run_beside(HyTask *task, const char *what, bool (*work)(void *arg), void *arg);
+extern void hybrid_run_with_main_thread_work(HyTask *task, const char *what,
+                                             bool (*work)(void *arg), void *arg);
 
 /*
  * hybrid_keep, hybrid_resident_begin, hybrid_resident_send, hybrid_resident_end, hybrid_run_resident: call

@@ -43,23 +43,23 @@
 
 #define LOCK_KEY 0x68796272 /* second field of our locks */
 #define LOCK_CLASS 26745    /* fourth field; those of SQL functions have 1 or 2 */
-/* argument of the exit hook that is set only while there is work beside */
-#define BESIDE_HOOK ((Datum) 1)
+/* argument of the exit hook that is set only while the main thread has other work */
+#define MAIN_THREAD_WORK_HOOK ((Datum) 1)
 
 int hybrid_threads;
 
 static int taken;                     /* threads taken, the main thread not counted */
 static uint32 slots[HY_THREADS_MOST]; /* numbers of the locks held, if not preloaded */
 
-static ErrorData *failed;              /* an error to be raised later; NULL: none */
-static bool failed_twice;              /* there was no memory for the copy of an error */
-static bool (*work_beside)(void *arg); /* work of the main thread */
+static ErrorData *failed;                   /* an error to be raised later; NULL: none */
+static bool failed_twice;                   /* there was no memory for the copy of an error */
+static bool (*main_thread_work)(void *arg); /* work of the main thread */
 
 static int32_t expect(void *arg, const HyShape *shape);
 static bool lend(void *arg, const HyTask *task);
 static bool lend_for(int limit, double work);
 static void give_lent(void *arg);
-static HyStatus run_beside(void *arg, bool *more);
+static HyStatus run_main_thread_work(void *arg, bool *more);
 static void keep_error(MemoryContext context);
 static void take(int limit, double work);
 static int limit_of(bool maintenance);
@@ -100,19 +100,19 @@ hybrid_threads_check(void)
 }
 
 void
-hybrid_threads_beside(bool (*work)(void *arg), void *arg)
+hybrid_threads_set_main_thread_work(bool (*work)(void *arg), void *arg)
 {
-	static HyBeside beside;
-	bool was_set = work_beside != NULL;
+	static HyMainThreadWork current;
+	bool was_set = main_thread_work != NULL;
 
-	work_beside = work;
-	beside = (HyBeside){run_beside, arg};
-	hy_threads_beside(work != NULL ? &beside : NULL);
+	main_thread_work = work;
+	current = (HyMainThreadWork){run_main_thread_work, arg};
+	hy_threads_set_main_thread_work(work != NULL ? &current : NULL);
 	/* hooks run in reverse order, and one that drops temporary tables frees the memory of the task */
 	if (work != NULL && !was_set)
-		before_shmem_exit(stop_at_exit, BESIDE_HOOK);
+		before_shmem_exit(stop_at_exit, MAIN_THREAD_WORK_HOOK);
 	else if (work == NULL && was_set)
-		cancel_before_shmem_exit(stop_at_exit, BESIDE_HOOK);
+		cancel_before_shmem_exit(stop_at_exit, MAIN_THREAD_WORK_HOOK);
 }
 
 HyStatus
@@ -126,9 +126,9 @@ hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, 
 	if (lends)
 		(void) lend_for(limit, work);
 	/* the other work of the main thread could call the device, which is busy with this task */
-	hy_threads_pause_beside(true);
+	hy_threads_pause_main_thread_work(true);
 	status = hy_threads_run_soon(hy_threads_allowed(), parts, part, part_arg, NULL);
-	hy_threads_pause_beside(false);
+	hy_threads_pause_main_thread_work(false);
 	if (lends)
 		hybrid_threads_give();
 	return status;
@@ -236,17 +236,17 @@ give_lent(void *arg)
 }
 
 /*
- * run_beside: do some work of the main thread.  Pure code calls it, so it must not raise.  If the process
- * ends here, stop_at_exit ends the other threads, before any other hook.
+ * run_main_thread_work: do some work of the main thread.  Pure code calls it, so it must not raise.  If the
+ * process ends here, stop_at_exit ends the other threads, before any other hook.
  */
 static HyStatus
-run_beside(void *arg, bool *more)
+run_main_thread_work(void *arg, bool *more)
 {
 	MemoryContext before = CurrentMemoryContext;
 
 	PG_TRY();
 	{
-		*more = work_beside(arg);
+		*more = main_thread_work(arg);
 	}
 	PG_CATCH();
 	{

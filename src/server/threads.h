@@ -31,11 +31,11 @@ extern HyStatus
 hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg);
 
 /*
- * hybrid_threads_beside: while tasks run on several threads, let the main thread call work, which may raise an
- * error, until it returns false.  Each call takes about 0.1 ms at most.  An error ends the task, and
- * hybrid_threads_check raises it.  NULL: no such work.
+ * hybrid_threads_set_main_thread_work: while tasks run on several threads, let the main thread call work,
+ * which may raise an error, until it returns false.  Each call takes about 0.1 ms at most.  An error ends the
+ * task, and hybrid_threads_check raises it.  NULL: no such work.
  */
-extern void hybrid_threads_beside(bool (*work)(void *arg), void *arg);
+extern void hybrid_threads_set_main_thread_work(bool (*work)(void *arg), void *arg);
 
 /* hybrid_threads_possible: return whether a large task would use several threads if they were free. */
 extern bool hybrid_threads_possible(void);

@@ -211,32 +211,32 @@ test_cancel(void)
 	}
 }
 
-/* Beside: work of the caller, of `left` steps; it ends with `status`. */
-typedef struct Beside
+/* MainThreadWork: work of the caller, of `left` steps; it ends with `status`. */
+typedef struct MainThreadWork
 {
 	Work *work;
 	int left;
 	int steps;
 	HyStatus status;
-} Beside;
+} MainThreadWork;
 
 static HyStatus
-step_beside(void *arg, bool *more)
+step_main_thread_work(void *arg, bool *more)
 {
-	Beside *beside = arg;
+	MainThreadWork *mine = arg;
 	Work nested = new_work();
 	int tries;
 
 	/* the first part runs on the other thread meanwhile */
-	for (tries = 0; tries < 50000 && __atomic_load_n(&beside->work->workers, __ATOMIC_RELAXED) == 0;
+	for (tries = 0; tries < 50000 && __atomic_load_n(&mine->work->workers, __ATOMIC_RELAXED) == 0;
 	     tries++)
 		pause_a_little();
-	CHECK(pthread_equal(pthread_self(), beside->work->caller));
+	CHECK(pthread_equal(pthread_self(), mine->work->caller));
 	CHECK_INT(hy_threads_run(4, PARTS, run_part, &nested, NULL), HY_OK);
 	CHECK_INT(nested.workers, 1);
-	beside->steps++;
-	*more = --beside->left > 0;
-	return *more ? HY_OK : beside->status;
+	mine->steps++;
+	*more = --mine->left > 0;
+	return *more ? HY_OK : mine->status;
 }
 
 /* The other thread takes its time, so that all work of the caller is done before there are no parts left. */
@@ -248,17 +248,17 @@ run_slowly(void *arg, int64_t part, int worker, const HyCancel *cancel)
 }
 
 static void
-test_beside(void)
+test_main_thread_work(void)
 {
 	int round;
 
 	for (round = 0; round < 3; round++)
 	{
 		Work work = new_work();
-		Beside state = {&work, 5, 0, round == 1 ? HY_NOMEM : HY_OK};
-		HyBeside beside = {step_beside, &state};
+		MainThreadWork state = {&work, 5, 0, round == 1 ? HY_NOMEM : HY_OK};
+		HyMainThreadWork given = {step_main_thread_work, &state};
 
-		hy_threads_beside(round == 2 ? NULL : &beside);
+		hy_threads_set_main_thread_work(round == 2 ? NULL : &given);
 		CHECK_INT(hy_threads_run(2, PARTS, run_slowly, &work, NULL), round == 1 ? HY_NOMEM : HY_OK);
 		CHECK_INT(state.steps, round == 2 ? 0 : 5);
 		CHECK_INT(work.clashes, 0);
@@ -269,18 +269,18 @@ test_beside(void)
 			CHECK_INT(work.done[0], 2);
 		/* one thread leaves it to the caller */
 		state.left = 5;
-		hy_threads_beside(&beside);
+		hy_threads_set_main_thread_work(&given);
 		CHECK_INT(hy_threads_run(1, PARTS, run_part, &work, NULL), HY_OK);
 		CHECK_INT(state.left, 5);
 		/* while the work is paused, the caller runs parts like the other threads */
-		hy_threads_pause_beside(true);
+		hy_threads_pause_main_thread_work(true);
 		CHECK_INT(hy_threads_run(2, PARTS, run_slowly, &work, NULL), HY_OK);
 		CHECK_INT(state.left, 5);
-		hy_threads_pause_beside(false);
+		hy_threads_pause_main_thread_work(false);
 		state.status = HY_OK;
 		CHECK_INT(hy_threads_run(2, PARTS, run_slowly, &work, NULL), HY_OK);
 		CHECK_INT(state.left, 0);
-		hy_threads_beside(NULL);
+		hy_threads_set_main_thread_work(NULL);
 	}
 	hy_threads_stop();
 }
@@ -890,7 +890,7 @@ main(void)
 	UNIT_RUN(test_threads_that_do_not_start);
 	UNIT_RUN(test_failing_part);
 	UNIT_RUN(test_cancel);
-	UNIT_RUN(test_beside);
+	UNIT_RUN(test_main_thread_work);
 	UNIT_RUN(test_soon);
 	UNIT_RUN(test_after_a_fork);
 	UNIT_RUN(test_process_ends);

@@ -29,11 +29,11 @@
 
 struct HyDevice
 {
-	uint64_t outstanding;      /* bit i: slot i holds a ticket that was not polled yet */
-	uint64_t serial;           /* tickets issued so far */
-	int32_t threads;           /* threads that the last task was allowed */
-	uint64_t beside_ns;        /* HyTimings.beside_ns of the last task */
-	HyTicket tickets[TICKETS]; /* serial * TICKETS + slot */
+	uint64_t outstanding;         /* bit i: slot i holds a ticket that was not polled yet */
+	uint64_t serial;              /* tickets issued so far */
+	int32_t threads;              /* threads that the last task was allowed */
+	uint64_t main_thread_work_ns; /* HyTimings.main_thread_work_ns of the last task */
+	HyTicket tickets[TICKETS];    /* serial * TICKETS + slot */
 };
 
 static HyStatus cpu_device_count(int32_t *count);
@@ -242,7 +242,7 @@ cpu_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	*done = true;
 	memset(timings, 0, sizeof(*timings));
 	timings->threads = device->threads;
-	timings->beside_ns = device->beside_ns;
+	timings->main_thread_work_ns = device->main_thread_work_ns;
 	return HY_OK;
 }
 
@@ -272,9 +272,9 @@ run_lent(HyDevice *device, const HyTask *task)
 	if (lender != NULL && !lender->take(lender->arg, task))
 		return HY_NOMEM;
 	device->threads = hy_threads_allowed();
-	before = hy_threads_beside_ns();
+	before = hy_threads_main_thread_work_ns();
 	st = run_task(task);
-	device->beside_ns = hy_threads_beside_ns() - before;
+	device->main_thread_work_ns = hy_threads_main_thread_work_ns() - before;
 	if (lender != NULL)
 		lender->give(lender->arg);
 	return st;

@@ -281,7 +281,7 @@ finish(HyBulk *bulk)
 		/* pieces may have had different numbers of threads: their mean over the time */
 		shape.threads = (int32_t) (lane->threads_ns / lane->busy_ns + 0.5);
 		hy_tracker_record(bulk->executor->tracker, &shape, 0,
-		                  (uint64_t) fmax(lane->busy_ns - lane->beside_ns, 1));
+		                  (uint64_t) fmax(lane->busy_ns - lane->main_thread_work_ns, 1));
 	}
 	bulk->report.finished_ns = hy_bulk_now(bulk);
 	bulk->over = true;

@@ -83,7 +83,7 @@ run_piece(HyBulk *bulk, const HyRowRange *rows)
 	lane->busy_ns += ns;
 	lane->threads_ns += ns * (timings.threads > 1 ? timings.threads : 1);
 	if (timings.threads > 1)
-		lane->beside_ns += (double) timings.beside_ns / timings.threads;
+		lane->main_thread_work_ns += (double) timings.main_thread_work_ns / timings.threads;
 	lane->row_ns = lane->row_ns > 0 ? 0.5 * lane->row_ns + 0.5 * ns / (double) rows->count
 	                                : ns / (double) rows->count;
 	bulk->report.rows[0] = lane->rows;

@@ -45,9 +45,10 @@ typedef struct HyBulkLane
 	int64_t pieces;
 	double busy_ns;
 	double threads_ns; /* CPU: sum of the times of the pieces, each multiplied by its threads */
-	double beside_ns;  /* CPU: time that other work of the calling thread has cost the pieces */
-	double lost_ns;    /* time lost by pieces that failed */
-	uint64_t largest;  /* bytes of the largest piece that has succeeded */
+	double
+		main_thread_work_ns; /* CPU: time that other work of the calling thread has cost the pieces */
+	double lost_ns;          /* time lost by pieces that failed */
+	uint64_t largest;        /* bytes of the largest piece that has succeeded */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyBulkLane;

@@ -242,13 +242,14 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 	if (st == HY_OK)
 	{
 		uint64_t spent = *finished - started;
-		uint64_t beside = timings.threads > 1 ? timings.beside_ns / (uint64_t) timings.threads : 0;
+		uint64_t other_ns =
+			timings.threads > 1 ? timings.main_thread_work_ns / (uint64_t) timings.threads : 0;
 
 		hy_count_call(counters, decision->items, spent);
 		decision->shape.threads = timings.threads;
 		/* record the time without other work, during which the calling thread would have computed its share */
 		hy_tracker_record(executor->tracker, &decision->shape, 0,
-		                  spent - (beside < spent ? beside : 0));
+		                  spent - (other_ns < spent ? other_ns : 0));
 		hy_load_seen(executor, 1);
 	}
 	return st;
