@@ -1655,7 +1655,7 @@ AS 'MODULE_PATHNAME', 'hybrid_get_index'
 -- unsafe: errors are caught in a subtransaction
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000;
 COMMENT ON FUNCTION _hybrid_get_index(oid) IS
-'returns columns of the view hybrid_indexes, or NULL if the index cannot be read by this user or at this time; regroup: whether the next VACUUM will make new lists; outdated: whether another version of hybrid has written it, in another format; damage: the error that reading a damaged index raises, otherwise NULL; if outdated is true or damage is not NULL, all other columns are NULL';
+'returns columns of the view hybrid_indexes, or NULL if the index cannot be read by this user or at this time; regroup: whether the next VACUUM will make new lists; outdated: whether another version of hybrid has written it, in another format; damage: the error that reading the index raises, if it is damaged or was built for other types of its included columns, otherwise NULL; if outdated is true or damage is not NULL, all other columns are NULL';
 
 CREATE VIEW hybrid_indexes AS
 SELECT i.indexrelid::regclass AS index, i.indrelid::regclass AS rel, a.amname AS method, s.storage,
@@ -1665,7 +1665,7 @@ SELECT i.indexrelid::regclass AS index, i.indrelid::regclass AS rel, a.amname AS
 		pg_catalog.pg_stat_get_last_autovacuum_time(i.indrelid)) AS last_vacuum,
 	CASE
 		WHEN NOT i.indisvalid THEN 'no query uses this index, because its creation failed or has not ended; if it failed, REINDEX or drop it'
-		WHEN s.damage IS NOT NULL THEN 'REINDEX it: it is damaged (' || s.damage || ')'
+		WHEN s.damage IS NOT NULL THEN 'REINDEX it: it cannot be read (' || s.damage || ')'
 		WHEN s.outdated THEN 'REINDEX it: another version of hybrid has written it, in another format'
 		WHEN pg_catalog.pg_stat_get_dead_tuples(i.indrelid) > GREATEST(s.entries / 4, 1000) THEN 'VACUUM the table: it has many dead rows, which searches find and must skip'
 		WHEN s.regroup THEN 'VACUUM the table to make new lists; if it warns that this needs more memory, raise maintenance_work_mem'
@@ -1679,7 +1679,7 @@ COMMENT ON VIEW hybrid_indexes IS 'hybrid indexes of this database, including th
 COMMENT ON COLUMN hybrid_indexes.index IS 'the index';
 COMMENT ON COLUMN hybrid_indexes.rel IS 'its table';
 COMMENT ON COLUMN hybrid_indexes.method IS 'name of the access method: hybrid, hnsw or ivfflat';
-COMMENT ON COLUMN hybrid_indexes.storage IS 'storage format of the vectors; NULL, like entries, dead, target_recall and measured_by, if the index is not valid, is damaged, has the format of another version of hybrid, is a temporary index of another session, or belongs to another role; members of pg_stat_scan_tables see those of all roles';
+COMMENT ON COLUMN hybrid_indexes.storage IS 'storage format of the vectors; NULL, like entries, dead, target_recall and measured_by, if the index is not valid, is damaged, was built for other types of its included columns, has the format of another version of hybrid, is a temporary index of another session, or belongs to another role; members of pg_stat_scan_tables see those of all roles';
 COMMENT ON COLUMN hybrid_indexes.bytes IS 'size of the file in bytes';
 COMMENT ON COLUMN hybrid_indexes.entries IS 'live entries; those of deleted rows count until VACUUM removes them';
 COMMENT ON COLUMN hybrid_indexes.dead IS 'dead entries, which VACUUM has removed; inserts reuse their space';

@@ -287,6 +287,7 @@ SELECT n, codes, vectors FROM same('a1 IS NULL', 'coll');
 -- the bytes of an int are those of an oid, and the index is not built again
 ALTER TABLE coll ALTER a2 TYPE oid;
 INSERT INTO coll (id, v, a2) VALUES (61, '[1,1,1,1,1,1,1,1]', 7);
+SELECT advice FROM hybrid_indexes WHERE index = 'coll_a'::regclass;
 REINDEX INDEX coll_a;
 INSERT INTO coll (id, v, a2) VALUES (61, '[1,1,1,1,1,1,1,1]', 7);
 SELECT n, codes, vectors, excluded FROM same('a2 = 7', 'coll');

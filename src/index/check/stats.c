@@ -98,7 +98,8 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 /*
  * hybrid_get_index: return the columns of hybrid_indexes that are read from the index itself, or NULL if the
  * caller cannot read it now. For an index in the format of another version, only `outdated` is not NULL. For
- * a damaged index, only `damage` is not NULL: it is the message of the error that reading the index raised.
+ * an index that is damaged, or that was built for other types of its included columns, only `damage` is not NULL: it
+ * is the message of the error that reading the index raised.
  * So one such index does not make the view of all indexes fail.
  */
 PG_FUNCTION_INFO_V1(hybrid_get_index);
@@ -129,8 +130,8 @@ hybrid_get_index(PG_FUNCTION_ARGS)
 }
 
 /*
- * try_index_columns: call index_columns() in a subtransaction. Returns NULL, or the message of an error that a
- * damaged index can cause. Raises other errors again.
+ * try_index_columns: call index_columns() in a subtransaction. Returns NULL, or the message of an error that an
+ * index can cause that needs REINDEX. Raises other errors again.
  */
 static char *
 try_index_columns(Relation index, Datum *values, bool *nulls)
@@ -158,9 +159,14 @@ try_index_columns(Relation index, Datum *values, bool *nulls)
 	CurrentResourceOwner = owner;
 	if (error == NULL)
 		return NULL;
-	/* damage includes references to missing blocks, and a file that is missing or cannot be read */
+	/*
+	 * Damage includes references to missing blocks, and a file that is missing or cannot be read. The last two
+	 * errors are those of hybrid_index_open for included columns whose types have changed.
+	 */
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INTERNAL_ERROR &&
-	    ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_SYSTEM_ERROR)
+	    ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_SYSTEM_ERROR &&
+	    error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
+	    error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED)
 		ReThrowError(error);
 	return error->message;
 }
