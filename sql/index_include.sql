@@ -198,6 +198,9 @@ SELECT lines('SELECT id FROM inc WHERE t = ''none'' ORDER BY v <-> ''[1,1,1,1,1,
 SELECT rows_excluded FROM hybrid_last_scan();
 SET hybrid.target_recall = 1;
 SELECT lines('SELECT id FROM inc WHERE t = ''none'' ORDER BY v <-> ''[1,1,1,1,1,1,1,1]'' LIMIT 5', 'Removed');
+-- once, although a query for more than 512 rows reads the vectors twice
+SELECT lines('SELECT id FROM inc WHERE b ORDER BY v <-> ''[1,1,1,1,1,1,1,1]''', 'Removed');
+SELECT rounds, rows_excluded, rows_returned FROM hybrid_last_scan();
 RESET hybrid.target_recall;
 DROP FUNCTION lines;
 RESET enable_sort;

@@ -426,7 +426,6 @@ set_words(HybridScan *state)
 	{
 		state->store.conditions = conditions;
 		state->store.conditions_count = count;
-		state->store.excluded = 0;
 	}
 }
 

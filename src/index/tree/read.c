@@ -91,6 +91,7 @@ hybrid_store_rewind(HybridStore *store)
 	store->pages = 0;
 	store->least = PG_INT64_MIN;
 	store->most = PG_INT64_MAX;
+	store->excluded = 0;
 	MemoryContextSwitchTo(old);
 }
 

@@ -29,7 +29,7 @@ struct HybridStore
 	/* conditions on words of included columns; rows that they exclude are not returned */
 	const HyWordCondition *conditions;
 	int conditions_count;
-	int64 excluded; /* number of these rows so far */
+	int64 excluded; /* number of these rows since the last rewind */
 	void *vector;   /* space for one vector */
 	float *widened;
 };
