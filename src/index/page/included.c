@@ -51,9 +51,11 @@ hybrid_included_mark(const HybridIncluded *columns, int count)
 	{
 		Oid hash = columns[i].hash;
 
-		/* the identifiers of functions of users differ after pg_upgrade */
+		/* pg_upgrade changes the identifiers of functions of users, but not those of their types */
+		if (hash >= FirstNormalObjectId)
+			hash = columns[i].type;
 		mark = hash_combine(mark, hash_bytes_uint32(columns[i].scale));
-		mark = hash_combine(mark, hash_bytes_uint32(Min(hash, FirstNormalObjectId)));
+		mark = hash_combine(mark, hash_bytes_uint32(hash));
 	}
 	return count > 0 ? Max(mark, 1) : 0;
 }
