@@ -295,8 +295,9 @@ sample_small(const HybridStopping *stopping, const HybridFrontier *frontier,
 }
 
 /*
- * scale: return the number of rows found per row expected. This is the ratio in the lists examined,
- * multiplied by the share of rows that the filter and the conditions on words accept.
+ * scale: return the factor by which expected rows are multiplied to estimate how many will be found. It is the
+ * share of rows that the filter and the conditions on words accept, multiplied by the ratio of rows found to accepted
+ * rows expected in the lists examined. It is larger while few lists have been examined.
  */
 static double
 scale(const HybridStopping *stopping, const HybridLookupWork *work)
