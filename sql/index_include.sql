@@ -56,10 +56,10 @@ SELECT c, s.* FROM unnest(ARRAY['f4 = 0', 'f4 = ''-0''::float8', 'f4 > 0', 'f4 <
 SELECT c, s.* FROM unnest(ARRAY['n = 0.1', 'n < 0.10000000000000000001 AND n >= 0.1', 'n > 0.1 AND n < 0.1001', 'n >= 1e400', 'n > 1e400', 'n = ''NaN''', 'n < ''NaN'' AND n > 1e399',
 	'n = ''Infinity''', 'n < -1e300', 'n IN (0.1, 0.125)', 'n IS NULL']) c, same(c) s;
 -- text by hashes, bool, times
-SELECT c, s.* FROM unnest(ARRAY['t = ''aa''', 't IN (''aa'', ''bbb'', ''none'')', 't IS NULL', 't = ''aa'' COLLATE "C"', 'b', 'NOT b', 'b = false', 'b IS NULL', 'b IS NOT NULL', 'b AND t = ''c''',
+SELECT c, s.* FROM unnest(ARRAY['t = ''bbb''', 't IN (''aa'', ''bbb'', ''none'')', 't IS NULL', 't = ''bbb'' COLLATE "C"', 'b', 'NOT b', 'b = false', 'b IS NULL', 'b IS NOT NULL', 'b AND t = ''c''',
 	'ts < ''2026-01-03 00:00+00''', 'ts >= ''2026-03-01''::timestamptz - interval ''1 day''', 'ts = ''infinity''', 'ts > ''-infinity'' AND i2 = 5']) c, same(c) s;
 -- not judged, or in part
-SELECT c, s.* FROM unnest(ARRAY['t < ''b''', 'i2 <> 7', 'i2 + 1 = 8', 'i2 = id', 'i2 = 7 OR i2 = 8', 'ts = ''2026-01-02''::date', 'b IS NOT TRUE', 'i2 = 7 AND other > 700', 'i2 <> ALL (ARRAY[1, 2])',
+SELECT c, s.* FROM unnest(ARRAY['t < ''c''', 'i2 <> 7', 'i2 + 1 = 8', 'i2 = id % 101', 'i2 = 7 OR i2 = 8', 'ts = ''2026-01-02''::date', 'b IS NOT TRUE', 'i2 = 7 AND other > 700', 'i2 <> ALL (ARRAY[1, 2])',
 	'i2 IS NOT DISTINCT FROM 7', 'i2::text = ''7''']) c, same(c) s;
 -- the plan shows the conditions as a filter
 SET enable_seqscan = off;
@@ -95,22 +95,22 @@ RESET enable_seqscan;
 -- words stay with their rows: inserts that split lists, deletes, VACUUM that merges them, VACUUM that makes new ones, REINDEX
 SELECT add_inc(1501, 4000);
 SELECT hybrid_index_check('inc_v');
-SELECT c, s.* FROM unnest(ARRAY['i2 = 7', 't = ''aa''', 'n = 0.1', 'b IS NULL AND i2 < 4', 'ts < ''2026-01-03 00:00+00''']) c, same(c) s;
+SELECT c, s.* FROM unnest(ARRAY['i2 = 7', 't = ''bbb''', 'n = 0.1', 'b IS NULL AND i2 < 4', 'ts < ''2026-01-03 00:00+00''']) c, same(c) s;
 SELECT lists AS before FROM hybrid_index_stats('inc_v') \gset
 DELETE FROM inc WHERE id BETWEEN 1000 AND 3300;
 VACUUM inc;
 SELECT lists < :before AS merged FROM hybrid_index_stats('inc_v');
 SELECT hybrid_index_check('inc_v');
-SELECT c, s.* FROM unnest(ARRAY['i2 = 7', 't = ''aa''', 'n = 0.1', 'b IS NULL AND i2 < 4', 'ts < ''2026-01-03 00:00+00''']) c, same(c) s;
+SELECT c, s.* FROM unnest(ARRAY['i2 = 7', 't = ''bbb''', 'n = 0.1', 'b IS NULL AND i2 < 4', 'ts < ''2026-01-03 00:00+00''']) c, same(c) s;
 SELECT add_inc(5001, 9000);
 SELECT lists AS before FROM hybrid_index_stats('inc_v') \gset
 VACUUM inc;
 SELECT lists <> :before AS made_again FROM hybrid_index_stats('inc_v');
 SELECT hybrid_index_check('inc_v');
-SELECT c, s.* FROM unnest(ARRAY['i2 = 7', 't = ''aa''', 'n = 0.1', 'b IS NULL AND i2 < 4', 'ts < ''2026-01-03 00:00+00''']) c, same(c) s;
+SELECT c, s.* FROM unnest(ARRAY['i2 = 7', 't = ''bbb''', 'n = 0.1', 'b IS NULL AND i2 < 4', 'ts < ''2026-01-03 00:00+00''']) c, same(c) s;
 REINDEX INDEX inc_v;
 SELECT hybrid_index_check('inc_v');
-SELECT c, s.* FROM unnest(ARRAY['i2 = 7', 't = ''aa''', 'n = 0.1', 'b IS NULL AND i2 < 4', 'ts < ''2026-01-03 00:00+00''']) c, same(c) s;
+SELECT c, s.* FROM unnest(ARRAY['i2 = 7', 't = ''bbb''', 'n = 0.1', 'b IS NULL AND i2 < 4', 'ts < ''2026-01-03 00:00+00''']) c, same(c) s;
 
 -- an update of another column stays HOT, one of an included column does not
 BEGIN;
