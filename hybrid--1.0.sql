@@ -1717,8 +1717,8 @@ target_recall: recall that the scan aimed for; 1 if it read all stored vectors.
 probes: hybrid.probes.
 rounds: number of searches: one, and one more each time the rows found were not enough.
 lists: number of lists examined.
-rows_scored, rows_rescored, rows_rejected: rows whose codes were scored, rows whose vectors were read, and rows that a filter rejected before their vectors were read.
-rows_excluded: rows that conditions on INCLUDE columns excluded, before their codes were scored.
+rows_scored, rows_rescored, rows_rejected: rows of these lists that were not excluded, rows whose vectors were read, and rows that a filter rejected before their vectors were read. rows_scored is 0 if the scan read all stored vectors.
+rows_excluded: rows that conditions on INCLUDE columns excluded, so that their vectors were not read.
 rows_returned: rows returned to the executor.
 expected_recall: recall that the last search expects: at least target_recall if it ended by itself, 1 if it examined all lists, NULL if it cannot tell, as with hybrid.probes.
 If a plan has several scans, the function reports the one that ended or was restarted last. Scans that ended with an error count. Scans in parallel workers do not count.';
