@@ -288,12 +288,14 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
            double sequential_page, double mem_multiplier)
 {
 	const IndexOptInfo *index = path->indexinfo;
-	double rows = Max(index->tuples, 0), seen = 0;
+	double rows = Max(index->tuples, 0) * cost->judged, seen = 0;
 	int passes = 0;
 
-	/* each row costs a distance and a comparison with the worst candidate kept */
+	/* each row that words do not exclude costs a distance and a comparison with the worst candidate kept */
 	cost->first = pages_of_vectors(index, layout) * sequential_page +
 	              rows * (distance + 0.5 * cpu_operator_cost);
+	if (cost->judged < 1)
+		cost->first += Max(index->tuples, 0) * WORD_COST * cpu_operator_cost;
 	while (seen < rows && passes < 1000)
 		seen += hybrid_scan_candidates(passes++, HYBRID_FIRST_CANDIDATES, mem_multiplier);
 	if (seen < rows)
