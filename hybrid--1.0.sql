@@ -1665,7 +1665,7 @@ SELECT i.indexrelid::regclass AS index, i.indrelid::regclass AS rel, a.amname AS
 		pg_catalog.pg_stat_get_last_autovacuum_time(i.indrelid)) AS last_vacuum,
 	CASE
 		WHEN NOT i.indisvalid THEN 'no query uses this index, because its creation failed or has not ended; if it failed, REINDEX or drop it'
-		WHEN s.damage IS NOT NULL THEN 'REINDEX it: it cannot be read (' || s.damage || ')'
+		WHEN s.damage IS NOT NULL THEN 'REINDEX it: ' || s.damage
 		WHEN s.outdated THEN 'REINDEX it: another version of hybrid has written it, in another format'
 		WHEN pg_catalog.pg_stat_get_dead_tuples(i.indrelid) > GREATEST(s.entries / 4, 1000) THEN 'VACUUM the table: it has many dead rows, which searches find and must skip'
 		WHEN s.regroup THEN 'VACUUM the table to make new lists; if it warns that this needs more memory, raise maintenance_work_mem'

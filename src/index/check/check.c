@@ -115,6 +115,7 @@ check_init(HybridCheck *check)
 	const HybridLayout *layout = &check->open.layout;
 
 	check->open = hybrid_index_open(check->index);
+	hybrid_index_require_words(check->index, &check->open);
 	check->strategy = GetAccessStrategy(BAS_BULKREAD);
 	check->vector = palloc(layout->carried);
 	check->expected = palloc(layout->carried);

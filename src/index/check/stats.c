@@ -161,7 +161,7 @@ try_index_columns(Relation index, Datum *values, bool *nulls)
 		return NULL;
 	/*
 	 * Damage includes references to missing blocks, and a file that is missing or cannot be read. The last two
-	 * errors are those of hybrid_index_open for included columns whose types have changed.
+	 * errors are those for included columns whose types have changed.
 	 */
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INTERNAL_ERROR &&
 	    ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_SYSTEM_ERROR &&
@@ -185,6 +185,7 @@ index_columns(Relation index, Datum *values, bool *nulls)
 	if (DatumGetBool(values[6]))
 		return;
 	open = hybrid_index_open(index);
+	hybrid_index_require_words(index, &open);
 	hybrid_tree_read(index, &tree);
 	memset(&tally, 0, sizeof(tally));
 	tally_tree(&tally, index, &open, &tree);

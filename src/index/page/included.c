@@ -21,6 +21,7 @@
 #include "index/page/included.h"
 
 static void describe_column(Relation index, int number, HybridIncluded *column);
+static bool is_composed(Oid type);
 
 int
 hybrid_included_count(Relation index)
@@ -160,7 +161,22 @@ describe_column(Relation index, int number, HybridIncluded *column)
 		                get_attname(form->indrelid, column->column, false), format_type_be(type)),
 		         errdetail("The type has no default hash operator class with an extended hash "
 		                   "function.")));
-	/* equal values may have different hashes in other ICU versions */
-	if (OidIsValid(column->collation) && !get_collation_isdeterministic(column->collation))
+	/*
+	 * Equal values may have different hashes in other ICU versions, and equal rows when their type gets another
+	 * attribute. A range may be one of such values.
+	 */
+	if ((OidIsValid(column->collation) && !get_collation_isdeterministic(column->collation)) ||
+	    is_composed(type))
 		column->hash = InvalidOid;
+}
+
+/* is_composed: test whether values of a type, or elements of such arrays, are rows or ranges. */
+static bool
+is_composed(Oid type)
+{
+	Oid element = get_base_element_type(type);
+
+	if (OidIsValid(element))
+		type = getBaseType(element);
+	return type_is_rowtype(type) || type_is_range(type) || type_is_multirange(type);
 }

@@ -5,7 +5,7 @@
  * For each entry of a leaf and each included column, a block has one 64-bit word (core/filter_words.h). The words
  * of numbers and times keep the order of the built-in btree operator family of the type. The word of any other
  * value is a hash, computed by the default hash operator class of the type. Values of a non-deterministic
- * collation all have the same word.
+ * collation all have the same word, as have rows and ranges.
  */
 #ifndef HYBRID_INDEX_INCLUDED_H
 #define HYBRID_INDEX_INCLUDED_H

@@ -48,6 +48,8 @@ typedef struct HybridIndex
 	uint64 seed;
 	HybridLayout layout;
 	HybridIncluded included[HYBRID_MAX_INCLUDED]; /* layout.words columns */
+	/* the included columns have other types than when the index was built, so no scan uses the words */
+	bool words_outdated;
 } HybridIndex;
 
 /* HybridTree: the changing part of the meta page, as of one moment. */
@@ -99,6 +101,9 @@ typedef struct HybridEntry
  * such an invalidation.
  */
 extern HybridIndex hybrid_index_open(Relation index);
+
+/* hybrid_index_require_words: raise an error if the words of an index are outdated. */
+extern void hybrid_index_require_words(Relation index, const HybridIndex *open);
 
 /*
  * hybrid_index_define: derive the properties of an index that is not built yet from its column and

@@ -114,14 +114,6 @@ hybrid_index_open(Relation index)
 		                   meta.list_size),
 		         errhint("REINDEX it.")));
 
-	/* ALTER TABLE can change a column to a type with the same bytes without rebuilding the index */
-	if (meta.included != hybrid_included_mark(included, words))
-		ereport(ERROR,
-		        (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-		         errmsg("index \"%s\" was built for included columns of other types or collations",
-		                RelationGetRelationName(index)),
-		         errhint("REINDEX it.")));
-
 	open = MemoryContextAllocZero(index->rd_indexcxt, sizeof(HybridIndex));
 	open->opclass = opclass;
 	open->metric = opclass->metric;
@@ -132,8 +124,21 @@ hybrid_index_open(Relation index)
 	hybrid_layout_init(&open->layout, (int) meta.dims, (HybridStorage) meta.storage, open->coded,
 	                   words);
 	memcpy(open->included, included, sizeof(included));
+	/* ALTER TABLE can change a column to a type with the same bytes without rebuilding the index */
+	open->words_outdated = meta.included != hybrid_included_mark(included, words);
 	index->rd_amcache = open;
 	return *open;
+}
+
+void
+hybrid_index_require_words(Relation index, const HybridIndex *open)
+{
+	if (open->words_outdated)
+		ereport(ERROR,
+		        (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		         errmsg("index \"%s\" was built for included columns of other types or collations",
+		                RelationGetRelationName(index)),
+		         errhint("REINDEX it.")));
 }
 
 void

@@ -138,6 +138,8 @@ static bool
 read_clause(const HybridIndex *open, Index table, Node *node, Clause *clause)
 {
 	memset(clause, 0, sizeof(*clause));
+	if (open->words_outdated)
+		return false;
 	if (IsA(node, OpExpr))
 		return read_comparison(open, table, (const OpExpr *) node, clause);
 	if (IsA(node, ScalarArrayOpExpr))

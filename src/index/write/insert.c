@@ -139,6 +139,7 @@ insert_state(Relation index, IndexInfo *info)
 	old = MemoryContextSwitchTo(info->ii_Context);
 	state = palloc0(sizeof(InsertState));
 	state->open = hybrid_index_open(index);
+	hybrid_index_require_words(index, &state->open);
 	state->entry.vector = palloc(state->open.layout.carried);
 	state->widened = palloc(state->open.layout.floats * sizeof(float));
 	if (state->open.coded)
