@@ -2,13 +2,16 @@
  * copy.c
  *		A session's copies of registered graphs: see copy.h.
  *
- * The origin of an edge in the graph of a copy is the page of its row plus 1, so a patch replaces the edges of
- * all pages that were read again. If these pages or their edges are too many, all pages are read, and the
+ * The origin of an edge in the graph of a copy is the number of the page of its row (leaves.h), so a patch replaces
+ * the edges of all pages that were read again. If these pages or their edges are too many, all pages are read, and the
  * graph is built anew. The edges of rows are not kept anywhere else.
+ *
+ * If a leaf has more pages than numbers, the graph is built anew, too. If a partitioned table gets other leaves, or a
+ * leaf other storage, the copy is dropped.
  *
  * A graph in shared memory is copied before it changes. When the copy has not changed for some calls, this
  * session shares it in turn, or takes what another session has shared meanwhile. So the sessions that see the
- * same change have one graph again.
+ * same change have one graph again. The graph of a partitioned table is never shared.
  *
  * The graph changes only when all pages are read. After an error or a cancel before that, the graph is
  * unchanged and the pages still count as unread. If the patch itself fails, the graph is dropped.
@@ -20,6 +23,7 @@
 #include "executor/executor.h"
 #include "graph/copy.h"
 #include "graph/edge.h"
+#include "graph/leaves.h"
 #include "graph/shared_graphs.h"
 #include "miscadmin.h"
 #include "server/compat.h"
@@ -51,8 +55,8 @@ typedef struct HybridCopy
 	Oid base_type[HYBRID_EDGE_COLUMNS];
 	ArrayType *types; /* NULL: all */
 	bool in_use;      /* a call that uses the copy is reading pages */
-	HybridPages pages;
-	BlockNumber blocks; /* number of pages from which the graph may have edges */
+	bool is_partitioned;
+	HybridLeaves leaves;
 	int unchanged; /* calls since the graph was built, taken or changed; at most CALM_CALLS + 1 */
 	HybridGraph *graph; /* NULL: not built */
 } HybridCopy;
@@ -68,9 +72,11 @@ typedef struct Reading
 	HybridEdges edges;     /* edges of the pages that were read */
 	int64 capacity;
 	int64 most;
-	BlockNumber block; /* the page that is being read */
+	uint64 unread;               /* pages to read */
+	const HybridLeafTable *from; /* the leaf that is being read */
+	uint32 origin;               /* number of the page that is being read */
 	IndexInfo *info;
-	EState *state;   /* NULL until a page is read */
+	EState *state;
 	bool names_rows; /* whether errors name the ctid of a row */
 	bool plain; /* every row is an edge, and the columns of the index are columns of the table */
 	ExprState *condition;
@@ -89,6 +95,7 @@ static HybridGraph *bring_up_to_date(Reading *reading);
 static void examine(Reading *reading);
 static void take_shared(HybridCopy *copy);
 static bool read_pages(Reading *reading, int64 most);
+static bool read_leaf(Reading *reading, const HybridLeaf *leaf);
 static HybridGraph *build(Reading *reading);
 static bool change(Reading *reading);
 static void patch(Reading *reading);
@@ -98,12 +105,6 @@ static bool read_columns(Reading *reading, HeapTuple tuple, Datum *value, bool *
 static bool append_edge(Reading *reading, const HyEdge *edge);
 static void begin_rows(Reading *reading);
 static void end_rows(Reading *reading);
-
-static inline uint32
-origin_of(BlockNumber block)
-{
-	return block + 1;
-}
 
 HybridGraph *
 hybrid_copy_open(const HybridRegistered *registered, const HybridEdgesQuery *query,
@@ -123,9 +124,7 @@ hybrid_copy_open(const HybridRegistered *registered, const HybridEdgesQuery *que
 	if (copy->in_use)
 		return NULL;
 	reading.copy = copy;
-	reading.reader = (HybridPageReader){.pages = &copy->pages,
-	                                    .table = registered->table,
-	                                    .snapshot = GetActiveSnapshot(),
+	reading.reader = (HybridPageReader){.snapshot = GetActiveSnapshot(),
 	                                    .validation = validation,
 	                                    .take = take_row,
 	                                    .arg = &reading};
@@ -139,7 +138,8 @@ hybrid_copy_open(const HybridRegistered *registered, const HybridEdgesQuery *que
 		copy->in_use = false;
 	}
 	PG_END_TRY();
-	end_rows(&reading);
+	if (reading.reader.strategy != NULL)
+		FreeAccessStrategy(reading.reader.strategy);
 	validation->kept = copy->graph != NULL;
 	validation->shared = validation->kept && graph->shared != NULL;
 	if (!validation->kept)
@@ -190,10 +190,11 @@ find_copy(const HybridRegistered *registered, const HybridEdgesQuery *query)
 	dlist_foreach_modify(at, &copies)
 	{
 		HybridCopy *copy = dlist_container(HybridCopy, node, at.cur);
-		bool same = RelFileLocatorEquals(copy->key.storage, registered->table->rd_locator);
+		bool same;
 
 		if (copy->key.index != RelationGetRelid(registered->index))
 			continue;
+		same = hybrid_leaves_match(&copy->leaves, registered);
 		for (i = 0; i < copy->key.columns; i++)
 			same = same && copy->key.type[i] == TupleDescAttr(columns, i)->atttypid;
 		if (!same && !copy->in_use)
@@ -231,7 +232,8 @@ make_copy(const HybridRegistered *registered, const HybridEdgesQuery *query)
 	context = AllocSetContextCreate(all_context, "hybrid graph copy", ALLOCSET_DEFAULT_SIZES);
 	copy = MemoryContextAllocZero(context, sizeof(HybridCopy));
 	copy->context = context;
-	copy->pages.context = context;
+	copy->is_partitioned = registered->table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
+	hybrid_leaves_make(&copy->leaves, registered, context);
 	copy->key.direction = query->direction;
 	copy->key.merge = query->merge;
 	if (query->types != NULL)
@@ -311,7 +313,6 @@ static HybridGraph *
 bring_up_to_date(Reading *reading)
 {
 	HybridCopy *copy = reading->copy;
-	HybridPages *pages = &copy->pages;
 	const int64 most = hybrid_most_edges(copy->key.direction);
 	HybridGraph *graph;
 	bool had_graph;
@@ -336,9 +337,9 @@ bring_up_to_date(Reading *reading)
 		drop_graph(copy);
 	if (copy->graph == NULL)
 	{
-		hybrid_pages_forget(&reading->reader);
+		hybrid_leaves_forget(&copy->leaves, &reading->reader);
 		reading->edges.count = 0;
-		if (!read_pages(reading, most))
+		if (!hybrid_leaves_number(&copy->leaves) || !read_pages(reading, most))
 			return NULL;
 		copy->graph = build(reading);
 		copy->unchanged = 0;
@@ -346,29 +347,29 @@ bring_up_to_date(Reading *reading)
 	else
 		is_offered = change(reading);
 	graph = copy->graph;
-	copy->blocks = pages->count;
-	hybrid_pages_finish(pages);
+	hybrid_leaves_finish(&copy->leaves);
 	MemoryContextSetParent(graph->context, copy->context);
 	if (!fit_limits(copy))
 	{
 		MemoryContextSetParent(graph->context, CurrentMemoryContext);
 		copy->graph = NULL;
 	}
-	else if (is_offered)
-		hybrid_shared_graph_offer(&copy->key, copy->types, graph, pages);
+	else if (is_offered && !copy->is_partitioned)
+		hybrid_shared_graph_offer(&copy->key, copy->types, graph, &copy->leaves.leaf[0].pages);
 	return graph;
 }
 
-/* examine: find the pages that must be read. Drops the graph if they are too many. */
+/* examine: find the pages that must be read. Drops the graph if they are too many, or have no numbers. */
 static void
 examine(Reading *reading)
 {
 	HybridCopy *copy = reading->copy;
-	const HybridPages *pages = &copy->pages;
+	HybridLeafTotal total;
 
-	hybrid_pages_examine(&reading->reader);
-	if (copy->graph != NULL && pages->unread > FEW_PAGES &&
-	    pages->unread > pages->count / PATCH_SHARE)
+	hybrid_leaves_examine(&copy->leaves, reading->registered, &reading->reader);
+	total = hybrid_leaves_total(&copy->leaves);
+	if (copy->graph != NULL && (total.is_outgrown || (total.unread > FEW_PAGES &&
+	                                                  total.unread > total.pages / PATCH_SHARE)))
 		drop_graph(copy);
 }
 
@@ -376,26 +377,54 @@ examine(Reading *reading)
 static void
 take_shared(HybridCopy *copy)
 {
-	copy->graph = hybrid_shared_graph_take(&copy->key, copy->types, copy->context, &copy->pages);
-	if (copy->graph != NULL)
-		copy->blocks = copy->pages.count;
+	HybridLeaf *leaf = &copy->leaves.leaf[0];
+
 	copy->unchanged = 0;
+	if (copy->is_partitioned)
+		return;
+	copy->graph = hybrid_shared_graph_take(&copy->key, copy->types, copy->context, &leaf->pages);
+	if (copy->graph == NULL)
+		return;
+	leaf->blocks = leaf->pages.count;
+	(void) hybrid_leaves_number(&copy->leaves);
 }
 
 /* read_pages: read the edges of the pages that must be read. Returns false if they are more than most. */
 static bool
 read_pages(Reading *reading, int64 most)
 {
-	const HybridPages *pages = &reading->copy->pages;
+	HybridLeaves *leaves = &reading->copy->leaves;
+	bool more = true;
+	int i;
 
 	reading->most = most;
-	for (reading->block = 0; pages->unread > 0 && reading->block < pages->count; reading->block++)
+	reading->unread = hybrid_leaves_total(leaves).unread;
+	for (i = 0; more && i < leaves->count; i++)
+	{
+		if (leaves->leaf[i].pages.unread == 0)
+			continue;
+		reading->from = list_nth(reading->registered->leaves, i);
+		hybrid_leaves_choose(leaves, reading->registered, i, &reading->reader);
+		begin_rows(reading);
+		more = read_leaf(reading, &leaves->leaf[i]);
+		end_rows(reading);
+	}
+	return more;
+}
+
+/* read_leaf: read the edges of a leaf's pages that must be read. Returns false if there are too many. */
+static bool
+read_leaf(Reading *reading, const HybridLeaf *leaf)
+{
+	BlockNumber block;
+
+	for (block = 0; block < leaf->pages.count; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!hybrid_page_must_be_read(pages, reading->block))
+		if (!hybrid_page_must_be_read(&leaf->pages, block))
 			continue;
-		begin_rows(reading);
-		if (!hybrid_page_read(&reading->reader, reading->block))
+		reading->origin = leaf->first + block;
+		if (!hybrid_page_read(&reading->reader, block))
 			return false;
 	}
 	return true;
@@ -422,9 +451,10 @@ change(Reading *reading)
 	HybridCopy *copy = reading->copy;
 	const uint64 number = copy->graph->number;
 	const bool was_shared = copy->graph->shared != NULL;
+	const HybridLeafTotal total = hybrid_leaves_total(&copy->leaves);
 	bool is_offered = false;
 
-	if (copy->pages.unread > 0 || copy->pages.count < copy->blocks)
+	if (total.unread > 0 || total.is_shorter)
 	{
 		patch(reading);
 		/* if it is not offered, the next session must read as many pages */
@@ -445,25 +475,14 @@ static void
 patch(Reading *reading)
 {
 	HybridCopy *copy = reading->copy;
-	const HybridPages *pages = &copy->pages;
-	BlockNumber blocks = Max(copy->blocks, pages->count);
-	uint64 *changed = palloc0(sizeof(uint64) * (origin_of(blocks) / 64 + 1));
-	HyCsrPatch what = {.changed = changed,
+	HyCsrPatch what = {.changed = hybrid_leaves_changed(&copy->leaves),
 	                   .edge = reading->edges.edge,
 	                   .origin = reading->edges.origin,
 	                   .count = reading->edges.count,
 	                   .direction = copy->key.direction,
 	                   .merge = copy->key.merge};
 	HybridGraph *graph = copy->graph;
-	BlockNumber block;
 
-	for (block = 0; block < blocks; block++)
-	{
-		uint32 origin = origin_of(block);
-
-		if (block >= pages->count || hybrid_page_must_be_read(pages, block))
-			changed[origin / 64] |= UINT64CONST(1) << origin % 64;
-	}
 	copy->graph = NULL;
 	hybrid_graph_patch(graph, &what);
 	copy->graph = graph;
@@ -528,7 +547,7 @@ read_columns(Reading *reading, HeapTuple tuple, Datum *value, bool *is_null)
 
 	if (reading->plain)
 	{
-		TupleDesc columns = RelationGetDescr(reading->registered->table);
+		TupleDesc columns = RelationGetDescr(reading->from->table);
 
 		for (i = 0; i < info->ii_NumIndexAttrs; i++)
 			value[i] = heap_getattr(tuple, info->ii_IndexAttrNumbers[i], columns, &is_null[i]);
@@ -553,10 +572,9 @@ append_edge(Reading *reading, const HyEdge *edge)
 		return false;
 	if (edges->count == reading->capacity)
 	{
-		const BlockNumber pages = reading->copy->pages.unread;
 		const double read = (double) reading->reader.validation->read + 1;
 		/* expect the same number of edges per page as so far, and 2% more */
-		double expected = (double) edges->count / read * pages * 1.02;
+		double expected = (double) edges->count / read * (double) reading->unread * 1.02;
 		int64 capacity = edges->count + edges->count / 8 + FIRST_CAPACITY;
 
 		if (expected > (double) capacity)
@@ -577,22 +595,20 @@ append_edge(Reading *reading, const HyEdge *edge)
 		reading->capacity = capacity;
 	}
 	edges->edge[edges->count] = *edge;
-	edges->origin[edges->count++] = origin_of(reading->block);
+	edges->origin[edges->count++] = reading->origin;
 	return true;
 }
 
-/* begin_rows: prepare to convert rows, unless this was done. */
+/* begin_rows: prepare to convert the rows of a leaf. */
 static void
 begin_rows(Reading *reading)
 {
-	if (reading->state != NULL)
-		return;
 	reading->names_rows = hybrid_registered_names_rows(reading->registered);
-	reading->info = BuildIndexInfo(reading->registered->index);
+	reading->info = BuildIndexInfo(reading->from->index);
 	reading->plain = reading->info->ii_Predicate == NIL && reading->info->ii_Expressions == NIL;
 	reading->state = CreateExecutorState();
 	reading->slot =
-		MakeSingleTupleTableSlot(RelationGetDescr(reading->registered->table), &TTSOpsHeapTuple);
+		MakeSingleTupleTableSlot(RelationGetDescr(reading->from->table), &TTSOpsHeapTuple);
 	GetPerTupleExprContext(reading->state)->ecxt_scantuple = reading->slot;
 	if (reading->info->ii_Predicate != NIL)
 		reading->condition = ExecPrepareQual(reading->info->ii_Predicate, reading->state);
@@ -601,10 +617,7 @@ begin_rows(Reading *reading)
 static void
 end_rows(Reading *reading)
 {
-	if (reading->reader.strategy != NULL)
-		FreeAccessStrategy(reading->reader.strategy);
-	if (reading->state == NULL)
-		return;
 	ExecDropSingleTupleTableSlot(reading->slot);
 	FreeExecutorState(reading->state);
+	reading->condition = NULL;
 }

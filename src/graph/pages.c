@@ -95,7 +95,6 @@ hybrid_pages_examine(HybridPageReader *reader)
 	BlockNumber map_pages = count / PAGES_PER_MAP_PAGE + (count % PAGES_PER_MAP_PAGE > 0);
 	BlockNumber number;
 
-	reader->validation->by_map = reader->validation->by_lsn = 0;
 	/* VACUUM has cut off the other pages */
 	for (; pages->count > count; pages->count--)
 		pages->unread -= pages->page[pages->count - 1].state == PAGE_UNREAD;

@@ -54,10 +54,13 @@ typedef struct HybridPageReader
 	void *arg;
 } HybridPageReader;
 
-/* hybrid_pages_examine: find the pages that must be read, and count them in unread. */
+/*
+ * hybrid_pages_examine: find the pages that must be read, and count them in unread. Adds the others to by_map and
+ * by_lsn.
+ */
 extern void hybrid_pages_examine(HybridPageReader *reader);
 
-/* hybrid_pages_forget: mark all pages as unread. */
+/* hybrid_pages_forget: mark all pages as unread. Sets by_map and by_lsn to 0. */
 extern void hybrid_pages_forget(HybridPageReader *reader);
 
 /* hybrid_page_must_be_read: return whether the page must be read. */

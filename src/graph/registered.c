@@ -9,13 +9,19 @@
  * - row security for the caller
  * - expressions and predicates with more than columns, constants, casts and operators of plain types,
  *   because their values may change while no row does
- * - partitioned tables, tables of other access methods, and materialized views without data
+ * - indexes that are not valid
+ * - tables of other access methods, foreign tables, and materialized views without data
  * - tables whose rows Citus keeps in shards, because the table itself is empty or contains old rows
  * - tables whose changes are not written to the WAL, because the LSNs of their pages do not grow
  * - tables whose storage this transaction has created, because COPY FREEZE then adds rows to a page
  *   that is all-visible, and changes neither its bit nor the LSN of the visibility map
  * - old_snapshot_threshold, which lets VACUUM remove rows that a snapshot still sees
  * - snapshots other than those of statements
+ *
+ * The rows of a partitioned table are in its leaves. The conditions for tables and indexes hold for each leaf, and
+ * a leaf without an index that belongs to the graph's index is left to a query, too. The leaves are those that
+ * a query reads: the partitions of the active snapshot, locked in the order in which the planner locks them.
+ * Privileges and row security are those of the partitioned table, as for a query.
  */
 #include "postgres.h"
 
@@ -27,6 +33,7 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
+#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "server/citus.h"
@@ -39,9 +46,11 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "partitioning/partdesc.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
 #include "utils/ruleutils.h"
@@ -55,6 +64,10 @@ static Oid find_index(const char *name);
 static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);
 pg_noreturn static void report_unknown(const char *name);
 static void check_privileges(const HybridRegistered *graph);
+static bool open_leaves(HybridRegistered *graph);
+static bool open_partitions(HybridRegistered *graph, Relation parent, Oid index);
+static void add_leaf(HybridRegistered *graph, Relation table, Relation index);
+static bool has_proofs(Relation table);
 static bool is_elsewhere(Relation table);
 static bool is_new(Relation table);
 static bool depends_on_more(Relation index);
@@ -67,6 +80,7 @@ hybrid_registered_open(const char *name, HybridRegistered *graph)
 {
 	Oid oid = find_index(name);
 
+	graph->leaves = NIL;
 	graph->index = relation_open(oid, NoLock);
 	if (!hybrid_is_registered(graph->index))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -80,23 +94,31 @@ hybrid_registered_open(const char *name, HybridRegistered *graph)
 void
 hybrid_registered_close(HybridRegistered *graph)
 {
+	ListCell *cell;
+
+	foreach (cell, graph->leaves)
+	{
+		const HybridLeafTable *leaf = lfirst(cell);
+
+		if (leaf->table == graph->table)
+			continue;
+		relation_close(leaf->index, NoLock);
+		table_close(leaf->table, NoLock);
+	}
 	relation_close(graph->index, NoLock);
 	table_close(graph->table, NoLock);
 }
 
 bool
-hybrid_registered_may_copy(const HybridRegistered *graph)
+hybrid_registered_may_copy(HybridRegistered *graph)
 {
-	Relation table = graph->table;
-
-	if (check_enable_rls(RelationGetRelid(table), InvalidOid, true) == RLS_ENABLED)
+	if (check_enable_rls(RelationGetRelid(graph->table), InvalidOid, true) == RLS_ENABLED)
 		return false;
 	check_privileges(graph);
 	return !IsolationIsSerializable() && graph->index->rd_index->indisvalid &&
-	       graph->index->rd_rel->relkind == RELKIND_INDEX && RelationIsScannable(table) &&
-	       table->rd_tableam == GetHeapamTableAmRoutine() && RelationNeedsWAL(table) &&
-	       !is_new(table) && !is_elsewhere(table) && old_snapshot_threshold < 0 &&
-	       !depends_on_more(graph->index) && GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC;
+	       !is_elsewhere(graph->table) && old_snapshot_threshold < 0 &&
+	       !depends_on_more(graph->index) && GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC &&
+	       open_leaves(graph);
 }
 
 bool
@@ -239,6 +261,95 @@ check_privileges(const HybridRegistered *graph)
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, get_relkind_objtype(graph->table->rd_rel->relkind),
 		               RelationGetRelationName(graph->table));
+}
+
+/* open_leaves: open and lock the leaves. Returns false if one of them must be read by a query. */
+static bool
+open_leaves(HybridRegistered *graph)
+{
+	List *partitions = NIL;
+	ListCell *cell;
+
+	if (graph->table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+	{
+		add_leaf(graph, graph->table, graph->index);
+		return has_proofs(graph->table);
+	}
+	/* the tables may have been locked before, so their locks do not make earlier changes of partitions known */
+	AcceptInvalidationMessages();
+	if (!open_partitions(graph, graph->table, RelationGetRelid(graph->index)))
+		return false;
+	foreach (cell, graph->leaves)
+		partitions =
+			lappend_oid(partitions, RelationGetRelid(((HybridLeafTable *) lfirst(cell))->table));
+	return !OidIsValid(hybrid_citus_table(partitions));
+}
+
+/*
+ * open_partitions: open the leaves below a partitioned table, whose index is given. Returns false if one of them
+ * must be read by a query.
+ */
+static bool
+open_partitions(HybridRegistered *graph, Relation parent, Oid index)
+{
+	const PartitionDescData *partitions = RelationGetPartitionDesc(parent, true);
+	const int count = partitions->nparts;
+	Oid *oids = palloc(sizeof(Oid) * (Size) Max(count, 1));
+	bool ok = true;
+	int i;
+
+	check_stack_depth();
+	/* opening a table may build the descriptor anew */
+	if (count > 0)
+		memcpy(oids, partitions->oids, sizeof(Oid) * (Size) count);
+	for (i = 0; ok && i < count; i++)
+	{
+		Relation table = try_table_open(oids[i], AccessShareLock);
+		Relation own_index;
+		Oid own;
+
+		CHECK_FOR_INTERRUPTS();
+		/* detached and dropped meanwhile */
+		if (table == NULL)
+			return false;
+		own = index_get_partition(table, index);
+		if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		{
+			ok = OidIsValid(own) && open_partitions(graph, table, own);
+			table_close(table, NoLock);
+			continue;
+		}
+		own_index =
+			OidIsValid(own) && has_proofs(table) ? try_relation_open(own, AccessShareLock) : NULL;
+		ok = own_index != NULL && own_index->rd_index->indisvalid;
+		if (ok)
+			add_leaf(graph, table, own_index);
+		else
+		{
+			if (own_index != NULL)
+				relation_close(own_index, NoLock);
+			table_close(table, NoLock);
+		}
+	}
+	pfree(oids);
+	return ok;
+}
+
+static void
+add_leaf(HybridRegistered *graph, Relation table, Relation index)
+{
+	HybridLeafTable *leaf = palloc(sizeof(HybridLeafTable));
+
+	*leaf = (HybridLeafTable){.table = table, .index = index};
+	graph->leaves = lappend(graph->leaves, leaf);
+}
+
+/* has_proofs: return whether it can be proved that pages of a table are unchanged. */
+static bool
+has_proofs(Relation table)
+{
+	return RelationIsScannable(table) && table->rd_tableam == GetHeapamTableAmRoutine() &&
+	       RelationNeedsWAL(table) && !is_new(table);
 }
 
 /* is_elsewhere: return whether Citus keeps the rows of the table in shards. */

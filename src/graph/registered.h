@@ -10,14 +10,23 @@
 #define HYBRID_GRAPH_REGISTERED_H
 
 #include "postgres.h"
+#include "nodes/pg_list.h"
 #include "utils/rel.h"
 
 #include "graph/edges.h"
+
+/* HybridLeafTable: a table that has rows of the graph, and its index. */
+typedef struct HybridLeafTable
+{
+	Relation table;
+	Relation index;
+} HybridLeafTable;
 
 typedef struct HybridRegistered
 {
 	Relation table;
 	Relation index;
+	List *leaves; /* of HybridLeafTable; set by hybrid_registered_may_copy */
 } HybridRegistered;
 
 /*
@@ -27,15 +36,16 @@ typedef struct HybridRegistered
  */
 extern void hybrid_registered_open(const char *name, HybridRegistered *graph);
 
-/* hybrid_registered_close: close the table and the index. Keeps the locks. */
+/* hybrid_registered_close: close all tables and indexes. Keeps the locks. */
 extern void hybrid_registered_close(HybridRegistered *graph);
 
 /*
  * hybrid_registered_may_copy: return whether a copy of the graph's rows can be validated under the
- * active snapshot. Otherwise the rows must be read by a query. Raises if the caller may not read
+ * active snapshot. Opens and locks the leaves of the graph: the table, or if it is partitioned, its partitions
+ * that have rows. Otherwise the rows must be read by a query. Raises if the caller may not read
  * the columns.
  */
-extern bool hybrid_registered_may_copy(const HybridRegistered *graph);
+extern bool hybrid_registered_may_copy(HybridRegistered *graph);
 
 /*
  * hybrid_registered_names_rows: return whether the caller may see the ctid of rows. A caller with

@@ -1,6 +1,7 @@
 # A session's copy of a registered graph: on a standby, over a crash, with two-phase commit, and while other
 # sessions write at random.  hybrid_graph_check compares the copy with a query on the same snapshot, and spreading
 # compares the bits of its graph.  The graphs are in shared memory, so sessions that start take what others built.
+# In the random part, a graph over a partitioned table is beside it.
 #
 # HYBRID_FUZZ_SECONDS: how long the random part runs.
 use strict;
@@ -33,15 +34,29 @@ $primary->safe_psql('postgres', q{
 	CREATE TABLE link (source bigint, target bigint, weight real, type text) WITH (fillfactor = 80);
 	CREATE INDEX graph ON link USING hybrid_graph (source, target, weight, type);
 	INSERT INTO link SELECT i, i * 7 % 1000, i, 't' || i % 3 FROM generate_series(1, 3000) i;
+	CREATE TABLE parted (weight real, source bigint, target bigint, type text) PARTITION BY RANGE (source);
+	CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (1500) PARTITION BY HASH (source);
+	CREATE TABLE parted_10 PARTITION OF parted_1 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+	CREATE TABLE parted_11 PARTITION OF parted_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+	CREATE TABLE parted_2 (source bigint, gone int, target bigint, type text, weight real);
+	ALTER TABLE parted_2 DROP COLUMN gone;
+	ALTER TABLE parted ATTACH PARTITION parted_2 DEFAULT;
+	CREATE INDEX parted_graph ON parted USING hybrid_graph (source, target, weight, type);
+	INSERT INTO parted (source, target, weight, type) SELECT source, target, weight, type FROM link;
 });
 $primary->safe_psql('postgres', 'VACUUM link');
 
-my $check = q{SELECT kept, edges, differences FROM hybrid_graph_check('graph')};
+my ($check, $parted_check) = map { "SELECT kept, edges, differences FROM hybrid_graph_check('$_')" } 'graph', 'parted_graph';
 
 # the bits of the copy's graph beside those of a new one: activations in both directions
-my $spread = q{FROM hybrid_spread('%s', ARRAY[1, 500, 2000], direction => 'both', hops => 4)};
-my ($copied, $built) = map { sprintf("SELECT * $spread", $_) } 'graph', 'TABLE link';
-my $bits = "SELECT true, (SELECT count(*) FROM ($copied) c), count(*) FROM (($copied EXCEPT ALL $built) UNION ALL ($built EXCEPT ALL $copied)) d";
+sub bits
+{
+	my ($copied, $built) = map { "SELECT * FROM hybrid_spread('$_', ARRAY[1, 500, 2000], direction => 'both', hops => 4)" } @_;
+
+	return "SELECT true, (SELECT count(*) FROM ($copied) c), count(*) FROM (($copied EXCEPT ALL $built) UNION ALL ($built EXCEPT ALL $copied)) d";
+}
+my $bits = bits('graph', 'TABLE link');
+my $parted_bits = bits('parted_graph', 'SELECT source, target, weight, type FROM parted');
 
 sub catch_up
 {
@@ -100,7 +115,7 @@ my @writer = map { session() } 1 .. 3;
 my @reader = map { session() } 1 .. 2;
 session_on($standby);
 push @reader, session();
-my ($checks, $sessions, @wrong) = (0, 0);
+my ($checks, $kept, $sessions, @wrong) = (0, 0, 0);
 my $end = time + $seconds;
 srand(42);
 
@@ -108,12 +123,15 @@ sub change
 {
 	my $k = int(rand(3000));
 	my $w = int(rand(40));
+	my $table = rand() < 0.5 ? 'link' : 'parted';
+	# rows move between the leaves of the partitioned table
 	my @changes = (
-		"INSERT INTO link SELECT $k + i, i, i, 't' || i % 3 FROM generate_series(1, $w) i",
-		"DELETE FROM link WHERE source BETWEEN $k AND $k + $w",
-		"UPDATE link SET weight = weight + 1 WHERE source BETWEEN $k AND $k + $w",
-		"UPDATE link SET source = source + 1 WHERE source = $k",
-		"SELECT count(*) FROM (SELECT * FROM link WHERE source = $k FOR KEY SHARE) s");
+		"INSERT INTO $table (source, target, weight, type) SELECT $k + i, i, i, 't' || i % 3 FROM generate_series(1, $w) i",
+		"DELETE FROM $table WHERE source BETWEEN $k AND $k + $w",
+		"UPDATE $table SET weight = weight + 1 WHERE source BETWEEN $k AND $k + $w",
+		"UPDATE $table SET source = source + 1 WHERE source = $k",
+		"UPDATE $table SET source = 3000 - source WHERE source BETWEEN $k AND $k + 3",
+		"SELECT count(*) FROM (SELECT * FROM $table WHERE source = $k FOR KEY SHARE) s");
 
 	return $changes[ int(rand(@changes)) ];
 }
@@ -135,14 +153,22 @@ while (time < $end || $checks <= 20)
 	elsif ($x < 0.4) { ask($writer[$n], 'BEGIN; ' . change()); $open[$n] = 1; }
 	elsif ($x < 0.5) { ask($writer[$n], 'BEGIN; ' . change() . "; PREPARE TRANSACTION 'p$n'"); ask($writer[$n], (rand() < 0.5 ? 'COMMIT' : 'ROLLBACK') . " PREPARED 'p$n'"); }
 	elsif ($x < 0.8) { ask($writer[$n], change()); }
-	elsif ($x < 0.97) { ask($writer[$n], ('VACUUM link', 'VACUUM (INDEX_CLEANUP on) link', 'VACUUM FREEZE link', 'SELECT count(*) FROM link')[ int(rand(4)) ]); }
-	else { ask($writer[$n], ('VACUUM FULL link', 'BEGIN; TRUNCATE link; INSERT INTO link SELECT i, i, i FROM generate_series(1, 2000) i; COMMIT', 'CHECKPOINT')[ int(rand(3)) ]); ask($writer[$n], 'ROLLBACK'); }
+	elsif ($x < 0.97) { ask($writer[$n], ('VACUUM link, parted', 'VACUUM (INDEX_CLEANUP on) link, parted', 'VACUUM FREEZE link, parted', 'SELECT (SELECT count(*) FROM link), (SELECT count(*) FROM parted)')[ int(rand(4)) ]); }
+	else
+	{
+		ask($writer[$n], ('VACUUM FULL link', 'VACUUM FULL parted_10', 'BEGIN; TRUNCATE link; INSERT INTO link SELECT i, i, i FROM generate_series(1, 2000) i; COMMIT',
+			'BEGIN; TRUNCATE parted_11; INSERT INTO parted (source, target, weight) SELECT i, i, i FROM generate_series(1, 2000) i; COMMIT',
+			'BEGIN; ALTER TABLE parted DETACH PARTITION parted_2; DELETE FROM parted_2 WHERE source < 1500; ALTER TABLE parted ATTACH PARTITION parted_2 DEFAULT; COMMIT',
+			'CHECKPOINT')[ int(rand(6)) ]);
+		ask($writer[$n], 'ROLLBACK');
+	}
 
 	for my $m (0 .. $#reader)
 	{
 		next if rand() < 0.5;
 		my $r = $reader[$m];
 		my $y = rand;
+		my ($one, $all) = rand() < 0.5 ? ($check, $bits) : ($parted_check, $parted_bits);
 
 		# another session takes the graph that is shared, if there is one
 		if (rand() < 0.1)
@@ -155,19 +181,21 @@ while (time < $end || $checks <= 20)
 
 		$r->{err} = '';
 		if ($y < 0.1) { ask($r, 'SET lock_timeout = 200; BEGIN ISOLATION LEVEL REPEATABLE READ'); }
-		elsif ($y < 0.2) { ask($r, "BEGIN; DECLARE c SCROLL CURSOR FOR $check"); }
+		elsif ($y < 0.2) { ask($r, "BEGIN; DECLARE c SCROLL CURSOR FOR $one"); }
 		elsif ($y < 0.35) { ask($r, 'COMMIT'); }
-		for my $query ($y < 0.5 ? ($check, 'FETCH c; MOVE BACKWARD ALL IN c') : $y < 0.8 ? ($bits) : ($check))
+		for my $query ($y < 0.5 ? ($one, 'FETCH c; MOVE BACKWARD ALL IN c') : $y < 0.8 ? ($all) : ($one))
 		{
 			my $found = ask($r, "SET lock_timeout = 200; $query");
 			next if $found !~ /^[tf]\|\d+\|(\d+)$/m;
 			$checks++;
+			$kept++ if $query eq $parted_check && $found =~ /^t/;
 			push @wrong, "reader $m: $found" if $1 != 0;
 		}
 		ask($r, 'ROLLBACK') if $r->{err} =~ /ERROR/;
 	}
 }
 cmp_ok($checks, '>', 20, "random: $checks comparisons, $sessions new sessions");
+cmp_ok($kept, '>', 0, "random: a copy of the partitioned table $kept times");
 is(scalar(@wrong), 0, 'random: no differences') or diag(join("\n", @wrong));
 ask($_, 'ROLLBACK') for @writer, @reader;
 finish($_) for @writer, @reader, $there, $here;

@@ -1,0 +1,80 @@
+/*
+ * leaves.h
+ *		The tables that have the rows of a registered graph, as a copy (copy.h) knows them.
+ *
+ * A table that is not partitioned has one leaf, itself. The leaves of a partitioned table are the partitions
+ * that have no partitions. Each page of each leaf has a number, which is the origin of the edges of its rows
+ * (core/csr.h). The numbers of a leaf are consecutive. There are more of them than the leaf has pages, so
+ * a leaf can grow without other numbers for the pages of other leaves.
+ */
+#ifndef HYBRID_GRAPH_LEAVES_H
+#define HYBRID_GRAPH_LEAVES_H
+
+#include "postgres.h"
+
+#include "graph/pages.h"
+#include "graph/registered.h"
+#include "server/compat.h"
+
+typedef struct HybridLeaf
+{
+	Oid table;
+	RelFileLocator storage; /* file of the table */
+	HybridPages pages;
+	BlockNumber blocks; /* number of pages from which the graph may have edges */
+	uint32 first;       /* number of its first page */
+	uint32 room;        /* pages that have numbers */
+} HybridLeaf;
+
+typedef struct HybridLeaves
+{
+	HybridLeaf *leaf;
+	int count;
+} HybridLeaves;
+
+/* HybridLeafTotal: what is known of the pages of all leaves together. */
+typedef struct HybridLeafTotal
+{
+	uint64 pages;
+	uint64 unread;
+	bool is_shorter;  /* whether pages are gone from which the graph may have edges */
+	bool is_outgrown; /* whether there are pages without a number */
+} HybridLeafTotal;
+
+/* hybrid_leaves_make: allocate the leaves of a graph. Nothing is known of their pages. */
+extern void
+hybrid_leaves_make(HybridLeaves *leaves, const HybridRegistered *registered, MemoryContext context);
+
+/* hybrid_leaves_match: return whether a graph has these leaves, with the same storage. */
+extern bool hybrid_leaves_match(const HybridLeaves *leaves, const HybridRegistered *registered);
+
+/* hybrid_leaves_choose: let the reader read the pages of a leaf. */
+extern void hybrid_leaves_choose(HybridLeaves *leaves, const HybridRegistered *registered, int at,
+                                 HybridPageReader *reader);
+
+/* hybrid_leaves_examine: find the pages of all leaves that must be read. */
+extern void hybrid_leaves_examine(HybridLeaves *leaves, const HybridRegistered *registered,
+                                  HybridPageReader *reader);
+
+/* hybrid_leaves_total: add up what is known of the pages. */
+extern HybridLeafTotal hybrid_leaves_total(const HybridLeaves *leaves);
+
+/*
+ * hybrid_leaves_number: give numbers to all pages that were found by hybrid_leaves_examine. Returns false if
+ * they are too many.
+ */
+extern bool hybrid_leaves_number(HybridLeaves *leaves);
+
+/* hybrid_leaves_forget: mark all pages as unread. */
+extern void hybrid_leaves_forget(HybridLeaves *leaves, HybridPageReader *reader);
+
+/* hybrid_leaves_finish: mark all pages as read, because the graph has their edges. */
+extern void hybrid_leaves_finish(HybridLeaves *leaves);
+
+/*
+ * hybrid_leaves_changed: return a set of bits, in which the numbers of the pages that must be read, and of those
+ * that are gone, are set.
+ */
+extern uint64 *hybrid_leaves_changed(const HybridLeaves *leaves);
+
+#endif
