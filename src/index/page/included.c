@@ -157,9 +157,9 @@ describe_column(Relation index, int number, HybridIncluded *column)
 	if (!OidIsValid(column->family) || !OidIsValid(column->hash))
 		ereport(ERROR,
 		        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		         errmsg("column \"%s\" of type %s cannot be included in a hybrid index",
-		                get_attname(form->indrelid, column->column, false), format_type_be(type)),
-		         errdetail("The type has no default hash operator class with an extended hash "
+		         errmsg("column \"%s\" cannot be included in a hybrid index",
+		                get_attname(form->indrelid, column->column, false)),
+		         errdetail("Its type has no default hash operator class with an extended hash "
 		                   "function.")));
 	/*
 	 * Equal values may have different hashes in other ICU versions, and equal rows when their type gets another
