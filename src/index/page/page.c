@@ -24,6 +24,7 @@ static void packed_layout_init(HybridListLayout *list, Size words);
 static void list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius);
 static bool try_blocks(HybridListLayout *list, const HybridLayout *layout, int blocks);
 static LocationIndex list_lower(const HybridListLayout *list, int used);
+static uint64 *slot_words(const HybridLayout *layout, HybridSlot slot);
 pg_noreturn static void damaged(Relation index, BlockNumber block, const char *what);
 
 void
@@ -263,28 +264,22 @@ void
 hybrid_words_put(const HybridLayout *layout, HybridSlot slot, const void *value)
 {
 	const uint64 *words = hybrid_words(layout, unconstify(void *, value));
-	HybridBlock *block;
+	uint64 *stored = slot_words(layout, slot);
 	int i;
 
-	if (layout->words == 0 || slot.level > 0)
-		return;
-	block = hybrid_block(&layout->leaf, slot.page, slot.number / HY_CODE_ROWS);
-	for (i = 0; i < layout->words; i++)
-		hybrid_block_words(block)[i * HY_CODE_ROWS + slot.number % HY_CODE_ROWS] = words[i];
+	for (i = 0; stored != NULL && i < layout->words; i++)
+		stored[i * HY_CODE_ROWS] = words[i];
 }
 
 void
 hybrid_words_get(const HybridLayout *layout, HybridSlot slot, void *value)
 {
 	uint64 *words = hybrid_words(layout, value);
-	HybridBlock *block;
+	const uint64 *stored = slot_words(layout, slot);
 	int i;
 
-	if (layout->words == 0 || slot.level > 0)
-		return;
-	block = hybrid_block(&layout->leaf, slot.page, slot.number / HY_CODE_ROWS);
-	for (i = 0; i < layout->words; i++)
-		words[i] = hybrid_block_words(block)[i * HY_CODE_ROWS + slot.number % HY_CODE_ROWS];
+	for (i = 0; stored != NULL && i < layout->words; i++)
+		words[i] = stored[i * HY_CODE_ROWS];
 }
 
 int
@@ -438,4 +433,19 @@ damaged(Relation index, BlockNumber block, const char *what)
 	                errmsg("index \"%s\" contains %s at block %u", RelationGetRelationName(index),
 	                       what, block),
 	                errhint("REINDEX it.")));
+}
+
+/*
+ * slot_words: return the first word of a slot of a leaf. The others follow at intervals of HY_CODE_ROWS words. Returns
+ * NULL if the slot has no words.
+ */
+static uint64 *
+slot_words(const HybridLayout *layout, HybridSlot slot)
+{
+	HybridBlock *block;
+
+	if (layout->words == 0 || slot.level > 0)
+		return NULL;
+	block = hybrid_block(&layout->leaf, slot.page, slot.number / HY_CODE_ROWS);
+	return hybrid_block_words(block) + slot.number % HY_CODE_ROWS;
 }
