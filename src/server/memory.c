@@ -27,6 +27,12 @@ hybrid_allocator(MemoryContext context)
 	return allocator;
 }
 
+void *
+hybrid_enlarge(MemoryContext context, void *array, Size bytes)
+{
+	return array == NULL ? MemoryContextAllocHuge(context, bytes) : repalloc_huge(array, bytes);
+}
+
 int
 hybrid_maintenance_memory(void)
 {

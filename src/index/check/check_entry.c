@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 
 #include "core/distance.h"
+#include "server/memory.h"
 #include "server/position.h"
 
 #include "index/check/check.h"
@@ -163,9 +164,7 @@ remember(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, i
 
 		check->allocated = Max(1024, check->allocated * 2);
 		bytes = check->allocated * sizeof(HybridCheckedEntry);
-		check->entries = check->entries == NULL
-		                     ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-		                     : repalloc_huge(check->entries, bytes);
+		check->entries = hybrid_enlarge(CurrentMemoryContext, check->entries, bytes);
 	}
 	entry = &check->entries[check->count++];
 	entry->position = hybrid_position(tid);

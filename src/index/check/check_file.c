@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 
 #include "server/compat.h"
+#include "server/memory.h"
 
 #include "index/check/check.h"
 #include "index/tree/free_pages.h"
@@ -64,8 +65,7 @@ hybrid_check_file(HybridCheck *check)
 		if (count == allocated)
 		{
 			allocated = Max(64, allocated * 2);
-			strays = strays == NULL ? palloc(allocated * sizeof(Stray))
-			                        : repalloc_huge(strays, allocated * sizeof(Stray));
+			strays = hybrid_enlarge(CurrentMemoryContext, strays, allocated * sizeof(Stray));
 		}
 		strays[count].block = block;
 		strays[count++].list = list;
@@ -223,8 +223,7 @@ list_keys(HybridCheck *check, int64 *count)
 	{
 		Size bytes = (*count + lists.count) * sizeof(uint64);
 
-		keys = keys == NULL ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-		                    : repalloc_huge(keys, bytes);
+		keys = hybrid_enlarge(CurrentMemoryContext, keys, bytes);
 		memset(&below, 0, sizeof(below));
 		for (i = 0; i < lists.count; i++)
 		{

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
+#include "server/memory.h"
 
 #include "index/scan/found_rows.h"
 
@@ -27,11 +27,8 @@ hybrid_found_rows_add(HybridFoundRows *found, MemoryContext context, const Hybri
 	if (found->count == found->allocated)
 	{
 		found->allocated = Max(FIRST_ROOM, found->allocated * 2);
-		if (found->items == NULL)
-			found->items =
-				MemoryContextAllocHuge(context, found->allocated * sizeof(HybridFoundRow));
-		else
-			found->items = repalloc_huge(found->items, found->allocated * sizeof(HybridFoundRow));
+		found->items =
+			hybrid_enlarge(context, found->items, found->allocated * sizeof(HybridFoundRow));
 	}
 	found->items[found->count++] = *row;
 }

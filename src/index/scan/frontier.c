@@ -27,7 +27,7 @@
 #include <math.h>
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
+#include "server/memory.h"
 
 #include "index/scan/frontier.h"
 
@@ -52,7 +52,6 @@ static int take_slot(HybridFrontier *frontier, int slot);
 static void settle(HybridFrontier *frontier, int slot, float key);
 static int place_of(const float *keys, float least);
 static int add_list(HybridFrontier *frontier);
-static void *room(HybridFrontier *frontier, void *array, int count, Size size);
 
 void
 hybrid_frontier_init(HybridFrontier *frontier, HybridScorer *scorer, MemoryContext context)
@@ -225,16 +224,22 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 	{
 		int allocated = Max(frontier->keys_allocated * 2, count);
 
-		frontier->keys = room(frontier, frontier->keys, allocated, sizeof(float));
-		frontier->middle = room(frontier, frontier->middle, allocated, sizeof(float));
-		frontier->inverse = room(frontier, frontier->inverse, allocated, sizeof(float));
-		frontier->doubt = room(frontier, frontier->doubt, allocated, sizeof(float));
-		frontier->size = room(frontier, frontier->size, allocated, sizeof(float));
-		frontier->which = room(frontier, frontier->which, allocated, sizeof(int));
-		frontier->blocks =
-			room(frontier, frontier->blocks, allocated / HY_CODE_ROWS, sizeof(HyHeapItem));
-		frontier->origins =
-			room(frontier, frontier->origins, allocated / HY_CODE_ROWS, sizeof(HybridBlockOrigin));
+		frontier->keys =
+			hybrid_enlarge(frontier->context, frontier->keys, allocated * sizeof(float));
+		frontier->middle =
+			hybrid_enlarge(frontier->context, frontier->middle, allocated * sizeof(float));
+		frontier->inverse =
+			hybrid_enlarge(frontier->context, frontier->inverse, allocated * sizeof(float));
+		frontier->doubt =
+			hybrid_enlarge(frontier->context, frontier->doubt, allocated * sizeof(float));
+		frontier->size =
+			hybrid_enlarge(frontier->context, frontier->size, allocated * sizeof(float));
+		frontier->which =
+			hybrid_enlarge(frontier->context, frontier->which, allocated * sizeof(int));
+		frontier->blocks = hybrid_enlarge(frontier->context, frontier->blocks,
+		                                  allocated / HY_CODE_ROWS * sizeof(HyHeapItem));
+		frontier->origins = hybrid_enlarge(frontier->context, frontier->origins,
+		                                   allocated / HY_CODE_ROWS * sizeof(HybridBlockOrigin));
 		frontier->keys_allocated = allocated;
 	}
 	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps,
@@ -463,18 +468,10 @@ add_list(HybridFrontier *frontier)
 	if (frontier->lists_count == frontier->lists_allocated)
 	{
 		frontier->lists_allocated = Max(256, frontier->lists_allocated * 2);
-		frontier->lists =
-			room(frontier, frontier->lists, frontier->lists_allocated, sizeof(HybridLeafCandidate));
-		frontier->order =
-			room(frontier, frontier->order, frontier->lists_allocated, sizeof(HyHeapItem));
+		frontier->lists = hybrid_enlarge(frontier->context, frontier->lists,
+		                                 frontier->lists_allocated * sizeof(HybridLeafCandidate));
+		frontier->order = hybrid_enlarge(frontier->context, frontier->order,
+		                                 frontier->lists_allocated * sizeof(HyHeapItem));
 	}
 	return frontier->lists_count++;
-}
-
-/* room: allocate or enlarge an array of the frontier. */
-static void *
-room(HybridFrontier *frontier, void *array, int count, Size size)
-{
-	return array == NULL ? MemoryContextAllocHuge(frontier->context, count * size)
-	                     : repalloc_huge(array, count * size);
 }

@@ -25,6 +25,7 @@
 #include "utils/snapmgr.h"
 
 #include "core/topk.h"
+#include "server/memory.h"
 #include "server/position.h"
 
 #include "index/page/buffers.h"
@@ -109,7 +110,6 @@ static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
 static void
 add_row(HybridLookup *search, float lower, HybridVectorPosition at, int list, int64 position);
-static void *room(HybridLookup *search, void *array, int count, Size size);
 
 HybridLookup *
 hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
@@ -301,7 +301,7 @@ begin_nearest(HybridLookup *search, int k)
 
 	if (k > search->nearest_allocated)
 	{
-		items = room(search, items, k, sizeof(HyNeighbor));
+		items = hybrid_enlarge(search->context, items, k * sizeof(HyNeighbor));
 		search->nearest_allocated = k;
 	}
 	hy_topk_init(&search->nearest, items, k);
@@ -696,21 +696,14 @@ add_row(HybridLookup *search, float lower, HybridVectorPosition at, int list, in
 	if (search->rows_count == search->rows_allocated)
 	{
 		search->rows_allocated = Max(1024, search->rows_allocated * 2);
-		search->rows = room(search, search->rows, search->rows_allocated, sizeof(Row));
-		search->rows_order.items =
-			room(search, search->rows_order.items, search->rows_allocated, sizeof(HyHeapItem));
+		search->rows =
+			hybrid_enlarge(search->context, search->rows, search->rows_allocated * sizeof(Row));
+		search->rows_order.items = hybrid_enlarge(search->context, search->rows_order.items,
+		                                          search->rows_allocated * sizeof(HyHeapItem));
 	}
 	row = &search->rows[search->rows_count];
 	row->at = at;
 	row->list = list;
 	row->position = position;
 	hy_lazy_add(&search->rows_order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
-}
-
-/* room: allocate or enlarge an array of the search. */
-static void *
-room(HybridLookup *search, void *array, int count, Size size)
-{
-	return array == NULL ? MemoryContextAllocHuge(search->context, count * size)
-	                     : repalloc_huge(array, count * size);
 }

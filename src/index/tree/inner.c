@@ -15,6 +15,7 @@
 #include "utils/snapmgr.h"
 
 #include "server/compat.h"
+#include "server/memory.h"
 
 #include "index/tree/inner.h"
 #include "index/tree/tree.h"
@@ -96,9 +97,7 @@ hybrid_inner_set_add(HybridInnerSet *set, const HybridScorer *scorer, const Hybr
 	if (set->count == set->allocated)
 	{
 		set->allocated = Max(16, set->allocated * 2);
-		set->items = set->items == NULL
-		                 ? MemoryContextAlloc(set->context, set->allocated * sizeof(*set->items))
-		                 : repalloc(set->items, set->allocated * sizeof(*set->items));
+		set->items = hybrid_enlarge(set->context, set->items, set->allocated * sizeof(*set->items));
 	}
 	found = find_list(scorer, list, level);
 	found->pins++;

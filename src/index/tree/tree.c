@@ -14,6 +14,7 @@
 #include "utils/snapmgr.h"
 
 #include "server/compat.h"
+#include "server/memory.h"
 
 #include "index/page/buffers.h"
 #include "index/tree/tree.h"
@@ -122,9 +123,8 @@ find_below(Relation index, const HybridLayout *layout, HybridLink list, int leve
 			if (to->count == to->allocated)
 			{
 				to->allocated = Max(64, to->allocated * 2);
-				to->links = to->links == NULL
-				                ? palloc(to->allocated * sizeof(HybridLink))
-				                : repalloc_huge(to->links, to->allocated * sizeof(HybridLink));
+				to->links = hybrid_enlarge(CurrentMemoryContext, to->links,
+				                           to->allocated * sizeof(HybridLink));
 			}
 			to->links[to->count++] = hybrid_tid_link(&entries->tid[slot % HY_CODE_ROWS]);
 		}

@@ -14,6 +14,8 @@
 #include "utils/rel.h"
 #include "utils/spccache.h"
 
+#include "server/memory.h"
+
 #include "index/tree/tree.h"
 #include "index/tree/walk.h"
 
@@ -122,8 +124,7 @@ add_list(HybridLevel *level)
 
 		level->allocated = Max(64, level->allocated * 2);
 		bytes = level->allocated * sizeof(HybridWalked);
-		level->lists = level->lists == NULL ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-		                                    : repalloc_huge(level->lists, bytes);
+		level->lists = hybrid_enlarge(CurrentMemoryContext, level->lists, bytes);
 	}
 	memset(&level->lists[level->count], 0, sizeof(HybridWalked));
 	return &level->lists[level->count++];

@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 
 #include "core/distance.h"
+#include "server/memory.h"
 
 #include "index/page/lock.h"
 #include "index/vacuum/merge.h"
@@ -78,9 +79,8 @@ hybrid_links_add(HybridLinks *links, HybridLink link)
 	if (links->count == links->allocated)
 	{
 		links->allocated = Max(64, links->allocated * 2);
-		links->links = links->links == NULL
-		                   ? palloc(links->allocated * sizeof(HybridLink))
-		                   : repalloc_huge(links->links, links->allocated * sizeof(HybridLink));
+		links->links = hybrid_enlarge(CurrentMemoryContext, links->links,
+		                              links->allocated * sizeof(HybridLink));
 	}
 	links->links[links->count++] = link;
 }

@@ -220,11 +220,9 @@ sample_row(Generation *generation, Page page, int slot, int64 position)
 
 		generation->sample_allocated = Min(Max(place * 2, 1024), generation->most);
 		bytes = generation->sample_allocated * layout->dims * sizeof(float);
-		sample->places = place == 0 ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-		                            : repalloc_huge(sample->places, bytes);
+		sample->places = hybrid_enlarge(CurrentMemoryContext, sample->places, bytes);
 		bytes = generation->sample_allocated * sizeof(int64);
-		sample->positions = place == 0 ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-		                               : repalloc_huge(sample->positions, bytes);
+		sample->positions = hybrid_enlarge(CurrentMemoryContext, sample->positions, bytes);
 	}
 	hybrid_vector_read(regroup->index, layout, (HybridSlot){page, 0, slot}, &stored,
 	                   generation->vector, NULL);

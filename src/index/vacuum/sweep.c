@@ -29,6 +29,7 @@
 #include "utils/rel.h"
 
 #include "server/compat.h"
+#include "server/memory.h"
 
 #include "index/write/link.h"
 #include "index/page/lock.h"
@@ -386,8 +387,7 @@ find_strays(Sweep *sweep, Stray **strays)
 		if (count == allocated)
 		{
 			allocated = Max(64, allocated * 2);
-			*strays = *strays == NULL ? palloc(allocated * sizeof(Stray))
-			                          : repalloc_huge(*strays, allocated * sizeof(Stray));
+			*strays = hybrid_enlarge(CurrentMemoryContext, *strays, allocated * sizeof(Stray));
 		}
 		buffer = ReadBufferExtended(sweep->index, MAIN_FORKNUM, block, RBM_NORMAL,
 		                            sweep->info->strategy);
