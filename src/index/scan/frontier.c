@@ -39,18 +39,14 @@
 static void
 expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);
 static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
-static void put_in_order(HybridFrontier *frontier);
 static void make_blocks(HybridFrontier *frontier);
 static void describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at);
 static void describe_lists(const HybridFrontier *frontier, const float *radii, int at);
 static inline float inverse_of(float reach_squared, float radius);
-static void make_comparable(float *keys, int count);
 static float least_of(const float *keys);
 static int slot_of(const HybridFrontier *frontier);
 static void know(HybridFrontier *frontier, int slot);
-static int take_slot(HybridFrontier *frontier, int slot);
 static void settle(HybridFrontier *frontier, int slot, float key);
-static int place_of(const float *keys, float least);
 static int add_list(HybridFrontier *frontier);
 
 void
@@ -81,11 +77,23 @@ hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits
 {
 	const HybridTree *tree = &frontier->scorer->tree;
 	HybridReach reach = hybrid_scorer_root(frontier->scorer);
+	int list, block;
 
 	hybrid_frontier_clear(frontier);
 	frontier->limits = *limits;
 	expand(frontier, &tree->root, &reach, tree->height);
-	put_in_order(frontier);
+	for (list = 0; list < frontier->inner.count; list++)
+	{
+		const HybridInner *inner = frontier->inner.items[list];
+
+		for (block = 0; block < inner->blocks; block++)
+		{
+			describe(frontier, inner, block, frontier->blocks_count * HY_CODE_ROWS);
+			frontier->origins[frontier->blocks_count].inner = inner;
+			frontier->origins[frontier->blocks_count++].first = block * HY_CODE_ROWS;
+		}
+	}
+	make_blocks(frontier);
 }
 
 bool
@@ -135,7 +143,9 @@ hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail, dou
 			break;
 		if (tail != NULL)
 			*expected -= frontier->size[slot] * hy_tail_at(tail, frontier->blocks[0].key);
-		taken[count++] = take_slot(frontier, slot);
+		taken[count++] = frontier->which[slot];
+		frontier->middle[slot] = INFINITY;
+		settle(frontier, slot, INFINITY);
 	}
 	return count;
 }
@@ -248,27 +258,6 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 	frontier->keys_count = count;
 }
 
-/* put_in_order: describe all lists, and arrange them in blocks. */
-static void
-put_in_order(HybridFrontier *frontier)
-{
-	int list, block;
-
-	frontier->blocks_count = 0;
-	for (list = 0; list < frontier->inner.count; list++)
-	{
-		const HybridInner *inner = frontier->inner.items[list];
-
-		for (block = 0; block < inner->blocks; block++)
-		{
-			describe(frontier, inner, block, frontier->blocks_count * HY_CODE_ROWS);
-			frontier->origins[frontier->blocks_count].inner = inner;
-			frontier->origins[frontier->blocks_count++].first = block * HY_CODE_ROWS;
-		}
-	}
-	make_blocks(frontier);
-}
-
 /* make_blocks: make the heap of blocks, ordered by the smallest key of each block. */
 static void
 make_blocks(HybridFrontier *frontier)
@@ -291,11 +280,17 @@ static void
 describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at)
 {
 	int count = Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS), i;
+	float *keys = frontier->keys + at;
 
 	describe_lists(frontier, inner->radii + block * HY_CODE_ROWS, at);
 	memcpy(frontier->size + at, inner->rows + block * HY_CODE_ROWS, HY_CODE_ROWS * sizeof(float));
 	for (i = 0; i < HY_CODE_ROWS; i++)
+	{
 		frontier->which[at + i] = -1;
+		/* a key is finite, or -INFINITY if it is NaN */
+		keys[i] = keys[i] > FLT_MAX ? FLT_MAX : keys[i];
+		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
+	}
 	for (i = 0; i < count; i++)
 		frontier->rows += frontier->size[at + i];
 	for (i = count; i < HY_CODE_ROWS; i++)
@@ -304,8 +299,8 @@ describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at)
 		frontier->inverse[at + i] = 1;
 		frontier->doubt[at + i] = 0;
 		frontier->size[at + i] = 0;
+		keys[i] = INFINITY;
 	}
-	make_comparable(frontier->keys + at, count);
 }
 
 /* describe_lists: do the arithmetic of describe for all 32 lists of a block. */
@@ -346,24 +341,6 @@ inverse_of(float reach_squared, float radius)
 	return 1 / (2 * radius * sqrtf(squared));
 }
 
-/*
- * make_comparable: make the first `count` keys of a block finite, or -INFINITY if they are NaN. The other
- * keys become INFINITY.
- */
-static void
-make_comparable(float *keys, int count)
-{
-	int i;
-
-	for (i = 0; i < HY_CODE_ROWS; i++)
-	{
-		keys[i] = keys[i] > FLT_MAX ? FLT_MAX : keys[i];
-		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
-	}
-	for (i = count; i < HY_CODE_ROWS; i++)
-		keys[i] = INFINITY;
-}
-
 /* least_of: return the smallest key of a block. */
 static float
 least_of(const float *keys)
@@ -384,14 +361,21 @@ least_of(const float *keys)
 	return least[0];
 }
 
-/* slot_of: return the slot of the list with the smallest key. */
+/* slot_of: return the slot of the list with the smallest key. If several keys are equal, returns the first. */
 static int
 slot_of(const HybridFrontier *frontier)
 {
 	const HyHeapItem *block = &frontier->blocks[0];
+	const float *keys = frontier->keys + block->which * HY_CODE_ROWS;
+	int place = HY_CODE_ROWS - 1, i;
 
-	return block->which * HY_CODE_ROWS +
-	       place_of(frontier->keys + block->which * HY_CODE_ROWS, block->key);
+	for (i = 0; i < HY_CODE_ROWS; i++)
+	{
+		int here = keys[i] == block->key ? i : HY_CODE_ROWS - 1;
+
+		place = here < place ? here : place;
+	}
+	return block->which * HY_CODE_ROWS + place;
 }
 
 /*
@@ -421,17 +405,6 @@ know(HybridFrontier *frontier, int slot)
 	settle(frontier, slot, isnan(key) ? -INFINITY : Min(key, FLT_MAX));
 }
 
-/* take_slot: take the list with the smallest key. Returns its number in frontier->lists. */
-static int
-take_slot(HybridFrontier *frontier, int slot)
-{
-	int which = frontier->which[slot];
-
-	frontier->middle[slot] = INFINITY;
-	settle(frontier, slot, INFINITY);
-	return which;
-}
-
 /* settle: change the key of the list with the smallest key, and restore the heap. */
 static void
 settle(HybridFrontier *frontier, int slot, float key)
@@ -441,24 +414,6 @@ settle(HybridFrontier *frontier, int slot, float key)
 	frontier->keys[slot] = key;
 	block->key = least_of(frontier->keys + block->which * HY_CODE_ROWS);
 	hy_heap_sink(frontier->blocks, frontier->blocks_count, 0);
-}
-
-/*
- * place_of: return the position of the smallest key in a block. If several keys are equal, returns the
- * first.
- */
-static int
-place_of(const float *keys, float least)
-{
-	int place = HY_CODE_ROWS - 1, i;
-
-	for (i = 0; i < HY_CODE_ROWS; i++)
-	{
-		int here = keys[i] == least ? i : HY_CODE_ROWS - 1;
-
-		place = here < place ? here : place;
-	}
-	return place;
 }
 
 /* add_list: allocate an entry for a list whose centroid is read. Returns its number. */
