@@ -31,8 +31,8 @@ typedef enum Test
 	TEST_FALSE
 } Test;
 
-/* Clause: a condition that words judge. */
-typedef struct Clause
+/* HybridIncludedClause: a condition that words judge. */
+typedef struct HybridIncludedClause
 {
 	int column; /* number of the included column, from 0 */
 	Test test;
@@ -40,16 +40,6 @@ typedef struct Clause
 	Oid type;    /* type of this value, or of the elements of this array */
 	ExprState *state;
 } Clause;
-
-struct HybridIncludedQuals
-{
-	const HybridIncluded *columns;
-	IndexScanState *node;
-	int count;
-	bool all;
-	Clause *clauses;
-	HyWordCondition *conditions;
-};
 
 static bool read_clause(const HybridIndex *open, Index table, Node *node, Clause *clause);
 static bool
@@ -105,12 +95,6 @@ hybrid_included_quals_new(const HybridIndex *open, IndexScanState *node)
 }
 
 bool
-hybrid_included_quals_all(const HybridIncludedQuals *quals)
-{
-	return quals->all;
-}
-
-bool
 hybrid_included_quals_begin(HybridIncludedQuals *quals)
 {
 	int i;
@@ -124,13 +108,6 @@ hybrid_included_quals_begin(HybridIncludedQuals *quals)
 			return false;
 	}
 	return true;
-}
-
-const HyWordCondition *
-hybrid_included_quals_get(const HybridIncludedQuals *quals, int *count)
-{
-	*count = quals->count;
-	return quals->conditions;
 }
 
 /* read_clause: describe a condition. Returns false if words do not judge it. */

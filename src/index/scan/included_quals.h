@@ -24,7 +24,17 @@
  */
 extern bool hybrid_included_judges(const HybridIndex *open, Index table, Node *clause);
 
-typedef struct HybridIncludedQuals HybridIncludedQuals;
+/* HybridIncludedQuals: the conditions of a plan node that words judge. */
+typedef struct HybridIncludedQuals
+{
+	int count;
+	HyWordCondition *conditions; /* `count` conditions on words, for the current query */
+	bool all;                    /* words judge all conditions of the node */
+	/* how to compute them */
+	const HybridIncluded *columns;
+	IndexScanState *node;
+	struct HybridIncludedClause *clauses;
+} HybridIncludedQuals;
 
 /*
  * hybrid_included_quals_new: find the conditions of a plan node that words judge, in the current memory context.
@@ -33,17 +43,10 @@ typedef struct HybridIncludedQuals HybridIncludedQuals;
 extern HybridIncludedQuals *
 hybrid_included_quals_new(const HybridIndex *open, IndexScanState *node);
 
-/* hybrid_included_quals_all: test whether words judge all conditions of the node. */
-extern bool hybrid_included_quals_all(const HybridIncludedQuals *quals);
-
 /*
  * hybrid_included_quals_begin: compute the conditions on words from the current values of parameters. Memory
  * comes from the current memory context. Returns false if no row can satisfy them.
  */
 extern bool hybrid_included_quals_begin(HybridIncludedQuals *quals);
-
-/* hybrid_included_quals_get: return the conditions on words, and set their number. */
-extern const HyWordCondition *
-hybrid_included_quals_get(const HybridIncludedQuals *quals, int *count);
 
 #endif

@@ -330,7 +330,7 @@ begin_query(IndexScanDesc scan)
 	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
 		state->filter = hybrid_scan_quals_new(
 			scan, state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node,
-			state->included != NULL && hybrid_included_quals_all(state->included));
+			state->included != NULL && state->included->all);
 	if (state->reorders && state->order == NULL)
 		state->order = hybrid_true_order_new(scan, state->context);
 	state->first_candidates = hybrid_scan_first_batch(state);
@@ -414,18 +414,16 @@ take_included(IndexScanDesc scan)
 static void
 set_words(HybridScan *state)
 {
-	const HyWordCondition *conditions;
-	int count;
+	const HybridIncludedQuals *included = state->included;
 
-	if (state->included == NULL)
+	if (included == NULL)
 		return;
-	conditions = hybrid_included_quals_get(state->included, &count);
 	if (!state->exact)
-		hybrid_lookup_words(state->search, conditions, count);
+		hybrid_lookup_words(state->search, included->conditions, included->count);
 	else
 	{
-		state->store.conditions = conditions;
-		state->store.conditions_count = count;
+		state->store.conditions = included->conditions;
+		state->store.conditions_count = included->count;
 	}
 }
 

@@ -177,7 +177,7 @@ filters(const HybridScan *state)
 static bool
 judges_all(const HybridScan *state)
 {
-	return state->filter != NULL && hybrid_scan_quals_judged(state->filter);
+	return state->included != NULL && state->included->all;
 }
 
 /* judges_few: test whether few rows satisfy the conditions, and the search judges all of them. */

@@ -36,7 +36,6 @@ struct HybridScanQuals
 	ExprState *conditions;
 	ExprContext *context;
 	double share;
-	bool judged;
 	bool heap; /* the table uses the heap access method */
 	/* fields allocated in this memory context when the filter is first used */
 	MemoryContext memory;
@@ -62,7 +61,6 @@ hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node, bool judged)
 	filter->share = 1;
 	filter->heap = scan->heapRelation->rd_tableam == GetHeapamTableAmRoutine();
 	filter->memory = CurrentMemoryContext;
-	filter->judged = judged;
 	if (node == NULL || node->ss.ps.qual == NULL || !may_be_asked(node, scan->indexRelation))
 		return filter;
 	filter->node = node;
@@ -70,12 +68,6 @@ hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node, bool judged)
 	if (!judged)
 		filter->conditions = node->ss.ps.qual;
 	return filter;
-}
-
-bool
-hybrid_scan_quals_judged(const HybridScanQuals *filter)
-{
-	return filter->judged;
 }
 
 double

@@ -28,9 +28,6 @@ typedef struct HybridScanQuals HybridScanQuals;
 extern HybridScanQuals *
 hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node, bool judged);
 
-/* hybrid_scan_quals_judged: test whether the search judges all conditions by words. */
-extern bool hybrid_scan_quals_judged(const HybridScanQuals *filter);
-
 /*
  * hybrid_scan_quals_share: return the planner's estimate of the share of rows that satisfy the
  * conditions, or 1 if there are no conditions.
