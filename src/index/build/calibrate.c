@@ -112,6 +112,7 @@ typedef struct Measuring
 	double rows;     /* rows of the index */
 	HybridTree tree; /* the tree before the first search */
 	HybridLookup *search;
+	HybridLookupWork work; /* of the search for one query */
 	HybridProbe probe;
 	float *x;
 } Measuring;
@@ -254,7 +255,7 @@ begin_search(Measuring *measuring, int query)
 	CHECK_FOR_INTERRUPTS();
 	hybrid_probe_init(&measuring->probe, measuring->open->metric, measuring->x,
 	                  measuring->open->layout.dims);
-	hybrid_lookup_query(measuring->search, &measuring->probe);
+	(void) hybrid_lookup_query(measuring->search, &measuring->probe, &measuring->work);
 	return self;
 }
 
@@ -308,7 +309,7 @@ search_for(Measuring *measuring, int query)
 		else
 			found_rows = hybrid_lookup_further(measuring->search, &limits, &count);
 		found = found_of(neighbors, found_rows, count, self);
-		rows = hybrid_lookup_work(measuring->search).rows;
+		rows = measuring->work.rows;
 		difficulty = hybrid_lookup_difficulty(measuring->search);
 		add_result(&measuring->measured->sums[ALL][level], neighbors, found, rows);
 		if (difficulty >= 0)

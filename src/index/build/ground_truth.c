@@ -281,11 +281,12 @@ look_up(Search *search, int query)
 {
 	HybridLookupLimits limits = {.eps = HYBRID_TRUTHS_SURE, .probes = INT_MAX};
 	const HybridFoundRow *found;
+	HybridLookupWork work;
 	int count, i;
 
 	if (search->lookup == NULL)
 		search->lookup = hybrid_lookup_new(search->index, search->open, NULL);
-	hybrid_lookup_query(search->lookup, &search->probes[query]);
+	(void) hybrid_lookup_query(search->lookup, &search->probes[query], &work);
 	hybrid_lookup_limit(search->lookup, &limits);
 	found = hybrid_lookup_next(search->lookup, search->k, -INFINITY, &count);
 	search->found_count = Min(count, search->k);

@@ -68,7 +68,7 @@ struct HybridLookup
 	MemoryContext context;
 	HybridScorer scorer;
 	HybridFrontier frontier;
-	HybridLookupWork work;
+	HybridLookupWork *work;
 	Row *rows;
 	HyLazyHeap rows_order; /* heap of the rows that wait */
 	int rows_count;
@@ -76,12 +76,14 @@ struct HybridLookup
 	HybridFoundRows found;
 	HyTopK nearest;
 	int nearest_allocated;
-	HybridRowFilter filter;
-	void *filter_arg;
+	HybridScanQuals *filter;
+	bool bounded;    /* the bounds apply to rows that the filter checks */
+	int64 most_rows; /* bounds of the search: see hybrid_lookup_bound */
+	double most_memory;
+	HyScanLimit reached;               /* the bound that has ended the search */
 	const HyWordCondition *conditions; /* on words of included columns */
 	int conditions_count;
 	uint32 *wanted; /* rows that satisfy them, by block of a page */
-	bool enough;    /* the filter has ended the search */
 	HybridStopping stopping;
 	int found_before; /* number of rows found before the last lists were examined */
 };
@@ -92,13 +94,12 @@ struct HybridLookup
  */
 static HybridLookup *spare = NULL;
 
-static void begin_nearest(HybridLookup *search, int k);
 static float worst(const HybridLookup *search);
-static void look_again(HybridLookup *search);
 static void go_on(HybridLookup *search, double after);
 static void rescore_rows(HybridLookup *search, double after);
 static void rescore_wanted(HybridLookup *search, double after);
-static int choose_rows(HybridLookup *search, HyHeapItem *chosen, int most);
+static int choose_rows(HybridLookup *search, float limit, HyHeapItem *chosen, int most);
+static HyScanLimit bound_reached(const HybridLookup *search);
 static void rescore(HybridLookup *search, const Row *row, double after);
 static double upper_distance(const HybridFoundRow *found);
 static bool examine_lists(HybridLookup *search);
@@ -161,24 +162,21 @@ hybrid_lookup_end(HybridLookup *search)
 	spare = search;
 }
 
-void
-hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
+const HybridTree *
+hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe, HybridLookupWork *work)
 {
 	hybrid_scorer_query(&search->scorer, probe);
-	memset(&search->work, 0, sizeof(search->work));
+	memset(work, 0, sizeof(*work));
+	search->work = work;
 	hybrid_frontier_clear(&search->frontier);
 	search->rows_count = 0;
 	hy_lazy_clear(&search->rows_order);
 	hybrid_found_rows_clear(&search->found);
 	search->filter = NULL;
 	search->conditions_count = 0;
-	search->enough = false;
+	search->reached = HY_SCAN_NO_LIMIT;
+	hybrid_lookup_bound(search, PG_INT64_MAX, INFINITY);
 	hybrid_stopping_clear(&search->stopping);
-}
-
-const HybridTree *
-hybrid_lookup_tree(const HybridLookup *search)
-{
 	return &search->scorer.tree;
 }
 
@@ -189,10 +187,17 @@ hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits)
 }
 
 void
-hybrid_lookup_filter(HybridLookup *search, HybridRowFilter filter, void *arg)
+hybrid_lookup_bound(HybridLookup *search, int64 rows, double memory)
+{
+	search->most_rows = rows;
+	search->most_memory = memory;
+}
+
+void
+hybrid_lookup_filter(HybridLookup *search, HybridScanQuals *filter, bool bounded)
 {
 	search->filter = filter;
-	search->filter_arg = arg;
+	search->bounded = bounded;
 }
 
 void
@@ -205,17 +210,34 @@ hybrid_lookup_words(HybridLookup *search, const HyWordCondition *conditions, int
 const HybridFoundRow *
 hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 {
+	HybridFrontier *frontier = &search->frontier;
+	HyNeighbor *items = search->nearest.items;
+	bool more;
 	int i;
 
 	hybrid_found_rows_leave(&search->found);
 	search->stopping.taken_count = search->stopping.steps_count = 0;
-	begin_nearest(search, k);
-	look_again(search);
+	if (k > search->nearest_allocated)
+	{
+		items = hybrid_enlarge(search->context, items, k * sizeof(HyNeighbor));
+		search->nearest_allocated = k;
+	}
+	hy_topk_init(&search->nearest, items, k);
+	/* if the number of lists is fixed, this batch may need more rows of the lists examined so far */
+	for (i = 0; i < frontier->lists_count && frontier->limits.probes > 0; i++)
+	{
+		if (!isinf(frontier->lists[i].seen))
+			hybrid_frontier_put(frontier, i, -INFINITY);
+	}
 	for (i = 0; i < search->found.count; i++)
 		(void) hy_topk_push(&search->nearest, upper_distance(&search->found.items[i]),
 		                    search->found.items[i].position);
 	go_on(search, after);
-	return hybrid_found_rows_return(&search->found, &search->nearest, count);
+	more = search->rows_order.count > 0 || hybrid_frontier_has_more(frontier);
+	if (search->nearest.count == k && more)
+		search->reached = bound_reached(search);
+	return hybrid_found_rows_return(
+		&search->found, search->reached == HY_SCAN_NO_LIMIT ? &search->nearest : NULL, count);
 }
 
 const HybridFoundRow *
@@ -235,7 +257,7 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 		return 1;
 	if (!search->stopping.estimated)
 		return NAN;
-	share = hybrid_stopping_missing(&search->stopping, &search->work) / search->nearest.k;
+	share = hybrid_stopping_missing(&search->stopping, search->work) / search->nearest.k;
 	/*
 	 * if the allowance is larger than 1 - recall, calibration has shown that the search reaches the
 	 * target
@@ -245,17 +267,10 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 	return 1 - Min(share, 1);
 }
 
-const HybridFoundRow *
-hybrid_lookup_rest(HybridLookup *search, int *count, bool *more)
+HyScanLimit
+hybrid_lookup_reached(const HybridLookup *search)
 {
-	*more = search->rows_order.count > 0 || hybrid_frontier_has_more(&search->frontier);
-	return hybrid_found_rows_return(&search->found, NULL, count);
-}
-
-HybridLookupWork
-hybrid_lookup_work(const HybridLookup *search)
-{
-	return search->work;
+	return search->reached;
 }
 
 int
@@ -279,51 +294,10 @@ hybrid_lookup_nearness(const HybridLookup *search)
 	return hybrid_stopping_nearness(&search->stopping, &search->frontier);
 }
 
-Size
-hybrid_lookup_memory(const HybridLookup *search)
-{
-	return hybrid_frontier_memory(&search->frontier) +
-	       search->rows_count * (sizeof(Row) + sizeof(HyHeapItem)) +
-	       search->found.count * sizeof(HybridFoundRow);
-}
-
 double
 hybrid_lookup_memory_of_all(double rows, double wanted)
 {
 	return rows * (sizeof(Row) + sizeof(HyHeapItem)) + wanted * sizeof(HybridFoundRow);
-}
-
-/* begin_nearest: make space for the k nearest rows of a batch. */
-static void
-begin_nearest(HybridLookup *search, int k)
-{
-	HyNeighbor *items = search->nearest.items;
-
-	if (k > search->nearest_allocated)
-	{
-		items = hybrid_enlarge(search->context, items, k * sizeof(HyNeighbor));
-		search->nearest_allocated = k;
-	}
-	hy_topk_init(&search->nearest, items, k);
-}
-
-/*
- * look_again: if the number of lists is fixed, take more rows for the next batch from the lists examined so
- * far.
- */
-static void
-look_again(HybridLookup *search)
-{
-	HybridFrontier *frontier = &search->frontier;
-	int i;
-
-	if (frontier->limits.probes == 0)
-		return;
-	for (i = 0; i < frontier->lists_count; i++)
-	{
-		if (!isinf(frontier->lists[i].seen))
-			hybrid_frontier_put(frontier, i, -INFINITY);
-	}
 }
 
 /*
@@ -346,7 +320,7 @@ go_on(HybridLookup *search, double after)
 	{
 		CHECK_FOR_INTERRUPTS();
 		rescore_rows(search, after);
-	} while (!search->enough &&
+	} while (search->reached == HY_SCAN_NO_LIMIT &&
 	         (examine_lists(search) || hy_lazy_least(&search->rows_order) < worst(search)));
 }
 
@@ -357,7 +331,7 @@ go_on(HybridLookup *search, double after)
 static void
 rescore_rows(HybridLookup *search, double after)
 {
-	int most = FEW_ROWS, count;
+	int ahead = Max((int) (EXPECTED / search->scorer.open.layout.stride), 1), most = FEW_ROWS;
 	HyHeapItem chosen[MOST_ROWS];
 
 	if (search->filter != NULL)
@@ -365,10 +339,15 @@ rescore_rows(HybridLookup *search, double after)
 		rescore_wanted(search, after);
 		return;
 	}
-	while ((count = choose_rows(search, chosen, most)) > 0)
+	for (;;)
 	{
-		int ahead = Max((int) (EXPECTED / search->scorer.open.layout.stride), 1), i;
+		float best = worst(search);
+		int missing = search->nearest.k - search->nearest.count;
+		int some = isinf(best) && missing > 0 ? Min(missing, MOST_ROWS) : most;
+		int count = choose_rows(search, best, chosen, some), i;
 
+		if (count == 0)
+			break;
 		for (i = 0; i < Min(ahead, count); i++)
 			hybrid_scorer_expect(&search->scorer, search->rows[chosen[i].which].at);
 		for (i = 0; i < count; i++)
@@ -395,60 +374,59 @@ rescore_rows(HybridLookup *search, double after)
 static void
 rescore_wanted(HybridLookup *search, double after)
 {
-	int at_a_time = FILTERED_FIRST, i;
+	int at_a_time = FILTERED_FIRST, count, i;
+	HyHeapItem chosen[FILTERED];
+	int64 positions[FILTERED];
+	bool wanted[FILTERED];
 
-	while (search->rows_order.count > 0 && !search->enough)
+	while ((count = choose_rows(search, worst(search), chosen, at_a_time)) > 0)
 	{
-		float limit = worst(search);
-		int chosen[FILTERED], count = 0, asked;
-		int64 positions[FILTERED];
-		bool wanted[FILTERED];
-
-		while (count < at_a_time && search->rows_order.count > 0)
-		{
-			float key = hy_lazy_least(&search->rows_order);
-
-			if (!isinf(limit) && !(key < limit))
-				break;
-			chosen[count] = hy_lazy_take(&search->rows_order).which;
-			__builtin_prefetch(&search->rows[chosen[count++]]);
-		}
-		if (count == 0)
+		if (search->bounded && (search->reached = bound_reached(search)) != HY_SCAN_NO_LIMIT)
 			break;
 		for (i = 0; i < count; i++)
-			positions[i] = search->rows[chosen[i]].position;
-		asked = search->filter(search->filter_arg, positions, count, wanted);
-		search->enough = asked < count;
-		for (i = 0; i < asked; i++)
+			positions[i] = search->rows[chosen[i].which].position;
+		hybrid_scan_quals_passes(search->filter, positions, count, wanted);
+		for (i = 0; i < count; i++)
 		{
 			if (wanted[i])
-				rescore(search, &search->rows[chosen[i]], after);
+				rescore(search, &search->rows[chosen[i].which], after);
 			else
-				search->work.rejected++;
+				search->work->rejected++;
 		}
 		at_a_time = Min(at_a_time * 2, FILTERED);
 		CHECK_FOR_INTERRUPTS();
 	}
 }
 
-/* choose_rows: take the next rows from the heap. */
+/* choose_rows: take at most `most` rows from the heap, those whose lower bounds are below the limit. */
 static int
-choose_rows(HybridLookup *search, HyHeapItem *chosen, int most)
+choose_rows(HybridLookup *search, float limit, HyHeapItem *chosen, int most)
 {
-	float limit = worst(search);
-	int missing = search->nearest.k - search->nearest.count, count = 0;
+	int count = 0;
 
-	if (isinf(limit))
-		most = missing > 0 ? Min(missing, MOST_ROWS) : most;
 	while (count < most && search->rows_order.count > 0)
 	{
 		float key = hy_lazy_least(&search->rows_order);
 
 		if (!isinf(limit) && !(key < limit))
 			break;
-		chosen[count++] = hy_lazy_take(&search->rows_order);
+		chosen[count] = hy_lazy_take(&search->rows_order);
+		__builtin_prefetch(&search->rows[chosen[count++].which]);
 	}
 	return count;
+}
+
+/* bound_reached: return the bound that the search has reached, or HY_SCAN_NO_LIMIT. */
+static HyScanLimit
+bound_reached(const HybridLookup *search)
+{
+	Size memory = hybrid_frontier_memory(&search->frontier) +
+	              search->rows_count * (sizeof(Row) + sizeof(HyHeapItem)) +
+	              search->found.count * sizeof(HybridFoundRow);
+
+	if (search->work->rescored + search->work->rejected >= search->most_rows)
+		return HY_SCAN_TUPLES;
+	return memory > search->most_memory ? HY_SCAN_MEMORY : HY_SCAN_NO_LIMIT;
 }
 
 /* rescore: read the stored vector of a row, and add the row to the results. */
@@ -460,7 +438,7 @@ rescore(HybridLookup *search, const Row *row, double after)
 	found.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
 	                                   row->at, &found.width);
 	found.position = row->position;
-	search->work.rescored++;
+	search->work->rescored++;
 	/* a row without a distance comes last, as in a sort */
 	if (isnan(found.distance))
 	{
@@ -531,7 +509,7 @@ choose_lists(HybridLookup *search, int *chosen)
 {
 	HybridFrontier *frontier = &search->frontier;
 	HybridStopping *stopping = &search->stopping;
-	int64 share = Max(Min(search->work.lists / SHARE, MOST), FIRST);
+	int64 share = Max(Min(search->work->lists / SHARE, MOST), FIRST);
 	float limit = frontier->limits.probes > 0 ? INFINITY : worst(search);
 	double beyond, left;
 	int count;
@@ -543,16 +521,15 @@ choose_lists(HybridLookup *search, int *chosen)
 	if (count > 0)
 		return count;
 	if (frontier->limits.probes > 0)
-		share = Min(share, Max(frontier->limits.probes - search->work.lists, 0));
+		share = Min(share, Max(frontier->limits.probes - search->work->lists, 0));
 	if (isinf(limit))
 		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
-	if (hybrid_stopping_enough(stopping, frontier, limit, search->nearest.k, &search->work,
-	                           &beyond))
+	if (hybrid_stopping_enough(stopping, frontier, limit, search->nearest.k, search->work, &beyond))
 		return 0;
 	left = stopping->rest;
 	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &stopping->tail, beyond, &left,
 	                             chosen);
-	hybrid_stopping_took(stopping, chosen, count, &search->work, search->found.count);
+	hybrid_stopping_took(stopping, chosen, count, search->work, search->found.count);
 	search->found_before = search->found.count;
 	return count;
 }
@@ -570,7 +547,7 @@ compare(HybridLookup *search, float limit)
 	if (stopping->taken_count == 0)
 		before = count;
 	stopping->lately =
-		found_since(search, hybrid_stopping_lately(stopping, &search->work, count), limit);
+		found_since(search, hybrid_stopping_lately(stopping, search->work, count), limit);
 	hybrid_stopping_compare(stopping, &search->frontier, limit, search->nearest.k,
 	                        found_since(search, before, limit));
 }
@@ -652,9 +629,9 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	} while (BlockNumberIsValid(block));
 	if (isinf(list->seen))
 	{
-		search->work.lists++;
-		search->work.rows += rows;
-		search->work.excluded += rows - wanted;
+		search->work->lists++;
+		search->work->rows += rows;
+		search->work->excluded += rows - wanted;
 	}
 	/* with a fixed number of lists, the limit may be lower than at the previous examination of this list */
 	list->seen = Max(list->seen, limit);

@@ -5,7 +5,10 @@
 #ifndef HYBRID_INDEX_LOOKUP_H
 #define HYBRID_INDEX_LOOKUP_H
 
+#include "dispatch/model/decision.h"
+
 #include "index/scan/found_rows.h"
+#include "index/scan/scan_quals.h"
 #include "index/page/index.h"
 
 /* HybridOutliers: outliers of their lists among the rows that a search has sampled. */
@@ -49,13 +52,6 @@ typedef struct HybridLookupWork
 	int64 excluded;
 } HybridLookupWork;
 
-/*
- * HybridRowFilter: decide which rows are wanted before their vectors are read. Returns the number of
- * rows, from the first on, that the filter has decided on. If this number is less than `count`, the
- * search ends.
- */
-typedef int (*HybridRowFilter)(void *arg, const int64 *positions, int count, bool *wanted);
-
 typedef struct HybridLookup HybridLookup;
 
 /*
@@ -71,20 +67,27 @@ extern HybridLookup *hybrid_lookup_new(Relation index, const HybridIndex *open, 
  */
 extern void hybrid_lookup_end(HybridLookup *search);
 
-/* hybrid_lookup_query: begin a search for probe->x in the current tree. The caller keeps probe valid. */
-extern void hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe);
-
-/* hybrid_lookup_tree: return the tree that hybrid_lookup_query read. */
-extern const HybridTree *hybrid_lookup_tree(const HybridLookup *search);
+/*
+ * hybrid_lookup_query: begin a search for probe->x in the current tree, which is returned. The search adds up its
+ * work in *work. The caller keeps probe and work valid.
+ */
+extern const HybridTree *
+hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe, HybridLookupWork *work);
 
 /* hybrid_lookup_limit: set how far this search goes. Call it before the first rows are requested. */
 extern void hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits);
 
 /*
- * hybrid_lookup_filter: set the filter for rows from now on. NULL means that all rows are wanted. No page
- * is locked while the filter runs.
+ * hybrid_lookup_bound: let this search end when it has rescored or rejected this number of rows, or when its rows
+ * and lists take more than this number of bytes. Without this call it has no bounds.
  */
-extern void hybrid_lookup_filter(HybridLookup *search, HybridRowFilter filter, void *arg);
+extern void hybrid_lookup_bound(HybridLookup *search, int64 rows, double memory);
+
+/*
+ * hybrid_lookup_filter: check rows by this filter from now on, before their vectors are read. No page is locked
+ * while the filter runs. If `bounded` is not set, the bounds of the search apply only after k rows are found.
+ */
+extern void hybrid_lookup_filter(HybridLookup *search, HybridScanQuals *filter, bool bounded);
 
 /*
  * hybrid_lookup_words: set conditions on the words of included columns. Call it before the first rows are
@@ -97,7 +100,8 @@ extern void hybrid_lookup_words(HybridLookup *search, const HyWordCondition *con
  * nearest rows, and any rows that may be nearer than one of these because their copies are rounded. Fewer
  * than k rows mean that there are no more. The rows come after the rows returned before, with the
  * exception of rows that were found late. Late rows that are nearer than `after` are left out. The array
- * belongs to the search and is valid until the next call.
+ * belongs to the search and is valid until the next call. If the search has reached one of its bounds, the result
+ * is all rows that were found and not yet returned.
  */
 extern const HybridFoundRow *
 hybrid_lookup_next(HybridLookup *search, int k, double after, int *count);
@@ -109,11 +113,8 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count);
 extern const HybridFoundRow *
 hybrid_lookup_further(HybridLookup *search, const HybridLookupLimits *limits, int *count);
 
-/*
- * hybrid_lookup_rest: return all rows that were found and not yet returned, without continuing the
- * search. *more is set if there may be other rows.
- */
-extern const HybridFoundRow *hybrid_lookup_rest(HybridLookup *search, int *count, bool *more);
+/* hybrid_lookup_reached: return the bound that ended the search, or HY_SCAN_NO_LIMIT. */
+extern HyScanLimit hybrid_lookup_reached(const HybridLookup *search);
 
 /*
  * hybrid_lookup_expected_recall: return the recall that the search expects for the rows of the last call.
@@ -139,12 +140,6 @@ extern float hybrid_lookup_nearness(const HybridLookup *search);
 
 /* hybrid_lookup_outliers: return the outliers among the rows sampled so far. There are none for inner products. */
 extern HybridOutliers hybrid_lookup_outliers(const HybridLookup *search);
-
-/* hybrid_lookup_work: return the work that this search has done. */
-extern HybridLookupWork hybrid_lookup_work(const HybridLookup *search);
-
-/* hybrid_lookup_memory: return the bytes that this search's rows and lists take. */
-extern Size hybrid_lookup_memory(const HybridLookup *search);
 
 /*
  * hybrid_lookup_memory_of_all: estimate the bytes that a search needs if it scores `rows` rows and

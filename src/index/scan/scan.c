@@ -338,11 +338,16 @@ begin_query(IndexScanDesc scan)
 	if (!state->exact)
 	{
 		HybridLookupLimits limits;
+		const HybridTree *tree;
 
-		hybrid_lookup_query(state->search, &state->query);
-		hybrid_lookup_limits(hybrid_lookup_tree(state->search), state->settings.target_recall,
-		                     hybrid_probes, &limits);
+		tree = hybrid_lookup_query(state->search, &state->query, &state->done.work);
+		hybrid_lookup_limits(tree, state->settings.target_recall, hybrid_probes, &limits);
 		hybrid_lookup_limit(state->search, &limits);
+		/* if all rows are wanted, memory is the only bound */
+		if (state->settings.iterative_scan != HYBRID_ITERATIVE_OFF)
+			hybrid_lookup_bound(state->search,
+			                    state->asked.all ? PG_INT64_MAX : state->settings.max_scan_tuples,
+			                    work_mem * 1024.0 * state->settings.mem_multiplier);
 	}
 	set_words(state);
 }

@@ -31,8 +31,6 @@ static double least_distance(const HybridScan *state);
 static bool filters(const HybridScan *state);
 static bool judges_all(const HybridScan *state);
 static bool judges_few(const HybridScan *state);
-static int filter_rows(void *arg, const int64 *positions, int count, bool *wanted);
-static bool reached_limit(HybridScan *state);
 
 int
 hybrid_scan_candidates(int pass, int first, double mem_multiplier)
@@ -76,33 +74,19 @@ hybrid_scan_next_batch(HybridScan *state)
 
 	if (state->filtered > 0 || filters(state))
 	{
-		hybrid_lookup_filter(state->search, filter_rows, state);
+		/* without conditions, the bounds of a scan apply only after the first pass */
+		hybrid_lookup_filter(state->search, state->filter,
+		                     state->pass > 1 || hybrid_scan_quals_share(state->filter) < 1);
 		state->filtered++;
 	}
-	PG_TRY();
-	{
-		state->found = hybrid_lookup_next(state->search, k, least_distance(state), &count);
-	}
-	PG_FINALLY();
-	{
-		state->done.work = hybrid_lookup_work(state->search);
-		state->done.expected = hybrid_lookup_expected_recall(state->search);
-	}
-	PG_END_TRY();
+	state->found = hybrid_lookup_next(state->search, k, least_distance(state), &count);
+	state->done.expected = hybrid_lookup_expected_recall(state->search);
 	hybrid_scan_excluded(state, state->done.work.excluded);
 	if (state->filtered > 0)
 		hybrid_scan_quals_rest(state->filter);
-	state->exhausted = count < k || state->settings.iterative_scan == HYBRID_ITERATIVE_OFF;
-	if (!state->exhausted && reached_limit(state))
-	{
-		bool more;
-
-		/* return the rows found so far */
-		state->found = hybrid_lookup_rest(state->search, &count, &more);
-		state->exhausted = true;
-		if (!more)
-			state->limit_reached = HY_SCAN_NO_LIMIT;
-	}
+	state->limit_reached = hybrid_lookup_reached(state->search);
+	state->exhausted = count < k || state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ||
+	                   state->limit_reached != HY_SCAN_NO_LIMIT;
 	elog(DEBUG1, "index scan: %lld lists, %lld rows, %lld rescored, %lld rejected",
 	     (long long) work->lists, (long long) work->rows, (long long) work->rescored,
 	     (long long) work->rejected);
@@ -133,7 +117,7 @@ next_batch_rows(const HybridScan *state)
 	int first = state->first_candidates, further = Max(first / FURTHER, FURTHER_LEAST);
 	double memory = state->settings.mem_multiplier;
 
-	if (state->exact || state->asked.limit <= 0)
+	if (state->asked.limit <= 0)
 		return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first,
 		                              memory);
 	if (state->filtered > 0)
@@ -185,34 +169,4 @@ static bool
 judges_few(const HybridScan *state)
 {
 	return judges_all(state) && hybrid_scan_quals_share(state->filter) < HYBRID_FEW;
-}
-
-/* filter_rows: test whether rows are wanted; a HybridRowFilter. */
-static int
-filter_rows(void *arg, const int64 *positions, int count, bool *wanted)
-{
-	HybridScan *state = arg;
-
-	/* without conditions, the limits of a scan apply only after the first pass */
-	if ((state->pass > 1 || hybrid_scan_quals_share(state->filter) < 1) && reached_limit(state))
-		return 0;
-	hybrid_scan_quals_passes(state->filter, positions, count, wanted);
-	return count;
-}
-
-/*
- * reached_limit: test whether this scan has reached one of its limits. If all rows are wanted, memory is
- * the only limit.
- */
-static bool
-reached_limit(HybridScan *state)
-{
-	HybridLookupWork work = hybrid_lookup_work(state->search);
-
-	if (!state->asked.all && work.rescored + work.rejected >= state->settings.max_scan_tuples)
-		state->limit_reached = HY_SCAN_TUPLES;
-	else if (hybrid_lookup_memory(state->search) >
-	         work_mem * 1024.0 * state->settings.mem_multiplier)
-		state->limit_reached = HY_SCAN_MEMORY;
-	return state->limit_reached != HY_SCAN_NO_LIMIT;
 }
