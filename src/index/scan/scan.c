@@ -58,21 +58,17 @@
  */
 #define ROW_IS_NAN (INT64CONST(1) << 62)
 
-static bool next_in_true_order(IndexScanDesc scan);
 static const HyNeighbor *next_candidate(IndexScanDesc scan);
-static void begin_scan(IndexScanDesc scan);
 static void begin_query(IndexScanDesc scan);
+static void begin_passes(IndexScanDesc scan);
 static void take_query(HybridScan *state, const HybridType *type, const void *value);
 static void take_conditions(IndexScanDesc scan);
-static bool take_included(IndexScanDesc scan);
-static void set_words(HybridScan *state);
 static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
 static void run_stream(IndexScanDesc scan);
 static void measure_batch(HybridScan *state, HybridScanBatch *batch);
 static void run_pass(IndexScanDesc scan);
 static void score_batch(IndexScanDesc scan);
 static IndexOrderByDistance bound_of(const HybridScan *state, const HyNeighbor *candidate);
-static void report(IndexScanDesc scan, int64 position);
 static bool in_place(HybridScan *state, const HyNeighbor *candidate);
 static HybridScanBatch allocate_batch(const HybridStore *store);
 
@@ -130,23 +126,56 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 	state->first = true;
 }
 
+/*
+ * hybridgettuple: return the next row. Rows come in the order of the bounds of their distances, or, if
+ * state->reorders is set, in the order of the true distances. If the bounds prove that a row is the next one
+ * (in_place), it is returned with its bound, and its vector is not read.
+ */
 bool
 hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	const HyNeighbor *candidate;
+	int64 position;
 
 	(void) direction;
 	Assert(ScanDirectionIsForward(direction));
-	begin_scan(scan);
+	if (state->first)
+		begin_query(scan);
+	for (;;)
+	{
+		IndexOrderByDistance bound;
+
+		CHECK_FOR_INTERRUPTS();
+		if (state->waiting == NULL && (state->waiting = next_candidate(scan)) != NULL)
+			state->waiting_in_place = !state->reorders || (scan->numberOfOrderBys == 1 &&
+			                                               in_place(state, state->waiting));
+		if (state->waiting != NULL)
+			bound = bound_of(state, state->waiting);
+		if (state->reorders &&
+		    hybrid_true_order_ready(state->order, state->waiting != NULL ? &bound : NULL))
+		{
+			position = hybrid_true_order_remove(state->order, state->distances);
+			break;
+		}
+		if (state->waiting == NULL)
+			return false;
+		position = state->waiting->row & ~ROW_IS_NAN;
+		state->waiting = NULL;
+		if (state->waiting_in_place)
+		{
+			if (state->ordered)
+				state->distances[0] = bound;
+			break;
+		}
+		hybrid_true_order_add(state->order, position, &bound);
+	}
 	if (state->reorders)
-		return next_in_true_order(scan);
-	candidate = next_candidate(scan);
-	if (candidate == NULL)
-		return false;
+		hybrid_scan_quals_rest(state->filter);
+	state->done.returned++;
+	scan->xs_heaptid = hybrid_position_tid(position);
+	scan->xs_recheck = state->within && state->recheck;
 	if (state->ordered)
-		state->distances[0] = bound_of(state, candidate);
-	report(scan, candidate->row & ~ROW_IS_NAN);
+		index_store_float8_orderby_distances(scan, state->orderby_types, state->distances, false);
 	return true;
 }
 
@@ -157,7 +186,8 @@ hybridgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	const HyNeighbor *candidate;
 	int64 count = 0;
 
-	begin_scan(scan);
+	if (state->first)
+		begin_query(scan);
 	while ((candidate = next_candidate(scan)) != NULL)
 	{
 		ItemPointerData tid = hybrid_position_tid(candidate->row);
@@ -183,46 +213,6 @@ hybridendscan(IndexScanDesc scan)
 	MemoryContextDelete(state->scan_context);
 	pfree(state);
 	scan->opaque = NULL;
-}
-
-/*
- * next_in_true_order: return the next row in the order of the true distances. If the bounds prove that a
- * row is the next one (in_place), it is returned with its bound, and its vector is not read.
- */
-static bool
-next_in_true_order(IndexScanDesc scan)
-{
-	HybridScan *state = (HybridScan *) scan->opaque;
-	int64 position;
-
-	for (;;)
-	{
-		IndexOrderByDistance bound;
-
-		CHECK_FOR_INTERRUPTS();
-		if (state->waiting == NULL && (state->waiting = next_candidate(scan)) != NULL)
-			state->waiting_in_place = !state->index.lossless && in_place(state, state->waiting);
-		if (state->waiting != NULL)
-			bound = bound_of(state, state->waiting);
-		if (hybrid_true_order_ready(state->order, state->waiting != NULL ? &bound : NULL))
-		{
-			position = hybrid_true_order_remove(state->order, state->distances);
-			break;
-		}
-		if (state->waiting == NULL)
-			return false;
-		position = state->waiting->row & ~ROW_IS_NAN;
-		state->waiting = NULL;
-		if (state->waiting_in_place && scan->numberOfOrderBys == 1)
-		{
-			state->distances[0] = bound;
-			break;
-		}
-		hybrid_true_order_add(state->order, position, &bound);
-	}
-	hybrid_true_order_rest(state->order);
-	report(scan, position);
-	return true;
 }
 
 /* next_candidate: return the next row in the order of the bounds, or NULL. */
@@ -254,27 +244,13 @@ next_candidate(IndexScanDesc scan)
 	return &state->last;
 }
 
-/* begin_scan: begin the query, unless it has begun. */
-static void
-begin_scan(IndexScanDesc scan)
-{
-	HybridScan *state = (HybridScan *) scan->opaque;
-	MemoryContext old;
-
-	if (!state->first)
-		return;
-	old = MemoryContextSwitchTo(state->context);
-	begin_query(scan);
-	state->first = false;
-	MemoryContextSwitchTo(old);
-}
-
-/* begin_query: read the query and its conditions, and prepare the first pass. */
+/* begin_query: read the query, its conditions, the settings and the plan. */
 static void
 begin_query(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	const HybridIndex *index = &state->index;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
 
 	state->index = hybrid_index_open(scan->indexRelation);
 	state->ordered = scan->numberOfOrderBys > 0;
@@ -312,14 +288,41 @@ begin_query(IndexScanDesc scan)
 	state->done.probes = state->exact ? 0 : hybrid_probes;
 	state->done.expected = state->exact ? 1 : NAN;
 	state->asked = hybrid_plan_limit_of(scan);
-	if (state->nothing || !take_included(scan))
+	if (!state->planned)
+	{
+		MemoryContextSwitchTo(state->scan_context);
+		state->included = hybrid_included_quals_new(index, state->asked.node);
+		state->planned = true;
+		MemoryContextSwitchTo(state->context);
+	}
+	if (state->nothing ||
+	    (state->included != NULL && !hybrid_included_quals_begin(state->included)))
 	{
 		state->exhausted = true;
 		state->reorders = false;
-		return;
 	}
-	/* allocate once for a scan, because it may be started again for every row of another table */
-	MemoryContextSwitchTo(state->scan_context);
+	else
+		begin_passes(scan);
+	state->first = false;
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * begin_passes: prepare the first pass. What is allocated here serves all queries of the scan, because it may be
+ * started again for every row of another table.
+ */
+static void
+begin_passes(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	const HybridIndex *index = &state->index;
+	const HybridScanSettings *settings = &state->settings;
+	const HybridIncludedQuals *included = state->included;
+	bool iterative = settings->iterative_scan != HYBRID_ITERATIVE_OFF;
+	MemoryContext old = MemoryContextSwitchTo(state->scan_context);
+	HybridLookupLimits limits;
+	const HybridTree *tree;
+
 	if (state->exact && state->batch.store.vectors == NULL)
 	{
 		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, index);
@@ -327,29 +330,29 @@ begin_query(IndexScanDesc scan)
 	}
 	if (!state->exact && state->search == NULL)
 		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
-	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
-		state->filter = hybrid_scan_quals_new(
-			scan, state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node,
-			state->included != NULL && state->included->all);
+	if ((!state->exact || state->reorders) && state->filter == NULL)
+		state->filter = hybrid_scan_quals_new(scan, iterative ? state->asked.node : NULL,
+		                                      included != NULL && included->all);
 	if (state->reorders && state->order == NULL)
-		state->order = hybrid_true_order_new(scan, state->context);
+		state->order = hybrid_true_order_new(scan, state->filter, state->context);
+	MemoryContextSwitchTo(old);
 	state->first_candidates = hybrid_scan_first_batch(state);
-	MemoryContextSwitchTo(state->context);
-	if (!state->exact)
+	if (state->exact)
 	{
-		HybridLookupLimits limits;
-		const HybridTree *tree;
-
-		tree = hybrid_lookup_query(state->search, &state->query, &state->done.work);
-		hybrid_lookup_limits(tree, state->settings.target_recall, hybrid_probes, &limits);
-		hybrid_lookup_limit(state->search, &limits);
-		/* if all rows are wanted, memory is the only bound */
-		if (state->settings.iterative_scan != HYBRID_ITERATIVE_OFF)
-			hybrid_lookup_bound(state->search,
-			                    state->asked.all ? PG_INT64_MAX : state->settings.max_scan_tuples,
-			                    work_mem * 1024.0 * state->settings.mem_multiplier);
+		state->store.conditions = included != NULL ? included->conditions : NULL;
+		state->store.conditions_count = included != NULL ? included->count : 0;
+		return;
 	}
-	set_words(state);
+	tree = hybrid_lookup_query(state->search, &state->query, &state->done.work);
+	hybrid_lookup_limits(tree, settings->target_recall, hybrid_probes, &limits);
+	hybrid_lookup_limit(state->search, &limits);
+	/* if all rows are wanted, memory is the only bound */
+	if (iterative)
+		hybrid_lookup_bound(state->search,
+		                    state->asked.all ? PG_INT64_MAX : settings->max_scan_tuples,
+		                    work_mem * 1024.0 * settings->mem_multiplier);
+	if (included != NULL)
+		hybrid_lookup_words(state->search, included->conditions, included->count);
 }
 
 /* take_query: set the query from a detoasted value of the indexed type. */
@@ -392,43 +395,6 @@ take_conditions(IndexScanDesc scan)
 		if ((key->sk_flags & SK_ISNULL) != 0 || !hybrid_sphere_open(key->sk_argument, &sphere) ||
 		    !take_sphere(state, &sphere))
 			state->nothing = true;
-	}
-}
-
-/*
- * take_included: find the conditions that words judge, and compute them for this query. Returns false if no
- * row can satisfy them.
- */
-static bool
-take_included(IndexScanDesc scan)
-{
-	HybridScan *state = (HybridScan *) scan->opaque;
-	MemoryContext old;
-
-	if (!state->planned)
-	{
-		old = MemoryContextSwitchTo(state->scan_context);
-		state->included = hybrid_included_quals_new(&state->index, state->asked.node);
-		state->planned = true;
-		MemoryContextSwitchTo(old);
-	}
-	return state->included == NULL || hybrid_included_quals_begin(state->included);
-}
-
-/* set_words: let the search or the store of this query skip rows that the words exclude. */
-static void
-set_words(HybridScan *state)
-{
-	const HybridIncludedQuals *included = state->included;
-
-	if (included == NULL)
-		return;
-	if (!state->exact)
-		hybrid_lookup_words(state->search, included->conditions, included->count);
-	else
-	{
-		state->store.conditions = included->conditions;
-		state->store.conditions_count = included->count;
 	}
 }
 
@@ -610,19 +576,6 @@ bound_of(const HybridScan *state, const HyNeighbor *candidate)
 	bound.value = (candidate->row & ROW_IS_NAN) != 0 ? get_float8_nan() : candidate->distance;
 	bound.isnull = state->null_query;
 	return bound;
-}
-
-/* report: return a row: fill in the fields of the scan descriptor that the executor reads. */
-static void
-report(IndexScanDesc scan, int64 position)
-{
-	HybridScan *state = (HybridScan *) scan->opaque;
-
-	state->done.returned++;
-	scan->xs_heaptid = hybrid_position_tid(position);
-	scan->xs_recheck = state->within && state->recheck;
-	if (state->ordered)
-		index_store_float8_orderby_distances(scan, state->orderby_types, state->distances, false);
 }
 
 /*

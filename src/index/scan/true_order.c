@@ -15,7 +15,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "index/scan/scan_quals.h"
 #include "index/scan/true_order.h"
 
 /* Row: an element of the queue, with as many values as there are ORDER BY expressions. */
@@ -29,7 +28,7 @@ typedef struct Row
 struct HybridTrueOrder
 {
 	IndexScanDesc scan;
-	HybridScanQuals *rows; /* has no conditions: it only fetches rows */
+	HybridScanQuals *fetcher;
 	IndexInfo *columns;
 	EState *state; /* for the expressions of the index */
 	/*
@@ -47,13 +46,13 @@ static int compare_rows(const pairingheap_node *a, const pairingheap_node *b, vo
 static int compare_values(const IndexOrderByDistance *a, const IndexOrderByDistance *b, int count);
 
 HybridTrueOrder *
-hybrid_true_order_new(IndexScanDesc scan, MemoryContext context)
+hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher, MemoryContext context)
 {
 	HybridTrueOrder *order = palloc0(sizeof(HybridTrueOrder));
 	int i;
 
 	order->scan = scan;
-	order->rows = hybrid_scan_quals_new(scan, NULL, false);
+	order->fetcher = fetcher;
 	order->columns = BuildIndexInfo(scan->indexRelation);
 	order->state = CreateExecutorState();
 	order->distances = palloc(scan->numberOfOrderBys * sizeof(FmgrInfo));
@@ -68,7 +67,7 @@ void
 hybrid_true_order_add(HybridTrueOrder *order, int64 position, const IndexOrderByDistance *bound)
 {
 	IndexScanDesc scan = order->scan;
-	TupleTableSlot *slot = hybrid_scan_quals_fetch(order->rows, position);
+	TupleTableSlot *slot = hybrid_scan_quals_fetch(order->fetcher, position);
 	Row *row;
 
 	if (slot == NULL)
@@ -112,12 +111,6 @@ hybrid_true_order_remove(HybridTrueOrder *order, IndexOrderByDistance *values)
 }
 
 void
-hybrid_true_order_rest(HybridTrueOrder *order)
-{
-	hybrid_scan_quals_rest(order->rows);
-}
-
-void
 hybrid_true_order_clear(HybridTrueOrder *order)
 {
 	pairingheap_reset(order->queue);
@@ -126,7 +119,6 @@ hybrid_true_order_clear(HybridTrueOrder *order)
 void
 hybrid_true_order_end(HybridTrueOrder *order)
 {
-	hybrid_scan_quals_end(order->rows);
 	FreeExecutorState(order->state);
 }
 

@@ -12,13 +12,16 @@
 
 #include "access/genam.h"
 
+#include "index/scan/scan_quals.h"
+
 typedef struct HybridTrueOrder HybridTrueOrder;
 
 /*
  * hybrid_true_order_new: make an empty order for the rows of a scan, in the current memory context. Its
- * rows are allocated in `context`.
+ * rows are allocated in `context`. It fetches them from the table with `fetcher`, which keeps the pin of a page.
  */
-extern HybridTrueOrder *hybrid_true_order_new(IndexScanDesc scan, MemoryContext context);
+extern HybridTrueOrder *
+hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher, MemoryContext context);
 
 /*
  * hybrid_true_order_add: compute the values of a row from the table, and add the row. Does nothing if the
@@ -36,9 +39,6 @@ hybrid_true_order_ready(const HybridTrueOrder *order, const IndexOrderByDistance
 
 /* hybrid_true_order_remove: remove the first row. Returns its position, and its values in values. */
 extern int64 hybrid_true_order_remove(HybridTrueOrder *order, IndexOrderByDistance *values);
-
-/* hybrid_true_order_rest: release the page pin that is kept between rows. */
-extern void hybrid_true_order_rest(HybridTrueOrder *order);
 
 /* hybrid_true_order_clear: remove all rows, whose memory the caller has freed. */
 extern void hybrid_true_order_clear(HybridTrueOrder *order);
