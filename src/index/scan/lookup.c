@@ -109,8 +109,6 @@ static int found_since(const HybridLookup *search, int first, float limit);
 static void examine(HybridLookup *search, int which, BlockNumber following);
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
-static void
-add_row(HybridLookup *search, float lower, HybridVectorPosition at, int list, int64 position);
 
 HybridLookup *
 hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
@@ -640,13 +638,14 @@ examine(HybridLookup *search, int which, BlockNumber following)
 }
 
 /*
- * add_rows: add the wanted rows of a page that the scorer's masks have and, if `without` is not NULL, those
- * masks have not.
+ * add_rows: add to the heap the wanted rows of a page that the scorer's masks have and, if `without` is not NULL,
+ * those masks have not.
  */
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without)
 {
 	HybridScorer *scorer = &search->scorer;
+	HyLazyHeap *order = &search->rows_order;
 	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
 
 	for (b = 0; b < blocks; b++)
@@ -656,31 +655,23 @@ add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint3
 
 		for (; mask != 0; mask &= mask - 1)
 		{
-			int row = pg_rightmost_one_pos32(mask), slot = b * HY_CODE_ROWS + row;
+			int i = pg_rightmost_one_pos32(mask), slot = b * HY_CODE_ROWS + i;
+			float lower = scorer->lowers[slot];
+			Row *row;
 
-			add_row(search, scorer->lowers[slot], hybrid_scorer_position(scorer, page, at, 0, slot),
-			        which, hybrid_position(&entries->tid[row]));
+			if (search->rows_count == search->rows_allocated)
+			{
+				int rows = search->rows_allocated = Max(1024, search->rows_allocated * 2);
+
+				search->rows = hybrid_enlarge(search->context, search->rows, rows * sizeof(Row));
+				order->items =
+					hybrid_enlarge(search->context, order->items, rows * sizeof(HyHeapItem));
+			}
+			row = &search->rows[search->rows_count];
+			row->at = hybrid_scorer_position(scorer, page, at, 0, slot);
+			row->list = which;
+			row->position = hybrid_position(&entries->tid[i]);
+			hy_lazy_add(order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
 		}
 	}
-}
-
-/* add_row: add a row to the heap. */
-static void
-add_row(HybridLookup *search, float lower, HybridVectorPosition at, int list, int64 position)
-{
-	Row *row;
-
-	if (search->rows_count == search->rows_allocated)
-	{
-		search->rows_allocated = Max(1024, search->rows_allocated * 2);
-		search->rows =
-			hybrid_enlarge(search->context, search->rows, search->rows_allocated * sizeof(Row));
-		search->rows_order.items = hybrid_enlarge(search->context, search->rows_order.items,
-		                                          search->rows_allocated * sizeof(HyHeapItem));
-	}
-	row = &search->rows[search->rows_count];
-	row->at = at;
-	row->list = list;
-	row->position = position;
-	hy_lazy_add(&search->rows_order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
 }

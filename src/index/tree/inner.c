@@ -69,7 +69,6 @@ static void end_set(void *arg);
 static Remembered *find_list(const HybridScorer *scorer, const HybridLink *list, int level);
 static void make_table(void);
 static Remembered *read_list(const HybridScorer *scorer, const HybridLink *link, int level);
-static void keep_centroids(HybridInner *inner, Size stride);
 static void add_page(Entries *entries, Page page, BlockNumber block);
 static void add_entry(Entries *entries, Page page, BlockNumber block, int slot, const uint8 *codes);
 static void grow(Entries *entries);
@@ -146,18 +145,16 @@ HybridReach
 hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, int entry,
                    float *copy)
 {
-	char *kept;
+	bool keeps = inner->centroids != NULL;
+	HybridStored own, *stored = keeps ? &inner->stored[entry] : &own;
+	void *vector =
+		keeps ? inner->centroids + entry * scorer->open.layout.stride : (char *) scorer->vector;
 
-	if (inner->centroids == NULL)
-		return hybrid_scorer_centroid(scorer, &inner->link, level, inner->at[entry], copy);
-	kept = inner->centroids + entry * scorer->open.layout.stride;
-	if (!inner->kept[entry])
-	{
-		hybrid_scorer_read(scorer, &inner->link, level, inner->at[entry], &inner->stored[entry],
-		                   kept);
+	if (!keeps || !inner->kept[entry])
+		hybrid_scorer_read(scorer, &inner->link, level, inner->at[entry], stored, vector);
+	if (keeps)
 		inner->kept[entry] = true;
-	}
-	return hybrid_scorer_reach(scorer, &inner->stored[entry], kept, copy);
+	return hybrid_scorer_reach(scorer, stored, vector, copy);
 }
 
 /* find_list: return the current content of a list, from the cache or from the index. */
@@ -266,18 +263,16 @@ read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 		CHECK_FOR_INTERRUPTS();
 	}
 	if (memory < CENTROIDS_MOST && layout->span == 1)
-		keep_centroids(&entries.list->inner, layout->stride);
+	{
+		HybridInner *inner = &entries.list->inner;
+
+		/* the system provides the memory of centroids only when it is used */
+		inner->stored = palloc(inner->count * sizeof(HybridStored));
+		inner->kept = palloc0(inner->count * sizeof(bool));
+		inner->centroids = MemoryContextAllocHuge(context, inner->count * layout->stride);
+	}
 	MemoryContextSwitchTo(old);
 	return entries.list;
-}
-
-/* keep_centroids: allocate space for centroids. The system provides the memory only when it is used. */
-static void
-keep_centroids(HybridInner *inner, Size stride)
-{
-	inner->stored = palloc(inner->count * sizeof(HybridStored));
-	inner->kept = palloc0(inner->count * sizeof(bool));
-	inner->centroids = MemoryContextAllocHuge(CurrentMemoryContext, inner->count * stride);
 }
 
 /* add_page: add the live entries of a locked list page. */

@@ -92,8 +92,11 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf
 	leaf->centroid = NULL;
 	if (!leaf->central)
 	{
+		HybridStored stored;
+
 		leaf->centroid = search->centroid;
-		(void) hybrid_scorer_centroid(scorer, &leaf->above, 1, beam[0].at, leaf->centroid);
+		hybrid_scorer_read(scorer, &leaf->above, 1, beam[0].at, &stored, scorer->vector);
+		(void) hybrid_scorer_reach(scorer, &stored, scorer->vector, leaf->centroid);
 	}
 }
 

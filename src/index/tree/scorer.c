@@ -21,9 +21,6 @@
 #define TABLE_BYTES 16 /* bytes of a block's codes for each table of four dimensions */
 
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
-static Buffer
-read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridVectorPosition at,
-            HybridStored *stored, const void **view, HyDtype *dtype);
 static void score_wanted(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks,
                          int from, int to, const uint32 *wanted);
 static void score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks,
@@ -230,38 +227,23 @@ hybrid_scorer_expect(const HybridScorer *scorer, HybridVectorPosition at)
 		                     SizeOfPageHeaderData + at.slot * layout->stride, layout->stride);
 }
 
-HybridReach
-hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level,
-                       HybridVectorPosition at, float *copy)
-{
-	HybridStored stored;
-	const void *view;
-	HyDtype dtype;
-	Buffer buffer = read_vector(scorer, inner, level, at, &stored, &view, &dtype);
-	HybridReach reach = reach_of(scorer, view, dtype, copy);
-
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
-	return reach;
-}
-
 void
-hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level,
-                   HybridVectorPosition at, HybridStored *stored, void *vector)
+hybrid_scorer_read(HybridScorer *scorer, const HybridLink *list, int level, HybridVectorPosition at,
+                   HybridStored *stored, void *vector)
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	Buffer buffer;
 
 	if (layout->span > 1)
 	{
-		buffer = hybrid_list_read(scorer->index, layout, inner, level, at.block, NULL);
+		buffer = hybrid_list_read(scorer->index, layout, list, level, at.block, NULL);
 		hybrid_vector_read(scorer->index, layout,
 		                   (HybridSlot){BufferGetPage(buffer), level, at.slot}, stored, vector,
 		                   NULL);
 	}
 	else
 	{
-		buffer = lock_vector(scorer, inner, at);
+		buffer = lock_vector(scorer, list, at);
 		*stored = *hybrid_stored(BufferGetPage(buffer), at.slot);
 		memcpy(vector, hybrid_vectors(BufferGetPage(buffer)) + at.slot * layout->stride,
 		       layout->stride);
@@ -314,14 +296,24 @@ double
 hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at,
                   float *width)
 {
+	const HybridLayout *layout = &scorer->open.layout;
+	const void *vector = scorer->vector, *view;
+	Buffer buffer = InvalidBuffer;
 	HybridStored stored;
-	const void *view;
 	HyDtype dtype;
-	Buffer buffer = read_vector(scorer, list, 0, at, &stored, &view, &dtype);
-	double distance = hy_distance_to(scorer->open.metric, scorer->probe->x, dtype, view,
-	                                 scorer->open.layout.dims);
-	double lower, more;
+	double distance, lower, more;
 
+	if (layout->span > 1)
+		hybrid_scorer_read(scorer, list, 0, at, &stored, scorer->vector);
+	else
+	{
+		buffer = lock_vector(scorer, list, at);
+		stored = *hybrid_stored(BufferGetPage(buffer), at.slot);
+		vector = hybrid_vectors(BufferGetPage(buffer)) + at.slot * layout->stride;
+	}
+	view =
+		hybrid_stored_view(layout->storage, &stored, vector, layout->dims, scorer->widened, &dtype);
+	distance = hy_distance_to(scorer->open.metric, scorer->probe->x, dtype, view, layout->dims);
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
 	lower = hybrid_lower_bound(scorer->probe, distance, stored.norm, stored.residual);
@@ -342,35 +334,6 @@ hybrid_scorer_unit(const HybridScorer *scorer, double distance)
 		default:
 			return (float) distance;
 	}
-}
-
-/*
- * read_vector: return a stored vector of a list in a form that the distance kernels accept. The vector is
- * either on a locked page, which is the result and which the caller unlocks, or in the scorer's own
- * memory. In the second case the result is InvalidBuffer.
- */
-static Buffer
-read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridVectorPosition at,
-            HybridStored *stored, const void **view, HyDtype *dtype)
-{
-	const HybridLayout *layout = &scorer->open.layout;
-	Buffer buffer;
-	Page page;
-
-	if (layout->span > 1)
-	{
-		hybrid_scorer_read(scorer, list, level, at, stored, scorer->vector);
-		*view = hybrid_stored_view(layout->storage, stored, scorer->vector, layout->dims,
-		                           scorer->widened, dtype);
-		return InvalidBuffer;
-	}
-	buffer = lock_vector(scorer, list, at);
-	page = BufferGetPage(buffer);
-	*stored = *hybrid_stored(page, at.slot);
-	*view =
-		hybrid_stored_view(layout->storage, stored, hybrid_vectors(page) + at.slot * layout->stride,
-	                       layout->dims, scorer->widened, dtype);
-	return buffer;
 }
 
 /* lock_vector: return the locked page of a vector, and check that the page has this slot. */

@@ -105,17 +105,16 @@ extern HybridVectorPosition hybrid_scorer_position(const HybridScorer *scorer, P
 extern void hybrid_scorer_expect(const HybridScorer *scorer, HybridVectorPosition at);
 
 /*
- * hybrid_scorer_centroid: return the distance to the centroid that this inner list stores at this
- * position. If `copy` is not NULL, it receives the centroid (dims floats).
+ * hybrid_scorer_read: copy the vector that a list stores at this position, in its stored form, to `vector`
+ * (layout.stride bytes at most).
  */
-extern HybridReach hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level,
-                                          HybridVectorPosition at, float *copy);
-
-/* hybrid_scorer_read: copy that centroid in its stored form to `vector` (layout.stride bytes at most). */
-extern void hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level,
+extern void hybrid_scorer_read(HybridScorer *scorer, const HybridLink *list, int level,
                                HybridVectorPosition at, HybridStored *stored, void *vector);
 
-/* hybrid_scorer_reach: return the distance to a centroid read by hybrid_scorer_read. */
+/*
+ * hybrid_scorer_reach: return the distance to a centroid read by hybrid_scorer_read. If `copy` is not NULL, it
+ * receives the centroid (dims floats).
+ */
 extern HybridReach hybrid_scorer_reach(HybridScorer *scorer, const HybridStored *stored,
                                        const void *vector, float *copy);
 
