@@ -10,7 +10,6 @@
 
 #define FIRST_ROOM 256
 
-static void bring_forward(HybridFoundRows *found, const HyTopK *nearest);
 static int compare_found(const void *a, const void *b);
 
 void
@@ -48,32 +47,28 @@ hybrid_found_rows_leave(HybridFoundRows *found)
 const HybridFoundRow *
 hybrid_found_rows_return(HybridFoundRows *found, const HyTopK *nearest, int *count)
 {
-	found->returned = found->count;
-	if (nearest != NULL && nearest->count == nearest->k)
-		bring_forward(found, nearest);
-	qsort(found->items, found->returned, sizeof(HybridFoundRow), compare_found);
-	*count = found->returned;
-	return found->items;
-}
-
-/* bring_forward: move the rows that will be returned to the front. */
-static void
-bring_forward(HybridFoundRows *found, const HyTopK *nearest)
-{
 	HybridFoundRow last, row;
 	int i;
 
-	last.distance = nearest->items[0].distance;
-	last.position = nearest->items[0].row;
-	found->returned = 0;
-	for (i = 0; i < found->count; i++)
+	found->returned = found->count;
+	if (nearest != NULL && nearest->count == nearest->k)
 	{
-		if (compare_found(&found->items[i], &last) > 0)
-			continue;
-		row = found->items[i];
-		found->items[i] = found->items[found->returned];
-		found->items[found->returned++] = row;
+		last.distance = nearest->items[0].distance;
+		last.position = nearest->items[0].row;
+		found->returned = 0;
+		/* move the rows that are returned to the front */
+		for (i = 0; i < found->count; i++)
+		{
+			if (compare_found(&found->items[i], &last) > 0)
+				continue;
+			row = found->items[i];
+			found->items[i] = found->items[found->returned];
+			found->items[found->returned++] = row;
+		}
 	}
+	qsort(found->items, found->returned, sizeof(HybridFoundRow), compare_found);
+	*count = found->returned;
+	return found->items;
 }
 
 static int

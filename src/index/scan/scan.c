@@ -68,7 +68,6 @@ static void run_stream(IndexScanDesc scan);
 static void measure_batch(HybridScan *state, HybridScanBatch *batch);
 static void run_pass(IndexScanDesc scan);
 static void score_batch(IndexScanDesc scan);
-static IndexOrderByDistance bound_of(const HybridScan *state, const HyNeighbor *candidate);
 static bool in_place(HybridScan *state, const HyNeighbor *candidate);
 static HybridScanBatch allocate_batch(const HybridStore *store);
 
@@ -150,7 +149,11 @@ hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 			state->waiting_in_place = !state->reorders || (scan->numberOfOrderBys == 1 &&
 			                                               in_place(state, state->waiting));
 		if (state->waiting != NULL)
-			bound = bound_of(state, state->waiting);
+		{
+			bound.isnull = state->null_query;
+			bound.value = (state->waiting->row & ROW_IS_NAN) != 0 ? get_float8_nan()
+			                                                      : state->waiting->distance;
+		}
 		if (state->reorders &&
 		    hybrid_true_order_ready(state->order, state->waiting != NULL ? &bound : NULL))
 		{
@@ -336,7 +339,6 @@ begin_passes(IndexScanDesc scan)
 	if (state->reorders && state->order == NULL)
 		state->order = hybrid_true_order_new(scan, state->filter, state->context);
 	MemoryContextSwitchTo(old);
-	state->first_candidates = hybrid_scan_first_batch(state);
 	if (state->exact)
 	{
 		state->store.conditions = included != NULL ? included->conditions : NULL;
@@ -450,8 +452,8 @@ run_pass(IndexScanDesc scan)
 		hybrid_scan_next_batch(state);
 		return;
 	}
-	k = hybrid_scan_candidates(state->pass++, state->first_candidates,
-	                           state->settings.mem_multiplier);
+	k = hybrid_scan_batch_rows(state);
+	state->pass++;
 	if (state->candidates.items != NULL)
 		pfree(state->candidates.items);
 	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
@@ -565,17 +567,6 @@ measure_batch(HybridScan *state, HybridScanBatch *batch)
 	hybrid_run(&task, "scan the index");
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->scratch);
-}
-
-/* bound_of: return the distance of a candidate, or a lower bound of it. */
-static IndexOrderByDistance
-bound_of(const HybridScan *state, const HyNeighbor *candidate)
-{
-	IndexOrderByDistance bound;
-
-	bound.value = (candidate->row & ROW_IS_NAN) != 0 ? get_float8_nan() : candidate->distance;
-	bound.isnull = state->null_query;
-	return bound;
 }
 
 /*

@@ -80,8 +80,8 @@ typedef struct HybridScan
 	IndexOrderByDistance *distances;
 } HybridScan;
 
-/* hybrid_scan_first_batch: return the number of candidates of the first pass. */
-extern int hybrid_scan_first_batch(const HybridScan *state);
+/* hybrid_scan_batch_rows: return the number of candidates that the next pass finds. */
+extern int hybrid_scan_batch_rows(HybridScan *state);
 
 /*
  * hybrid_scan_next_batch: find the next candidates, sorted. The search with codes continues where

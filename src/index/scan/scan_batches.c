@@ -26,11 +26,9 @@
 #define FURTHER 16
 #define FURTHER_LEAST 4 /* minimum size of such a later batch */
 
-static int next_batch_rows(const HybridScan *state);
-static double least_distance(const HybridScan *state);
+static int first_batch_rows(const HybridScan *state);
 static bool filters(const HybridScan *state);
 static bool judges_all(const HybridScan *state);
-static bool judges_few(const HybridScan *state);
 
 int
 hybrid_scan_candidates(int pass, int first, double mem_multiplier)
@@ -45,24 +43,32 @@ hybrid_scan_candidates(int pass, int first, double mem_multiplier)
 }
 
 int
-hybrid_scan_first_batch(const HybridScan *state)
+hybrid_scan_batch_rows(HybridScan *state)
 {
-	int64 limit = state->asked.limit;
-	int least = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
+	const IndexScanState *node = state->asked.node;
+	double memory = state->settings.mem_multiplier;
+	int first, further;
 
-	if (limit <= 0)
-		return least;
-	if (!state->exact && state->settings.iterative_scan != HYBRID_ITERATIVE_OFF &&
-	    (filters(state) || judges_few(state)))
-		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
-	/* the more rows are wanted, the closer together they are */
-	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
+	if (state->pass == 0)
+		state->first_candidates = first_batch_rows(state);
+	first = state->first_candidates;
+	further = Max(first / FURTHER, FURTHER_LEAST);
+	if (state->exact || state->asked.limit <= 0)
+		return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first,
+		                              memory);
+	if (state->filtered > 0)
+		return hybrid_scan_candidates(state->filtered - 1, further, memory);
+	if (state->pass > 0 && node->indexqualorig == NULL &&
+	    (node->ss.ps.qual == NULL || judges_all(state)))
+		return hybrid_scan_candidates(state->pass - 1, further, memory);
+	return hybrid_scan_candidates(state->pass, first, memory);
 }
 
 void
 hybrid_scan_next_batch(HybridScan *state)
 {
-	int k = next_batch_rows(state);
+	int k = hybrid_scan_batch_rows(state);
+	bool strict = state->settings.iterative_scan == HYBRID_ITERATIVE_STRICT;
 	const HybridLookupWork *work = &state->done.work;
 	int count, i;
 
@@ -79,7 +85,9 @@ hybrid_scan_next_batch(HybridScan *state)
 		                     state->pass > 1 || hybrid_scan_quals_share(state->filter) < 1);
 		state->filtered++;
 	}
-	state->found = hybrid_lookup_next(state->search, k, least_distance(state), &count);
+	/* to keep the order strict, this batch omits rows that should have come in an earlier one */
+	state->found = hybrid_lookup_next(
+		state->search, k, strict && state->bounded ? state->last.distance : -INFINITY, &count);
 	state->done.expected = hybrid_lookup_expected_recall(state->search);
 	hybrid_scan_excluded(state, state->done.work.excluded);
 	if (state->filtered > 0)
@@ -109,32 +117,21 @@ hybrid_scan_next_batch(HybridScan *state)
 	state->candidates.count = i;
 }
 
-/* next_batch_rows: return the number of candidates of the next pass. */
+/* first_batch_rows: return the number of candidates of the first pass. */
 static int
-next_batch_rows(const HybridScan *state)
+first_batch_rows(const HybridScan *state)
 {
-	const IndexScanState *node = state->asked.node;
-	int first = state->first_candidates, further = Max(first / FURTHER, FURTHER_LEAST);
-	double memory = state->settings.mem_multiplier;
+	int64 limit = state->asked.limit;
+	int least = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
 
-	if (state->asked.limit <= 0)
-		return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first,
-		                              memory);
-	if (state->filtered > 0)
-		return hybrid_scan_candidates(state->filtered - 1, further, memory);
-	if (state->pass > 0 && node->indexqualorig == NULL &&
-	    (node->ss.ps.qual == NULL || judges_all(state)))
-		return hybrid_scan_candidates(state->pass - 1, further, memory);
-	return hybrid_scan_candidates(state->pass, first, memory);
-}
-
-/* least_distance: return the distance below which the next batch omits rows, to keep the order strict. */
-static double
-least_distance(const HybridScan *state)
-{
-	return state->settings.iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
-	           ? state->last.distance
-	           : -INFINITY;
+	if (limit <= 0)
+		return least;
+	if (!state->exact && state->settings.iterative_scan != HYBRID_ITERATIVE_OFF &&
+	    (filters(state) ||
+	     (judges_all(state) && hybrid_scan_quals_share(state->filter) < HYBRID_FEW)))
+		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
+	/* the more rows are wanted, the closer together they are */
+	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
 }
 
 /*
@@ -162,11 +159,4 @@ static bool
 judges_all(const HybridScan *state)
 {
 	return state->included != NULL && state->included->all;
-}
-
-/* judges_few: test whether few rows satisfy the conditions, and the search judges all of them. */
-static bool
-judges_few(const HybridScan *state)
-{
-	return judges_all(state) && hybrid_scan_quals_share(state->filter) < HYBRID_FEW;
 }

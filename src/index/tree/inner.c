@@ -66,11 +66,9 @@ static HTAB *table = NULL;
 static Size memory = 0;
 
 static void end_set(void *arg);
-static Remembered *find_list(const HybridScorer *scorer, const HybridLink *list, int level);
 static void make_table(void);
 static Remembered *read_list(const HybridScorer *scorer, const HybridLink *link, int level);
 static void add_page(Entries *entries, Page page, BlockNumber block);
-static void add_entry(Entries *entries, Page page, BlockNumber block, int slot, const uint8 *codes);
 static void grow(Entries *entries);
 static void forget(Slot *slot);
 static void forget_unused(void);
@@ -91,14 +89,46 @@ const HybridInner *
 hybrid_inner_set_add(HybridInnerSet *set, const HybridScorer *scorer, const HybridLink *list,
                      int level)
 {
-	Remembered *found;
+	Relation index = scorer->index;
+	Remembered *found = NULL;
+	Slot *slot;
+	Key key;
 
+	memset(&key, 0, sizeof(key));
+	key.index = RelationGetRelid(index);
+	key.file = index->rd_locator.relNumber;
+	key.head = list->head;
+	key.generation = list->generation;
+	if (table == NULL)
+		make_table();
+	slot = hash_search(table, &key, HASH_FIND, NULL);
+	if (slot != NULL)
+	{
+		/* unchanged: the cached copy is up to date */
+		if (slot->list->changes ==
+		    hybrid_list_changes(index, &scorer->open.layout, list, level, scorer->snapshot))
+			found = slot->list;
+		/* an invalidation may have dropped the entry while the list was read */
+		else if ((slot = hash_search(table, &key, HASH_FIND, NULL)) != NULL)
+			forget(slot);
+	}
+	if (found == NULL)
+	{
+		if (memory > MEMORY_MOST)
+			forget_unused();
+		found = read_list(scorer, list, level);
+		found->key = key;
+		slot = hash_search(table, &key, HASH_ENTER, NULL);
+		slot->list = found;
+		found->current = true;
+		memory += MemoryContextMemAllocated(found->context, true);
+		MemoryContextSetParent(found->context, TopMemoryContext);
+	}
 	if (set->count == set->allocated)
 	{
 		set->allocated = Max(16, set->allocated * 2);
 		set->items = hybrid_enlarge(set->context, set->items, set->allocated * sizeof(*set->items));
 	}
-	found = find_list(scorer, list, level);
 	found->pins++;
 	set->items[set->count++] = &found->inner;
 	return &found->inner;
@@ -155,46 +185,6 @@ hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, in
 	if (keeps)
 		inner->kept[entry] = true;
 	return hybrid_scorer_reach(scorer, stored, vector, copy);
-}
-
-/* find_list: return the current content of a list, from the cache or from the index. */
-static Remembered *
-find_list(const HybridScorer *scorer, const HybridLink *list, int level)
-{
-	Relation index = scorer->index;
-	Remembered *found;
-	Slot *slot;
-	Key key;
-
-	memset(&key, 0, sizeof(key));
-	key.index = RelationGetRelid(index);
-	key.file = index->rd_locator.relNumber;
-	key.head = list->head;
-	key.generation = list->generation;
-	if (table == NULL)
-		make_table();
-	slot = hash_search(table, &key, HASH_FIND, NULL);
-	if (slot != NULL)
-	{
-		/* unchanged: the cached copy is up to date */
-		if (slot->list->changes ==
-		    hybrid_list_changes(index, &scorer->open.layout, list, level, scorer->snapshot))
-			return slot->list;
-		/* an invalidation may have dropped the entry while the list was read */
-		slot = hash_search(table, &key, HASH_FIND, NULL);
-		if (slot != NULL)
-			forget(slot);
-	}
-	if (memory > MEMORY_MOST)
-		forget_unused();
-	found = read_list(scorer, list, level);
-	found->key = key;
-	slot = hash_search(table, &key, HASH_ENTER, NULL);
-	slot->list = found;
-	found->current = true;
-	memory += MemoryContextMemAllocated(found->context, true);
-	MemoryContextSetParent(found->context, TopMemoryContext);
-	return found;
 }
 
 static void
@@ -281,6 +271,7 @@ add_page(Entries *entries, Page page, BlockNumber block)
 {
 	const HybridScorer *scorer = entries->scorer;
 	const HybridLayout *layout = &scorer->open.layout;
+	HybridInner *inner = &entries->list->inner;
 	uint8 *codes = NULL;
 	int slot, i;
 
@@ -289,8 +280,8 @@ add_page(Entries *entries, Page page, BlockNumber block)
 		codes = palloc(layout->code_bytes);
 		for (i = 0; i < layout->inner.code_pages; i++)
 		{
-			Buffer buffer = hybrid_part_read(scorer->index, &entries->list->inner.link,
-			                                 HYBRID_PAGE_CODES, hybrid_directory(page)[i], NULL);
+			Buffer buffer = hybrid_part_read(scorer->index, &inner->link, HYBRID_PAGE_CODES,
+			                                 hybrid_directory(page)[i], NULL);
 			Size begin, length;
 
 			hybrid_codes_range(layout, i, &begin, &length);
@@ -299,36 +290,29 @@ add_page(Entries *entries, Page page, BlockNumber block)
 		}
 	}
 	for (slot = 0; slot < hybrid_list_page(page)->used; slot++)
-		add_entry(entries, page, block, slot, codes);
+	{
+		HybridBlock *from = hybrid_block(&layout->inner, page, slot / HY_CODE_ROWS);
+		int row = slot % HY_CODE_ROWS, to = inner->count;
+		HyCode code;
+
+		if ((from->live & (1U << row)) == 0)
+			continue;
+		if (to == entries->allocated)
+			grow(entries);
+		hy_code_get(codes != NULL ? codes : hybrid_block_codes(&layout->inner, from),
+		            &from->factors, layout->padded, row, entries->bits, &code);
+		hy_code_put(inner->codes + to / HY_CODE_ROWS * layout->code_bytes,
+		            &inner->factors[to / HY_CODE_ROWS], layout->padded, to % HY_CODE_ROWS,
+		            entries->bits, &code);
+		inner->radii[to] = hybrid_block_radii(from)[row];
+		inner->rows[to] = hybrid_radius_rows(inner->radii[to]);
+		inner->below[to] = hybrid_tid_link(&from->tid[row]);
+		inner->at[to] = hybrid_scorer_position(scorer, page, block, entries->level, slot);
+		inner->count = to + 1;
+		inner->blocks = to / HY_CODE_ROWS + 1;
+	}
 	if (codes != NULL)
 		pfree(codes);
-}
-
-static void
-add_entry(Entries *entries, Page page, BlockNumber block, int slot, const uint8 *codes)
-{
-	const HybridScorer *scorer = entries->scorer;
-	const HybridLayout *layout = &scorer->open.layout;
-	HybridBlock *from = hybrid_block(&layout->inner, page, slot / HY_CODE_ROWS);
-	HybridInner *inner = &entries->list->inner;
-	int row = slot % HY_CODE_ROWS, to = inner->count;
-	HyCode code;
-
-	if ((from->live & (1U << row)) == 0)
-		return;
-	if (to == entries->allocated)
-		grow(entries);
-	hy_code_get(codes != NULL ? codes : hybrid_block_codes(&layout->inner, from), &from->factors,
-	            layout->padded, row, entries->bits, &code);
-	hy_code_put(inner->codes + to / HY_CODE_ROWS * layout->code_bytes,
-	            &inner->factors[to / HY_CODE_ROWS], layout->padded, to % HY_CODE_ROWS,
-	            entries->bits, &code);
-	inner->radii[to] = hybrid_block_radii(from)[row];
-	inner->rows[to] = hybrid_radius_rows(inner->radii[to]);
-	inner->below[to] = hybrid_tid_link(&from->tid[row]);
-	inner->at[to] = hybrid_scorer_position(scorer, page, block, entries->level, slot);
-	inner->count = to + 1;
-	inner->blocks = to / HY_CODE_ROWS + 1;
 }
 
 /* grow: double the space for entries, in whole blocks. */
