@@ -122,7 +122,7 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 	Page page = BufferGetPage(buffer);
 	const HybridListPage *content = hybrid_list_page(page);
 	const HybridLink *list = &store->lists[store->list];
-	uint32 wanted = 0;
+	uint32 wanted = PG_UINT32_MAX;
 	int judged = -1; /* block that `wanted` is for */
 	bool done;
 
@@ -137,10 +137,12 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 
 		if ((block->live & (1U << i % HY_CODE_ROWS)) == 0)
 			continue;
-		if (judged != i / HY_CODE_ROWS)
+		if (store->conditions_count > 0 && judged != i / HY_CODE_ROWS)
+		{
 			wanted = hy_words_mask(store->conditions, store->conditions_count,
 			                       hybrid_block_words(block), block->live);
-		judged = i / HY_CODE_ROWS;
+			judged = i / HY_CODE_ROWS;
+		}
 		if ((wanted & (1U << i % HY_CODE_ROWS)) == 0)
 		{
 			store->excluded++;
