@@ -12,21 +12,19 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
+# shellcheck source=bench/wordnet.sh
+. bench/wordnet.sh
+
 rows=${1:-1000000}
 dims=${2:-128}
 queries=${3:-20}
-server=$(mktemp -d /tmp/hybrid-bench.XXXXXX)
-chmod 755 "$server"
-trap 'test/server.sh down "$server"; rm -rf "$server"' EXIT
-test/server.sh up "$server" "autovacuum = off" "shared_buffers = 3GB" "maintenance_work_mem = 512MB" "jit = off" \
-	"max_parallel_workers_per_gather = 0" "max_wal_size = 8GB" "wal_level = minimal" "max_wal_senders = 0"
-
-sql()
 {
-	test/server.sh run "$server" psql -X -q -At -v ON_ERROR_STOP=1
-}
+	build
+	server_settings=("shared_buffers = 3GB" "max_wal_size = 8GB" "work_mem = 4MB")
+	start_server
+} >&2
 
-sql <<SQL
+psql_in postgres <<SQL
 CREATE EXTENSION hybrid;
 SET client_min_messages = warning;
 SELECT setseed(0.5);
@@ -83,7 +81,7 @@ SQL
 echo rows,dims,percent,kind,include_recall,include_ms,plain_recall,plain_ms,btree_ms,table_ms,chosen,chosen_ms,within_2x
 for percent in 0.01 0.1 1 10 50; do
 	for kind in random near far; do
-		sql <<SQL
+		psql_in postgres <<SQL
 CREATE TEMP TABLE question AS SELECT array_agg(v) AS asked FROM (SELECT v FROM item
 	WHERE CASE '$kind' WHEN 'near' THEN place <= $rows * $percent / 100 WHEN 'far' THEN place > $rows * 0.6 ELSE true END ORDER BY random LIMIT $queries) s;
 SELECT concat_ws(',', $rows, $dims, $percent, '$kind', round(i.recall::numeric, 3), round(i.ms::numeric, 3), round(p.recall::numeric, 3),
