@@ -59,3 +59,32 @@ SELECT pg_stat_force_next_flush();
 SELECT counted() - :before AS no_more;
 DROP TABLE item;
 DROP FUNCTION total, counted;
+
+RESET enable_indexscan;
+SET enable_sort = off;
+-- a search in an index without a curve goes on until its sample is full, or a quarter of the rows are scored
+CREATE TABLE grown (id int, v vector(32));
+CREATE INDEX grown_v ON grown USING hybrid (v);
+INSERT INTO grown SELECT i, (SELECT array_agg(sin(i * (d + 0.7) * 1.13) + 10 * sin((i % 20) * d)) FROM generate_series(1, 32) d WHERE i IS NOT NULL)::vector(32)
+FROM generate_series(1, 10000) i;
+ANALYZE grown;
+CREATE FUNCTION startup(OUT cost float8) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE format('EXPLAIN (FORMAT json) SELECT id FROM grown ORDER BY v <-> %L::vector LIMIT 10', array_fill(0.5, ARRAY[32])::real[]::vector) INTO plan;
+	plan := plan->0->'Plan'->'Plans'->0;
+	IF plan->>'Index Name' IS DISTINCT FROM 'grown_v' THEN
+		RAISE 'another plan: %', plan;
+	END IF;
+	cost := plan->'Startup Cost';
+END $$;
+SELECT startup() AS before \gset
+SELECT count(*) FROM (SELECT id FROM grown ORDER BY v <-> (SELECT v FROM grown WHERE id = 7) LIMIT 10) s;
+SELECT rows_scored >= 2500 AS a_quarter FROM hybrid_last_scan();
+REINDEX INDEX grown_v;
+SELECT count(*) FROM (SELECT id FROM grown ORDER BY v <-> (SELECT v FROM grown WHERE id = 7) LIMIT 10) s;
+SELECT rows_scored < 1250 AS less_than_an_eighth, :before > 1.2 * startup() AS costs_less FROM hybrid_last_scan();
+DROP TABLE grown;
+DROP FUNCTION startup;
+

@@ -221,6 +221,13 @@ hybrid_stopping_missing(const HybridStopping *stopping, const HybridLookupWork *
 	return stopping->rest * scale(stopping, work);
 }
 
+double
+hybrid_stopping_least_rows(const HybridTree *tree, int dims, double rows)
+{
+	/* sample_small: the sample is full, or a part of the rows are scored */
+	return dims < CLEAR ? 0 : Min(rows / Max(tree->leaves, 1) * (SAMPLE / SAMPLED), rows / PART);
+}
+
 int
 hybrid_stopping_difficulty(const HybridStopping *stopping, float limit)
 {

@@ -105,6 +105,12 @@ extern bool hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *fro
  */
 extern double hybrid_stopping_missing(const HybridStopping *stopping, const HybridLookupWork *work);
 
+/*
+ * hybrid_stopping_least_rows: return the number of rows that a search scores at least, in an index of `rows` rows
+ * that has no curve, or an outdated one.
+ */
+extern double hybrid_stopping_least_rows(const HybridTree *tree, int dims, double rows);
+
 /* hybrid_stopping_difficulty: do the work of hybrid_lookup_difficulty; limit is the k-th best distance. */
 extern int hybrid_stopping_difficulty(const HybridStopping *stopping, float limit);
 
