@@ -55,6 +55,7 @@ typedef struct HyCsr
 	double *out_weight;  /* `nodes` entries: s_i as defined above, in canonical order */
 	uint32_t *out_start; /* nodes + 1 entries, for sparse frontiers; NULL if unknown */
 	uint32_t *out_row; /* `edges` destinations, ascending per node; node i starts at out_start[i] */
+	bool at_least_one; /* no weight is below 1; false if unknown */
 } HyCsr;
 
 /*

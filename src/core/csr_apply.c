@@ -52,6 +52,7 @@ hy_csr_plan_apply(HyCsrPlan *plan)
 		if (edit->change != 0)
 			continue;
 		csr->weight[edit->at] = edit->weight;
+		csr->at_least_one = csr->at_least_one && edit->weight >= 1;
 		origins->entry[edit->at] = edit->origin;
 	}
 	if (plan->steps > 0)
@@ -316,6 +317,7 @@ insert_entries(HyCsrPlan *plan)
 			continue;
 		csr->column[at] = (uint32_t) hy_csr_first(csr, edit->column);
 		csr->weight[at] = edit->weight;
+		csr->at_least_one = csr->at_least_one && edit->weight >= 1;
 		plan->origins->entry[at] = edit->origin;
 	}
 	shift = 0;

@@ -265,6 +265,7 @@ fill_rows(Build *build)
 			return HY_NOMEM;
 	}
 
+	csr->at_least_one = true;
 	for (row = 0; row < csr->nodes; row++)
 	{
 		int64_t end = csr->row_start[row + 1];
@@ -354,6 +355,7 @@ merge_run(Build *build, const HyParallel *run, int64_t count)
 	csr->column[entry] = run->at;
 	if (!hy_csr_merge(build->input.merge, run, count, &csr->weight[entry]))
 		return HY_INVALID;
+	csr->at_least_one = csr->at_least_one && csr->weight[entry] >= 1;
 	if (origins == NULL)
 		return HY_OK;
 	origins->entry[entry] = count == 1 ? run->origin : HY_ORIGIN_MANY;

@@ -44,7 +44,8 @@ hy_csr_copy(const HyCsr *csr, const HyOrigins *origins, const HyAllocator *alloc
 	                    .weight = array[3].copy,
 	                    .out_weight = array[4].copy,
 	                    .out_start = array[5].copy,
-	                    .out_row = array[6].copy};
+	                    .out_row = array[6].copy,
+	                    .at_least_one = csr->at_least_one};
 	*origins_copy = (HyOrigins){.entry = array[7].copy,
 	                            .parallel = array[8].copy,
 	                            .parallels = origins->parallels,

@@ -20,6 +20,7 @@
 
 #include "core/cpu_features.h"
 #include "core/spread_pull.h"
+#include "core/spread_reach.h"
 #include "core/threads.h"
 
 /* Entries between two polls of the caller's cancel: about 0.3 ms; a multiple of the lanes. */
@@ -51,7 +52,7 @@ typedef struct Walk
 	int32_t *fired;     /* times each node has fired; NULL without refire */
 	uint64_t *active;   /* bitmap of nodes whose y is not 0 */
 	uint64_t *firing;   /* bitmap of nodes whose charge is not 0 */
-	uint64_t *next;     /* bitmap of rows that the next hop may reach; all 0 between hops */
+	HySpreadRows next;  /* rows that the next hop may reach; all 0 between hops */
 	uint64_t *reached;  /* bitmap of nodes with activation so far */
 	double *activation; /* undefined outside reached, as are hop and sent */
 	int32_t *hop;
@@ -125,16 +126,18 @@ hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpre
 	walk.charge = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(double));
 	walk.active = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
 	walk.firing = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
-	walk.next = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
+	walk.next.reached = hy_alloc_array(allocator, (size_t) words * 3, sizeof(uint64_t));
 	if (reached == NULL)
 		walk.reached = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
 	if (params->refire > 0)
 		walk.fired = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(int32_t));
 	if (walk.y == NULL || walk.charge == NULL || walk.active == NULL || walk.firing == NULL ||
-	    walk.next == NULL || (reached == NULL && walk.reached == NULL) ||
+	    walk.next.reached == NULL || (reached == NULL && walk.reached == NULL) ||
 	    (params->refire > 0 && walk.fired == NULL))
 		goto done;
 
+	walk.next.pulled = walk.next.reached + words;
+	walk.next.again = walk.next.pulled + words;
 	status = HY_OK;
 	for (set = 0; set < seeds->sets && status == HY_OK; set++)
 	{
@@ -153,7 +156,7 @@ done:
 	hy_free(allocator, walk.charge);
 	hy_free(allocator, walk.active);
 	hy_free(allocator, walk.firing);
-	hy_free(allocator, walk.next);
+	hy_free(allocator, walk.next.reached);
 	if (reached == NULL)
 		hy_free(allocator, walk.reached);
 	hy_free(allocator, walk.fired);
@@ -251,7 +254,7 @@ place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 	int64_t i;
 
 	memset(walk->active, 0, (size_t) words * sizeof(uint64_t));
-	memset(walk->next, 0, (size_t) words * sizeof(uint64_t));
+	memset(walk->next.reached, 0, (size_t) words * 3 * sizeof(uint64_t));
 	memset(walk->reached, 0, (size_t) words * sizeof(uint64_t));
 	if (walk->fired != NULL)
 		memset(walk->fired, 0, (size_t) nodes * sizeof(int32_t));
@@ -435,55 +438,24 @@ nonzero(const double *value)
 }
 
 /*
- * mark_reached: decide whether to pull only the rows that are reached.  If so, mark them in next, and
- * return the number of their entries.  Otherwise return -1.  A charge of 0 reaches nothing, because
- * it could only add 0.
+ * mark_reached: decide whether to pull only rows that are reached.  If so, mark them in next, set y of
+ * those that need no pull, and return the number of entries of the others.  Otherwise return -1.  A
+ * charge of 0 reaches nothing, because it could only add 0.
  */
 static int64_t
 mark_reached(Walk *walk, int64_t reach)
 {
 	const HyCsr *graph = walk->graph;
-	int64_t words = hy_spread_words(graph->nodes);
-	int64_t entries = 0;
-	bool sparse;
-	int64_t limit = graph->edges / SPARSE_SHARE;
-	int64_t w;
+	const HySpreadCharges charges = {walk->charge, walk->firing};
+	int64_t most = graph->edges / SPARSE_SHARE;
+	/* only pulls run on several threads */
+	bool push = walk->params->combine == HY_COMBINE_SUM && graph->at_least_one &&
+	            hy_threads_for((double) reach * ENTRY_WORK) == 1;
 
-	if (graph->out_start == NULL || reach > limit)
+	if (graph->out_start == NULL || reach > most)
 		return -1;
-	for (w = 0; w < words; w++)
-	{
-		uint64_t bits = walk->firing[w];
-
-		for (; bits != 0; bits &= bits - 1)
-		{
-			int64_t i = w * 64 + __builtin_ctzll(bits);
-			int64_t e;
-
-			for (e = graph->out_start[i]; e < graph->out_start[i + 1]; e++)
-			{
-				uint32_t row = graph->out_row[e];
-
-				walk->next[row / 64] |= (uint64_t) 1 << (row % 64);
-			}
-		}
-	}
-	/* counted afterward, in ascending order, so that the processor does not wait for each row */
-	for (w = 0; w < words && entries <= limit; w++)
-	{
-		uint64_t bits = walk->next[w];
-
-		for (; bits != 0; bits &= bits - 1)
-		{
-			int64_t row = w * 64 + __builtin_ctzll(bits);
-
-			entries += graph->row_start[row + 1] - graph->row_start[row];
-		}
-	}
-	sparse = entries <= limit;
-	if (!sparse)
-		memset(walk->next, 0, (size_t) words * sizeof(uint64_t));
-	return sparse ? entries : -1;
+	return hy_spread_reach(graph, &charges, walk->params->hub, push, push ? most - reach : most,
+	                       &walk->next, walk->y);
 }
 
 /* pull_all: compute y of every row of some words, in blocks of about BLOCK entries or rows. */
@@ -544,7 +516,7 @@ clear_charges(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 	return HY_OK;
 }
 
-/* pull_reached: compute y of the rows marked in next. */
+/* pull_reached: compute y of the rows in next that must be pulled. */
 static HyStatus
 pull_reached(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 {
@@ -557,7 +529,7 @@ pull_reached(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 
 	for (w = from; w < end; w++)
 	{
-		uint64_t bits = walk->next[w];
+		uint64_t bits = walk->next.pulled[w];
 
 		for (; bits != 0; bits &= bits - 1)
 		{
@@ -639,7 +611,7 @@ arrive(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 	(void) cancel;
 	for (w = from; w < end; w++)
 	{
-		uint64_t bits = walk->next[w];
+		uint64_t bits = walk->next.reached[w];
 		uint64_t arrived = 0;
 
 		if (walk->everywhere)
@@ -655,7 +627,8 @@ arrive(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 			for (i = 0; i < 64; i++)
 				activation[i] += y[i];
 			walk->active[w] = nonzero(y);
-			walk->next[w] = 0;
+			walk->next.reached[w] = 0;
+			walk->next.pulled[w] = 0;
 			continue;
 		}
 		for (; bits != 0; bits &= bits - 1)
@@ -681,7 +654,8 @@ arrive(Step *step, int64_t from, int64_t end, const HyCancel *cancel)
 		}
 		walk->reached[w] |= arrived;
 		walk->active[w] = arrived;
-		walk->next[w] = 0;
+		walk->next.reached[w] = 0;
+		walk->next.pulled[w] = 0;
 	}
 	return HY_OK;
 }

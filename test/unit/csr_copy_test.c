@@ -79,6 +79,7 @@ check_same(const Whole *a, const Whole *b)
 
 	CHECK_INT(x->nodes, y->nodes);
 	CHECK_INT(x->edges, y->edges);
+	CHECK_INT(x->at_least_one, y->at_least_one);
 	CHECK_INT(a->origins.parallels, b->origins.parallels);
 	CHECK(same(x->ids, y->ids, x->nodes, sizeof(*x->ids)));
 	CHECK(same(x->row_start, y->row_start, x->nodes + 1, sizeof(*x->row_start)));

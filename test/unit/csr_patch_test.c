@@ -20,6 +20,7 @@ typedef struct Table
 	int64_t most; /* edges of an origin */
 	int64_t ids;
 	bool extreme; /* ids at both ends of int64 */
+	bool ones;    /* few weights are below 1 */
 	HyDirection direction;
 	HyMerge merge;
 } Table;
@@ -49,6 +50,11 @@ random_edge(UnitRandom *random, const Table *table)
 	static const float weights[] = {0, -0.0F, 1, 1e-30F, 1e30F, FLT_MAX / 1e4F};
 	HyEdge edge = {random_id(random, table), random_id(random, table), 0};
 
+	if (table->ones)
+	{
+		edge.weight = unit_random_below(random, 100) == 0 ? 0.5F : 1;
+		return edge;
+	}
 	edge.weight = unit_random_below(random, 2) == 0 ? weights[unit_random_below(random, 6)]
 	                                                : (float) unit_random_unit(random);
 	return edge;
@@ -187,6 +193,8 @@ check_same(const HyCsr *csr, HyOrigins *origins, const HyCsr *anew, HyOrigins *o
 	size_t i;
 
 	CHECK(same_graph(csr, anew));
+	/* a patch does not look for the last weight below 1 */
+	CHECK(!csr->at_least_one || anew->at_least_one);
 	CHECK_INT(origins->parallels, origins_anew->parallels);
 	if (csr->edges != anew->edges || origins->parallels != origins_anew->parallels)
 		return;
@@ -220,6 +228,7 @@ fill_table(UnitRandom *random, Table *table, int64_t ids, int64_t most)
 	table->ids = ids;
 	table->most = most;
 	table->extreme = unit_random_below(random, 4) == 0;
+	table->ones = unit_random_below(random, 4) == 0;
 	table->direction = (HyDirection) unit_random_below(random, 3);
 	table->merge = (HyMerge) unit_random_below(random, 2);
 	for (origin = 0; origin < ORIGINS; origin++)

@@ -315,6 +315,47 @@ test_bits_on_larger_graphs(void)
 }
 
 /*
+ * Most nodes send weights of 1 only, so that rows which one or two of them reach are not pulled.  The
+ * others have weights above 1, and in some graphs one weight is below 1.
+ */
+static void
+test_bits_of_weights_of_one(void)
+{
+	UnitRandom random = {38};
+	int round;
+
+	for (round = 0; round < 120; round++)
+	{
+		int64_t nodes = round % 2 == 0 ? 300 : 3000;
+		int64_t edges = 3 * nodes;
+		HyEdge *edge = malloc(sizeof(HyEdge) * (size_t) edges);
+		HySpreadParams params = random_params(&random);
+		HyCsr graph;
+		int64_t i;
+
+		for (i = 0; i < edges; i++)
+		{
+			edge[i].source = (int64_t) unit_random_below(&random, (uint64_t) nodes);
+			edge[i].target = (int64_t) unit_random_below(&random, (uint64_t) nodes);
+			if (unit_random_below(&random, 20) == 0)
+				edge[i].target = edge[i].source % 3;
+			edge[i].weight = 1;
+			if (edge[i].source % 8 == 0)
+				edge[i].weight += (float) unit_random_unit(&random);
+		}
+		if (round % 5 == 0)
+			edge[0] = (HyEdge){nodes, nodes + 1, 0.5F};
+		CHECK_INT(hy_csr_build(edge, edges, (HyDirection) (round % 3), &hy_malloc_allocator, NULL,
+		                       &graph),
+		          HY_OK);
+		CHECK_INT(graph.at_least_one, round % 5 != 0);
+		agree(&graph, &params, &random, 2);
+		hy_csr_free(&graph, &hy_malloc_allocator);
+		free(edge);
+	}
+}
+
+/*
  * Graphs so dense that all 64 nodes of a word are active from the second or third hop on.  The last
  * word has fewer nodes.
  */
@@ -618,6 +659,7 @@ main(void)
 {
 	UNIT_RUN(test_bits_on_small_graphs);
 	UNIT_RUN(test_bits_on_larger_graphs);
+	UNIT_RUN(test_bits_of_weights_of_one);
 	UNIT_RUN(test_bits_of_full_words);
 	UNIT_RUN(test_overflow_of_full_words);
 	UNIT_RUN(test_bits_of_a_very_long_row);
