@@ -9,14 +9,6 @@
 #include "fmgr.h"
 #include "utils/array.h"
 
-/* HybridSeed: a node where activation starts. */
-typedef struct HybridSeed
-{
-	int64 set; /* label of the set that it belongs to */
-	int64 id;
-	double activation; /* finite, >= 0 */
-} HybridSeed;
-
 /* hybrid_require_argument: raise if argument n, called name, is NULL. */
 extern void hybrid_require_argument(FunctionCallInfo fcinfo, int n, const char *name);
 
@@ -34,15 +26,29 @@ typedef struct HybridWords
 extern int
 hybrid_word_argument(FunctionCallInfo fcinfo, int n, const char *name, const HybridWords *words);
 
+/* HybridRange: the numbers that an argument accepts. */
+typedef struct HybridRange
+{
+	double least;
+	double most;
+	double step;       /* numbers are multiples of it; 0: any */
+	const char *words; /* of the error for any other number: what it must be */
+	const char *hint;  /* NULL: none */
+} HybridRange;
+
+/* hybrid_number_argument: return argument n, a float8. Raises if it is NULL or another number. */
+extern double
+hybrid_number_argument(FunctionCallInfo fcinfo, int n, const char *name, const HybridRange *range);
+
 /*
- * hybrid_parse_seeds: return the seeds by ascending set and id, each id of a set once, and their
- * number in *count. Activations of a repeated seed are added in ascending order, so their order in
- * the array does not matter. sets is NULL (all in one set) or as long as ids. activation is NULL
- * (all 1) or as long as ids. Raises on NULL elements, different lengths, more than one dimension,
- * and activations that are not finite or are negative.
+ * hybrid_count_argument: return argument n, an integer, or if_null if it is NULL. Raises if it is below
+ * least. hint is that of the error; NULL: none.
  */
-extern HybridSeed *
-hybrid_parse_seeds(ArrayType *sets, ArrayType *ids, ArrayType *activation, int *count);
+extern int64 hybrid_count_argument(FunctionCallInfo fcinfo, int n, const char *name, int least,
+                                   int64 if_null, const char *hint);
+
+/* hybrid_flag_argument: return argument n, a bool. Raises if it is NULL. */
+extern bool hybrid_flag_argument(FunctionCallInfo fcinfo, int n, const char *name);
 
 /* hybrid_check_array: raise unless the array has at most one dimension and no NULL element. */
 extern void hybrid_check_array(ArrayType *array, const char *name);

@@ -18,7 +18,6 @@
 #include "graph/arguments.h"
 #include "graph/call.h"
 #include "utils/builtins.h"
-#include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -116,22 +115,14 @@ check_arguments(FunctionCallInfo fcinfo)
 {
 	static const char *const names[] = {"rel",   "id", "col",   "query",
 	                                    "graph", "k",  "seeds", "vector_weight"};
-	float8 weight;
+	static const HybridRange weights = {0, 1, .words = "between 0 and 1"};
 	int n;
 
 	for (n = REL_ARGUMENT; n <= WEIGHT_ARGUMENT; n++)
 		hybrid_require_argument(fcinfo, n, names[n]);
-	for (n = K_ARGUMENT; n <= SEEDS_ARGUMENT; n++)
-	{
-		if (PG_GETARG_INT32(n) < 1)
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			                errmsg("%s must be at least 1, not %d", names[n], PG_GETARG_INT32(n))));
-	}
-	weight = PG_GETARG_FLOAT8(WEIGHT_ARGUMENT);
-	if (!(weight >= 0 && weight <= 1))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("vector_weight must be between 0 and 1, not %s",
-		                       float8out_internal(weight))));
+	(void) hybrid_count_argument(fcinfo, K_ARGUMENT, names[K_ARGUMENT], 1, 0, NULL);
+	(void) hybrid_count_argument(fcinfo, SEEDS_ARGUMENT, names[SEEDS_ARGUMENT], 1, 0, NULL);
+	(void) hybrid_number_argument(fcinfo, WEIGHT_ARGUMENT, names[WEIGHT_ARGUMENT], &weights);
 }
 
 /* make_statement: return the text of the statement. Raises on unsuitable columns and on the metric. */

@@ -26,9 +26,6 @@
 static const HybridWords directions = {{"out", "in", "both"},
                                        "Directions are \"out\", \"in\" and \"both\"."};
 
-static void sink(HybridScored *heap, int64 count, int64 i);
-static int compare_scored(const void *a, const void *b);
-
 void
 hybrid_call_begin(HybridCall *call, FunctionCallInfo fcinfo)
 {
@@ -134,13 +131,7 @@ hybrid_call_nodes(HybridCall *call, int n, const char *name, int64 *count)
 int64
 hybrid_call_limit(HybridCall *call, int n)
 {
-	FunctionCallInfo fcinfo = call->fcinfo;
-	int64 k = PG_ARGISNULL(n) ? PG_INT64_MAX : PG_GETARG_INT32(n);
-
-	if (k < 1)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("k must be at least 1, not " INT64_FORMAT, k)));
-	return k;
+	return hybrid_count_argument(call->fcinfo, n, "k", 1, PG_INT64_MAX, NULL);
 }
 
 void
@@ -159,82 +150,10 @@ hybrid_call_row_with_nulls(HybridCall *call, const Datum *values, const bool *nu
 	                     unconstify(Datum *, values), unconstify(bool *, nulls));
 }
 
-void
-hybrid_call_scored(HybridCall *call, HybridScored *rows, int64 count, int64 k, double divisor)
-{
-	int64 i;
-
-	hybrid_sort_scored(rows, count, k);
-	for (i = 0; i < count && i < k; i++)
-	{
-		Datum values[] = {Int64GetDatum(rows[i].id), Float8GetDatum(rows[i].score / divisor)};
-
-		hybrid_call_row(call, values);
-	}
-}
-
 Datum
 hybrid_call_end(HybridCall *call)
 {
 	MemoryContextSwitchTo(call->caller);
 	MemoryContextDelete(call->context);
 	return (Datum) 0;
-}
-
-void
-hybrid_sort_scored(HybridScored *rows, int64 count, int64 k)
-{
-	int64 i;
-
-	if (k < count)
-	{
-		/* make a heap of the first k rows; the root is the row that comes last in the order */
-		for (i = k / 2 - 1; i >= 0; i--)
-			sink(rows, k, i);
-		for (i = k; i < count; i++)
-		{
-			HybridScored row = rows[i];
-
-			if (compare_scored(&row, &rows[0]) >= 0)
-				continue;
-			rows[i] = rows[0];
-			rows[0] = row;
-			sink(rows, k, 0);
-		}
-	}
-	qsort(rows, (size_t) Min(k, count), sizeof(HybridScored), compare_scored);
-}
-
-/* sink: move row i of a heap down to its place. */
-static void
-sink(HybridScored *heap, int64 count, int64 i)
-{
-	HybridScored row = heap[i];
-
-	for (;;)
-	{
-		int64 child = 2 * i + 1;
-
-		if (child >= count)
-			break;
-		if (child + 1 < count && compare_scored(&heap[child + 1], &heap[child]) > 0)
-			child++;
-		if (compare_scored(&heap[child], &row) <= 0)
-			break;
-		heap[i] = heap[child];
-		i = child;
-	}
-	heap[i] = row;
-}
-
-static int
-compare_scored(const void *a, const void *b)
-{
-	const HybridScored *left = a;
-	const HybridScored *right = b;
-
-	CHECK_FOR_INTERRUPTS();
-	if (left->score != right->score)
-		return left->score > right->score ? -1 : 1;
-	return left->id < right->id ? -1 : left->id > right->id ? 1 : 0;
 }

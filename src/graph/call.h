@@ -47,15 +47,6 @@ typedef struct HybridArguments
 	int params;
 } HybridArguments;
 
-/* HybridScored: a row of an answer that is ordered by score. */
-typedef struct HybridScored
-{
-	int64 id;
-	double score;
-	int32 hop;
-	uint32 node; /* its number in the graph */
-} HybridScored;
-
 /*
  * hybrid_call_begin: start a call of a function that returns a table, and switch to the memory
  * context of the call.
@@ -102,20 +93,7 @@ extern void hybrid_call_row(HybridCall *call, const Datum *values);
 /* hybrid_call_row_with_nulls: store a row of the answer. nulls says which values are NULL. */
 extern void hybrid_call_row_with_nulls(HybridCall *call, const Datum *values, const bool *nulls);
 
-/*
- * hybrid_call_scored: sort rows by descending score, then by id, and store the first k of them as
- * (id, score / divisor).
- */
-extern void
-hybrid_call_scored(HybridCall *call, HybridScored *rows, int64 count, int64 k, double divisor);
-
 /* hybrid_call_end: free the memory of the call, and return what the function returns. */
 extern Datum hybrid_call_end(HybridCall *call);
-
-/*
- * hybrid_sort_scored: move the first k of count rows, by descending score, then by id, to the start
- * of the array, in this order. The rest of the array is in no particular order.
- */
-extern void hybrid_sort_scored(HybridScored *rows, int64 count, int64 k);
 
 #endif

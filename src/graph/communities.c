@@ -4,15 +4,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
+#include <float.h>
 
 #include "core/label_propagation.h"
 #include "core/leiden.h"
 #include "graph/arguments.h"
 #include "graph/call.h"
 #include "server/report.h"
-#include "utils/builtins.h"
-#include "utils/float.h"
 
 PG_FUNCTION_INFO_V1(hybrid_communities);
 
@@ -37,6 +35,7 @@ hybrid_communities(PG_FUNCTION_ARGS)
 	static const HybridWords methods = {{"leiden", "label_propagation"},
 	                                    "Methods are \"leiden\" and \"label_propagation\"."};
 	static const HybridArguments arguments = {GRAPH_ARGUMENT, TYPES_ARGUMENT, PARAMS_ARGUMENT};
+	static const HybridRange finite = {0, DBL_MAX, .words = "finite and >= 0"};
 	HybridCall call;
 	bool leiden;
 	double resolution;
@@ -48,14 +47,9 @@ hybrid_communities(PG_FUNCTION_ARGS)
 
 	hybrid_call_begin(&call, fcinfo);
 	leiden = hybrid_word_argument(fcinfo, METHOD_ARGUMENT, "method", &methods) == 0;
-	hybrid_require_argument(fcinfo, RESOLUTION_ARGUMENT, "resolution");
+	resolution = hybrid_number_argument(fcinfo, RESOLUTION_ARGUMENT, "resolution", &finite);
 	hybrid_require_argument(fcinfo, SEED_ARGUMENT, "seed");
-	resolution = PG_GETARG_FLOAT8(RESOLUTION_ARGUMENT);
 	seed = (uint64) PG_GETARG_INT64(SEED_ARGUMENT);
-	if (!(resolution >= 0) || isinf(resolution))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("resolution must be finite and >= 0, not %s",
-		                       float8out_internal(resolution))));
 	hybrid_call_open(&call, &arguments, HY_DIRECTION_BOTH, HY_MERGE_SUM);
 	hybrid_call_reserve(&call, sizeof(uint32) + (leiden ? LEIDEN_NODE_BYTES : LABELS_NODE_BYTES),
 	                    leiden ? LEIDEN_EDGE_BYTES : 0);

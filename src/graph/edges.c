@@ -93,16 +93,6 @@ hybrid_most_edges(HyDirection direction)
 	return limit > fixed ? (int64) ((limit - fixed) / each) : 0;
 }
 
-void
-hybrid_report_most_edges(int64 most)
-{
-	ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-	                errmsg("graph does not fit into \"hybrid.graph_memory_limit\" (%d kB)",
-	                       hybrid_graph_memory_limit),
-	                errdetail("It leaves room for " INT64_FORMAT " edges.", most),
-	                errhint("Raise \"hybrid.graph_memory_limit\", or select fewer edges.")));
-}
-
 bool
 hybrid_is_edges_query(const char *query)
 {
@@ -272,7 +262,11 @@ append_edge(Receiver *receiver, const HyEdge *edge)
 	HybridEdges *edges = receiver->edges;
 
 	if (edges->count == receiver->most)
-		hybrid_report_most_edges(receiver->most);
+		ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+		                errmsg("graph does not fit into \"hybrid.graph_memory_limit\" (%d kB)",
+		                       hybrid_graph_memory_limit),
+		                errdetail("It leaves room for " INT64_FORMAT " edges.", receiver->most),
+		                errhint("Raise \"hybrid.graph_memory_limit\", or select fewer edges.")));
 	if (edges->count == receiver->capacity)
 	{
 		int64 capacity = receiver->capacity == 0 ? FIRST_CAPACITY : 2 * receiver->capacity;

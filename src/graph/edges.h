@@ -62,9 +62,6 @@ extern bool hybrid_is_edges_query(const char *query);
  */
 extern int64 hybrid_most_edges(HyDirection direction);
 
-/* hybrid_report_most_edges: raise because a graph has more edges than that. */
-pg_noreturn extern void hybrid_report_most_edges(int64 most);
-
 /* hybrid_report_no_type: raise because types are wanted, and edges have none. */
 pg_noreturn extern void hybrid_report_no_type(bool registered);
 

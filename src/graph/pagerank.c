@@ -18,7 +18,8 @@
 #include <math.h>
 
 #include "graph/arguments.h"
-#include "graph/call.h"
+#include "graph/ranking.h"
+#include "graph/seeds.h"
 #include "graph/spreading.h"
 #include "miscadmin.h"
 #include "utils/float.h"
@@ -39,8 +40,8 @@ enum PagerankArgument
 };
 
 static void read_params(FunctionCallInfo fcinfo, HySpreadParams *params);
-static int64 start_of(const HybridCall *call, const HybridSeed *seeds, int seed_count, uint32 *node,
-                      double *value);
+static int64
+start_of(const HyCsr *csr, const HybridSeed *seeds, int seed_count, uint32 *node, double *value);
 
 Datum
 hybrid_pagerank(PG_FUNCTION_ARGS)
@@ -48,29 +49,24 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 	static const HybridArguments arguments = {GRAPH_ARGUMENT, TYPES_ARGUMENT, PARAMS_ARGUMENT};
 	HybridCall call;
 	HySpreadParams params;
-	HybridSeed *seeds = NULL;
-	int seed_count = 0;
+	HybridSeed *seeds;
+	int seed_count;
 	int64 start[2] = {0, 0};
 	HySpreadSeeds set = {.sets = 1, .start = start};
 	uint32 *node;
 	double *value;
 	double *activation;
 	int32 *hop;
-	HybridScored *row;
+	HybridRanking ranking;
 	double lane[HY_SPREAD_LANES] = {0};
-	int64 count = 0;
 	int64 k;
 	int64 i;
 
 	hybrid_call_begin(&call, fcinfo);
 	read_params(fcinfo, &params);
 	k = hybrid_call_limit(&call, K_ARGUMENT);
-	if (!PG_ARGISNULL(SEEDS_ARGUMENT))
-		seeds = hybrid_parse_seeds(
-			NULL, PG_GETARG_ARRAYTYPE_P(SEEDS_ARGUMENT),
-			PG_ARGISNULL(ACTIVATION_ARGUMENT) ? NULL : PG_GETARG_ARRAYTYPE_P(ACTIVATION_ARGUMENT),
-			&seed_count);
-	else if (!PG_ARGISNULL(ACTIVATION_ARGUMENT))
+	seeds = hybrid_seeds_argument(fcinfo, -1, SEEDS_ARGUMENT, &seed_count);
+	if (seeds == NULL && !PG_ARGISNULL(ACTIVATION_ARGUMENT))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 		                errmsg("seeds cannot be NULL if activation is given")));
 	hybrid_call_open(&call, &arguments, hybrid_call_direction(&call, DIRECTION_ARGUMENT),
@@ -82,9 +78,9 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 	value = hybrid_call_array(&call, Max(call.csr->nodes, seed_count), sizeof(double));
 	activation = hybrid_call_array(&call, call.csr->nodes, sizeof(double));
 	hop = hybrid_call_array(&call, call.csr->nodes, sizeof(int32));
-	row = hybrid_call_array(&call, call.csr->nodes, sizeof(HybridScored));
+	ranking = hybrid_ranking(&call, call.csr->nodes, k);
 
-	start[1] = start_of(&call, seeds, seed_count, node, value);
+	start[1] = start_of(call.csr, seeds, seed_count, node, value);
 	set.node = node;
 	set.value = value;
 	hybrid_spreading_run(&call, &params, &set, &(HySpreadResult){activation, hop, NULL}, NULL);
@@ -92,25 +88,22 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		lane[i % HY_SPREAD_LANES] += activation[i];
-		if (activation[i] > 0)
-			row[count++] = (HybridScored){call.csr->ids[i], activation[i], hop[i], (uint32) i};
+		if (activation[i] > 0 && hybrid_ranking_takes(&ranking, activation[i]))
+			hybrid_ranking_add(
+				&ranking, &(HybridScored){call.csr->ids[i], activation[i], hop[i], (uint32) i});
 	}
-	hybrid_call_scored(&call, row, count, k, hy_spread_fold(lane));
+	hybrid_ranking_answer(&ranking, &call, hy_spread_fold(lane));
 	return hybrid_call_end(&call);
 }
 
 static void
 read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 {
+	static const HybridRange dampings = {0, 1 - DBL_EPSILON / 2, .words = "at least 0 and below 1"};
 	double tolerance;
 
 	*params = (HySpreadParams){.fan = 1, .hops = -1, .combine = HY_COMBINE_SUM};
-	hybrid_require_argument(fcinfo, DAMPING_ARGUMENT, "damping");
-	params->decay = PG_GETARG_FLOAT8(DAMPING_ARGUMENT);
-	if (!(params->decay >= 0 && params->decay < 1))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("damping must be at least 0 and below 1, not %s",
-		                       float8out_internal(params->decay))));
+	params->decay = hybrid_number_argument(fcinfo, DAMPING_ARGUMENT, "damping", &dampings);
 	tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT);
 	/* a movement below half a unit in the last place of the sum of all ranks is lost in rounding */
 	params->tolerance = Max(tolerance, DBL_EPSILON / 2);
@@ -128,31 +121,21 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
  * The activation of seeds is divided by the largest, so that no sum overflows.
  */
 static int64
-start_of(const HybridCall *call, const HybridSeed *seeds, int seed_count, uint32 *node,
-         double *value)
+start_of(const HyCsr *csr, const HybridSeed *seeds, int seed_count, uint32 *node, double *value)
 {
 	double largest = 0;
-	int64 count = 0;
+	int64 count =
+		seeds == NULL ? csr->nodes : hybrid_seeds_find(csr, seeds, seed_count, node, value);
 	int64 i;
 
-	for (i = 0; seeds == NULL && i < call->csr->nodes; i++)
+	for (i = 0; seeds == NULL && i < count; i++)
 	{
 		node[i] = (uint32) i;
 		value[i] = 1;
-		count++;
 	}
-	for (i = 0; i < seed_count; i++)
-	{
-		int64 found = hy_csr_find(call->csr, seeds[i].id);
-
-		CHECK_FOR_INTERRUPTS();
-		if (found < 0)
-			continue;
-		node[count] = (uint32) found;
-		value[count++] = seeds[i].activation;
-		largest = Max(largest, seeds[i].activation);
-	}
-	for (i = 0; largest > 0 && seeds != NULL && i < count; i++)
+	for (i = 0; i < count; i++)
+		largest = Max(largest, value[i]);
+	for (i = 0; largest > 0 && i < count; i++)
 		value[i] /= largest;
 	return count;
 }

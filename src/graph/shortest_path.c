@@ -29,13 +29,14 @@ hybrid_shortest_path(PG_FUNCTION_ARGS)
 	HybridCall call;
 	int64 source;
 	int64 target;
+	bool weighted;
 	HyPath path;
 	int64 i;
 
 	hybrid_call_begin(&call, fcinfo);
 	hybrid_require_argument(fcinfo, SOURCE_ARGUMENT, "source");
 	hybrid_require_argument(fcinfo, TARGET_ARGUMENT, "target");
-	hybrid_require_argument(fcinfo, WEIGHTED_ARGUMENT, "weighted");
+	weighted = hybrid_flag_argument(fcinfo, WEIGHTED_ARGUMENT, "weighted");
 	/* of parallel edges, a path takes the shortest */
 	hybrid_call_open(&call, &arguments, hybrid_call_direction(&call, DIRECTION_ARGUMENT),
 	                 HY_MERGE_LEAST);
@@ -48,8 +49,8 @@ hybrid_shortest_path(PG_FUNCTION_ARGS)
 
 	path.step = hybrid_call_array(&call, call.csr->nodes, sizeof(uint32));
 	path.cost = hybrid_call_array(&call, call.csr->nodes, sizeof(double));
-	hybrid_check(hy_path(call.csr, (uint32) source, (uint32) target,
-	                     PG_GETARG_BOOL(WEIGHTED_ARGUMENT), &call.allocator, &hybrid_cancel, &path),
+	hybrid_check(hy_path(call.csr, (uint32) source, (uint32) target, weighted, &call.allocator,
+	                     &hybrid_cancel, &path),
 	             "find a path");
 	for (i = 0; i < path.steps; i++)
 	{

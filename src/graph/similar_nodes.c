@@ -6,7 +6,7 @@
 
 #include "core/similar.h"
 #include "graph/arguments.h"
-#include "graph/call.h"
+#include "graph/ranking.h"
 #include "miscadmin.h"
 #include "server/report.h"
 
@@ -33,9 +33,8 @@ hybrid_similar_nodes(PG_FUNCTION_ARGS)
 	HybridCall call;
 	HySimilarity method;
 	double *similarity;
-	HybridScored *row;
+	HybridRanking ranking;
 	int64 node;
-	int64 count = 0;
 	int64 k;
 	int64 i;
 
@@ -51,15 +50,16 @@ hybrid_similar_nodes(PG_FUNCTION_ARGS)
 		return hybrid_call_end(&call);
 
 	similarity = hybrid_call_array(&call, call.csr->nodes, sizeof(double));
-	row = hybrid_call_array(&call, call.csr->nodes, sizeof(HybridScored));
+	ranking = hybrid_ranking(&call, call.csr->nodes, k);
 	hybrid_check(hy_similar(call.csr, (uint32) node, method, &hybrid_cancel, similarity),
 	             "find similar nodes");
 	for (i = 0; i < call.csr->nodes; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (similarity[i] > 0)
-			row[count++] = (HybridScored){call.csr->ids[i], similarity[i], 0, (uint32) i};
+			hybrid_ranking_add(&ranking,
+			                   &(HybridScored){call.csr->ids[i], similarity[i], 0, (uint32) i});
 	}
-	hybrid_call_scored(&call, row, count, k, 1);
+	hybrid_ranking_answer(&ranking, &call, 1);
 	return hybrid_call_end(&call);
 }

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "graph/arguments.h"
@@ -14,15 +15,9 @@
 double
 hybrid_spreading_tolerance(FunctionCallInfo fcinfo, int n)
 {
-	double tolerance;
+	static const HybridRange above = {DBL_TRUE_MIN, INFINITY, .words = "above 0"};
 
-	hybrid_require_argument(fcinfo, n, "tolerance");
-	tolerance = PG_GETARG_FLOAT8(n);
-	if (!(tolerance > 0))
-		ereport(ERROR,
-		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		         errmsg("tolerance must be above 0, not %s", float8out_internal(tolerance))));
-	return tolerance;
+	return hybrid_number_argument(fcinfo, n, "tolerance", &above);
 }
 
 double
