@@ -400,16 +400,6 @@ take_conditions(IndexScanDesc scan)
 	}
 }
 
-void
-hybrid_scan_excluded(HybridScan *state, int64 excluded)
-{
-	state->done.work.excluded = excluded;
-	/* EXPLAIN ANALYZE shows them as rows removed by the filter */
-	if (state->asked.node != NULL)
-		InstrCountFiltered1(state->asked.node, excluded - state->counted);
-	state->counted = excluded;
-}
-
 /* take_sphere: apply one sphere to the conditions. Returns false if no row can be in the sphere. */
 static bool
 take_sphere(HybridScan *state, const HybridSphere *sphere)

@@ -117,6 +117,16 @@ hybrid_scan_next_batch(HybridScan *state)
 	state->candidates.count = i;
 }
 
+void
+hybrid_scan_excluded(HybridScan *state, int64 excluded)
+{
+	state->done.work.excluded = excluded;
+	/* EXPLAIN ANALYZE shows them as rows removed by the filter */
+	if (state->asked.node != NULL)
+		InstrCountFiltered1(state->asked.node, excluded - state->counted);
+	state->counted = excluded;
+}
+
 /* first_batch_rows: return the number of candidates of the first pass. */
 static int
 first_batch_rows(const HybridScan *state)
