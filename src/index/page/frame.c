@@ -26,33 +26,8 @@ typedef struct CachedRotation
 
 static CachedRotation *rotations = NULL;
 
+static const HyRotation *rotation_for(int dims, uint64 seed);
 static void read_center(Relation index, int dims, BlockNumber block, float *center);
-
-const HyRotation *
-hybrid_rotation(int dims, uint64 seed)
-{
-	CachedRotation *cached;
-	HyAllocator allocator;
-	HyStatus status;
-
-	for (cached = rotations; cached != NULL; cached = cached->next)
-	{
-		if (cached->rotation.dims == dims && cached->seed == seed)
-			return &cached->rotation;
-	}
-	cached = MemoryContextAllocZero(TopMemoryContext, sizeof(CachedRotation));
-	allocator = hybrid_allocator(TopMemoryContext);
-	status = hy_rotation_init(&cached->rotation, dims, seed, &allocator);
-	if (status != HY_OK)
-	{
-		pfree(cached);
-		hybrid_check(status, "make a rotation");
-	}
-	cached->seed = seed;
-	cached->next = rotations;
-	rotations = cached;
-	return &cached->rotation;
-}
 
 void
 hybrid_frame_init(HybridFrame *frame, const HybridIndex *index, const float *center)
@@ -63,7 +38,7 @@ hybrid_frame_init(HybridFrame *frame, const HybridIndex *index, const float *cen
 	frame->center = center;
 	if (!index->coded)
 		return;
-	frame->rotation = hybrid_rotation(index->layout.dims, index->seed);
+	frame->rotation = rotation_for(index->layout.dims, index->seed);
 	frame->zeros = palloc0(index->layout.padded * sizeof(float));
 	frame->residual = palloc(index->layout.padded * sizeof(float));
 	frame->bits = palloc(hy_code_bits_size(index->layout.padded));
@@ -137,6 +112,33 @@ hybrid_center_page(Page page, const char *from, Size left)
 	memcpy(PageGetContents(page), from, length);
 	((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
 	return length;
+}
+
+/* rotation_for: return the rotation for this number of dimensions. It lives until the backend ends. */
+static const HyRotation *
+rotation_for(int dims, uint64 seed)
+{
+	CachedRotation *cached;
+	HyAllocator allocator;
+	HyStatus status;
+
+	for (cached = rotations; cached != NULL; cached = cached->next)
+	{
+		if (cached->rotation.dims == dims && cached->seed == seed)
+			return &cached->rotation;
+	}
+	cached = MemoryContextAllocZero(TopMemoryContext, sizeof(CachedRotation));
+	allocator = hybrid_allocator(TopMemoryContext);
+	status = hy_rotation_init(&cached->rotation, dims, seed, &allocator);
+	if (status != HY_OK)
+	{
+		pfree(cached);
+		hybrid_check(status, "make a rotation");
+	}
+	cached->seed = seed;
+	cached->next = rotations;
+	rotations = cached;
+	return &cached->rotation;
 }
 
 /* read_center: read the center, which is stored at this block and in the blocks that follow. */

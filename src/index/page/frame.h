@@ -26,11 +26,6 @@ typedef struct HybridFrame
 } HybridFrame;
 
 /*
- * hybrid_rotation: return the rotation for this number of dimensions. It lives until the backend ends.
- */
-extern const HyRotation *hybrid_rotation(int dims, uint64 seed);
-
-/*
  * hybrid_frame_init: initialize a frame in the current memory context. The caller keeps center (dims
  * numbers, or NULL) and index valid.
  */

@@ -17,7 +17,6 @@ hybrid_found_rows_clear(HybridFoundRows *found)
 {
 	found->count = 0;
 	found->returned = 0;
-	found->returned_before = 0;
 }
 
 void
@@ -40,7 +39,6 @@ hybrid_found_rows_leave(HybridFoundRows *found)
 	for (i = found->returned; i < found->count; i++)
 		found->items[kept++] = found->items[i];
 	found->count = kept;
-	found->returned_before += found->returned;
 	found->returned = 0;
 }
 

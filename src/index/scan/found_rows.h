@@ -24,8 +24,6 @@ typedef struct HybridFoundRows
 	int count;
 	int allocated;
 	int returned;
-	/* number of rows that were returned earlier and are no longer in the array */
-	int64 returned_before;
 } HybridFoundRows;
 
 /* hybrid_found_rows_clear: remove all rows, but keep the memory. */

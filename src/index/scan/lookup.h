@@ -178,11 +178,6 @@ extern double hybrid_curve_rows(const HybridTree *tree, double recall);
  */
 #define HYBRID_FIRST_CANDIDATES 512 /* for an exact scan */
 #define HYBRID_FIRST_NEAREST 12     /* for a search with codes */
-/*
- * rows requested in addition to those wanted, so that the executor knows that the wanted rows are in
- * order
- */
-#define HYBRID_BESIDE 2
 
 /*
  * hybrid_scan_candidates: return the number of rows that pass number `pass` keeps, if the first pass,

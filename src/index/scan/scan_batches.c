@@ -21,6 +21,11 @@
 
 #define CANDIDATES_GROWTH 4
 #define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
+/*
+ * rows requested in addition to those wanted, so that the executor knows that the wanted rows are in
+ * order
+ */
+#define BESIDE 2
 #define CROWDED 64 /* number of wanted rows for which one additional row is requested */
 /* 1/FURTHER of the first batch is requested next if the first batch was not enough */
 #define FURTHER 16
@@ -141,7 +146,7 @@ first_batch_rows(const HybridScan *state)
 	     (judges_all(state) && hybrid_scan_quals_share(state->filter) < HYBRID_FEW)))
 		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
 	/* the more rows are wanted, the closer together they are */
-	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
+	return (int) Min(Max(limit + BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
 }
 
 /*

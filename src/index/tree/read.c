@@ -26,6 +26,7 @@
 #include "index/tree/tree.h"
 #include "index/page/distance_bound.h"
 
+static HyDtype dtype_of(const HybridLayout *layout);
 static Size stride_of(const HybridLayout *layout);
 static int read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most);
 static void yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *norm,
@@ -49,12 +50,6 @@ const HybridStoreMethods hybrid_store_methods = {.describe = describe_store,
                                                  .cover = hybrid_loss_cover,
                                                  .lower_bound = hybrid_lower_bound};
 
-HyDtype
-hybrid_store_dtype(const HybridLayout *layout)
-{
-	return layout->storage == HYBRID_FLOAT16 ? HY_F16 : HY_F32;
-}
-
 void
 hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const HybridIndex *open)
 {
@@ -63,7 +58,7 @@ hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const H
 	store->snapshot = snapshot;
 	store->open = *open;
 	store->context = CurrentMemoryContext;
-	store->dtype = hybrid_store_dtype(&open->layout);
+	store->dtype = dtype_of(&open->layout);
 	store->stride = stride_of(&open->layout);
 	if (RelationGetNumberOfBlocks(index) > (BlockNumber) NBuffers / 4)
 		store->strategy = GetAccessStrategy(BAS_BULKREAD);
@@ -185,13 +180,20 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 	return filled;
 }
 
+/* dtype_of: return the element type of the vectors that readers get. Valid for dense types only. */
+static HyDtype
+dtype_of(const HybridLayout *layout)
+{
+	return layout->storage == HYBRID_FLOAT16 ? HY_F16 : HY_F32;
+}
+
 /* stride_of: return the bytes of a value in the form that readers get. */
 static Size
 stride_of(const HybridLayout *layout)
 {
 	if (layout->floats == 0)
 		return layout->stride;
-	return layout->dims * hy_dtype_size(hybrid_store_dtype(layout));
+	return layout->dims * hy_dtype_size(dtype_of(layout));
 }
 
 /* yield_vector: convert store->vector to the element type that readers get. */
@@ -248,7 +250,7 @@ describe_store(Relation index, HybridStoreShape *shape)
 	if (!open.opclass->type->dense)
 		return false;
 	shape->metric = open.metric;
-	shape->dtype = hybrid_store_dtype(&open.layout);
+	shape->dtype = dtype_of(&open.layout);
 	shape->dims = open.layout.dims;
 	shape->stride = stride_of(&open.layout);
 	shape->lossless = open.lossless;

@@ -35,12 +35,6 @@ struct HybridStore
 };
 
 /*
- * hybrid_store_dtype: return the element type of the vectors that readers get. Valid for dense types
- * only.
- */
-extern HyDtype hybrid_store_dtype(const HybridLayout *layout);
-
-/*
  * hybrid_store_init: begin a read, in the current memory context. A large index gets a buffer access
  * strategy.
  */
