@@ -24,7 +24,7 @@ queries=${3:-20}
 	start_server
 } >&2
 
-psql_in postgres <<SQL
+psql_in postgres >/dev/null <<SQL
 CREATE EXTENSION hybrid;
 SET client_min_messages = warning;
 SELECT setseed(0.5);
