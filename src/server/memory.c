@@ -1,6 +1,6 @@
 /*
  * memory.c
- *		A HyAllocator over a MemoryContext, and the memory limit for maintenance.
+ *		A HyAllocator over a MemoryContext, arrays that grow, and the memory limit for maintenance.
  *
  * palloc raises when it fails.  A longjmp through pure code would leave inconsistent state behind, so the
  * allocation returns NULL instead.
