@@ -21,7 +21,7 @@ from graph_answers import Answers
 from side_by_side import CLOCKS, HEADER, TRAILER, Session, printed, say
 
 SECTIONS = ("spread", "batch", "first", "insert", "associate", "quality", "answers", "pagerank", "paths", "change",
-            "memory")
+            "validate", "memory")
 SEEDS = 10
 MEMORY = "SET hybrid.graph_memory_limit = '4GB'"
 # milliseconds of each call of a statement whose $1 is the text that queries return
@@ -376,10 +376,11 @@ class Bench:
             session.psql.wait()
 
     def change(self):
-        """100 rows anywhere in the table get another weight; the same call before and after."""
+        """100 rows anywhere in the table get another weight, or 100 rows of new nodes are inserted; the same call before
+        and after. The ids of new nodes are below all others, so that all nodes get other numbers."""
         self.rmat()
-        call = "SELECT count(*) FROM hybrid_neighbors('edges_graph', ARRAY[(SELECT min(source) FROM edge)])"
-        call = call.replace("(SELECT min(source) FROM edge)", self.main.value("SELECT min(source) FROM edge"))
+        first = self.main.value("SELECT min(source) FROM edge")
+        call = f"SELECT count(*) FROM hybrid_neighbors('edges_graph', ARRAY[{first}])"
 
         def rebuild():
             session = self.session()
@@ -392,11 +393,37 @@ class Bench:
             self.main.ask("""UPDATE edge SET weight = weight + 1 WHERE ctid = ANY (SELECT format('(%s,1)',
                 (random() * (pg_relation_size('edge') / 8192 - 1))::int)::tid FROM generate_series(1, 100))""")
             return self.main.seconds(call)
+
+        def added():
+            self.main.ask(f"""INSERT INTO edge SELECT least(min(source), 0) - i, {first}, 1
+                FROM edge, generate_series(1, 100) AS i WHERE source <= {first} GROUP BY i""")
+            return self.main.seconds(call)
         self.main.seconds(call)
-        ours, theirs = self.turns(changed, rebuild)
-        case = f"100 changed rows R-MAT {self.options.nodes} nodes {self.options.edges} edges"
-        self.beside(case, "rebuild", ours, theirs, (">=", 50))
-        self.row(case, "unchanged", 1000 * self.main.seconds(call, 10), "ms")
+        case = f"R-MAT {self.options.nodes} nodes {self.options.edges} edges"
+        changes, additions, builds = self.turns(changed, added, rebuild)
+        self.beside(f"100 changed rows {case}", "rebuild", changes, builds, (">=", 50))
+        self.beside(f"100 rows of new nodes {case}", "rebuild", additions, builds, (">=", 50))
+        self.main.ask("DELETE FROM edge WHERE source < 0")
+
+    def validate(self):
+        """A call that only opens the graph."""
+        def valid(case, graph, asked):
+            call = f"SELECT * FROM hybrid_similar_nodes('{graph}', -1)"
+            self.main.seconds(call)
+            seconds = statistics.median(self.main.seconds(call, 20) for _ in range(self.rounds))
+            self.row(f"unchanged copy {case}", "time", 1000 * seconds, "ms", asked=("<=", asked))
+        self.main.ask("VACUUM relation")
+        valid("WordNet vacuumed", "relations", 0.2)
+        self.rmat()
+        self.main.ask("VACUUM edge; SELECT pg_prewarm('edge')")
+        size = f"R-MAT {self.options.nodes} nodes {self.options.edges} edges"
+        valid(f"{size} vacuumed", "edges_graph", 5)
+        self.main.ask("""DROP TABLE IF EXISTS unread;
+            CREATE TABLE unread (LIKE edge) WITH (autovacuum_enabled = off); INSERT INTO unread SELECT * FROM edge;
+            CREATE INDEX unread_graph ON unread USING hybrid_graph (source, target, weight);
+            SELECT pg_prewarm('unread')""")
+        valid(f"{size} never vacuumed", "unread_graph", 40)
+        self.main.ask("DROP TABLE unread")
 
     def memory(self):
         """Private memory of a session before, while and after it builds the graph."""

@@ -17,7 +17,8 @@
 #				modularity, too
 #	pagerank	an iteration over an R-MAT graph on one thread, beside GraphBLAS
 #	paths		breadth-first search and shortest path there, beside pgRouting with its load
-#	change		100 changed edges there: the next answer, beside building the graph again
+#	change		100 changed edges there, and 100 edges of new nodes: the next answer, beside building the graph again
+#	validate	an unchanged copy: WordNet and that graph after VACUUM, and a table of as many edges that no VACUUM ever read
 #	memory		copy and graph of 3 million nodes and 9 million edges
 #
 # Options:
@@ -54,7 +55,7 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	--quick) options+=(--quick) ;;
-	spread | batch | first | insert | associate | quality | answers | pagerank | paths | change | memory)
+	spread | batch | first | insert | associate | quality | answers | pagerank | paths | change | validate | memory)
 		sections+=("$1")
 		;;
 	*) usage ;;
