@@ -163,6 +163,11 @@ SELECT * FROM hybrid_subgraph('typed_graph', '{1}');
 SELECT * FROM hybrid_subgraph('typed_graph', '{1}', types => '{a}');
 SELECT * FROM hybrid_subgraph('SELECT * FROM typed WHERE source > $1::int', '{2}', params => '{1}');
 SELECT count(*) FROM hybrid_neighbors('SELECT * FROM hybrid_subgraph(''typed_graph'', ''{1}'', 9)', '{1}', NULL, types => '{a}');
+-- they are sorted within work_mem, and on disk if they are more
+SET work_mem = '64kB';
+SELECT count(*), min(weight), max(weight), bool_and(target = source + 1) AS right FROM hybrid_subgraph('SELECT i % 5000, i % 5000 + 1, 1, ''a'' FROM generate_series(1, 20000) i', '{0}', NULL);
+RESET work_mem;
+SELECT * FROM hybrid_subgraph('SELECT 1, 2, 3e38, ''a'' FROM generate_series(1, 2)', '{1}');
 DROP TABLE typed;
 
 DROP VIEW link_a;
