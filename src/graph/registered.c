@@ -50,6 +50,7 @@
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
@@ -60,12 +61,25 @@
 
 #define MOST_NAMES 3 /* database, schema and index */
 
+/* PartitionIndex: the index of a partition that belongs to an index of the table above. */
+typedef struct PartitionIndex
+{
+	Oid table;
+	Oid index;
+	Oid own; /* InvalidOid: none */
+} PartitionIndex;
+
+static HTAB *partition_indexes = NULL; /* by table and index; NULL: not made */
+static bool are_outdated = false;      /* whether a relation has changed since then */
+
 static Oid find_index(const char *name);
 static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);
 pg_noreturn static void report_unknown(const char *name);
 static void check_privileges(const HybridRegistered *graph);
 static bool open_leaves(HybridRegistered *graph);
 static bool open_partitions(HybridRegistered *graph, Relation parent, Oid index);
+static Oid partition_index(Relation table, Oid index);
+static void relation_changed(Datum arg, Oid relation);
 static void add_leaf(HybridRegistered *graph, Relation table, Relation index);
 static bool has_proofs(Relation table);
 static bool is_elsewhere(Relation table);
@@ -312,7 +326,7 @@ open_partitions(HybridRegistered *graph, Relation parent, Oid index)
 		/* detached and dropped meanwhile */
 		if (table == NULL)
 			return false;
-		own = index_get_partition(table, index);
+		own = partition_index(table, index);
 		if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 		{
 			ok = OidIsValid(own) && open_partitions(graph, table, own);
@@ -333,6 +347,54 @@ open_partitions(HybridRegistered *graph, Relation parent, Oid index)
 	}
 	pfree(oids);
 	return ok;
+}
+
+/*
+ * partition_index: return the index of a partition that belongs to an index of the table above, InvalidOid if
+ * there is none. Looks it up once, until the server invalidates what this session knows of any relation: a
+ * lookup takes longer than all else that is done for a leaf.
+ */
+static Oid
+partition_index(Relation table, Oid index)
+{
+	static bool is_registered = false;
+	PartitionIndex key = {RelationGetRelid(table), index, InvalidOid};
+	PartitionIndex *known;
+
+	if (!is_registered)
+		CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
+	is_registered = true;
+	if (are_outdated && partition_indexes != NULL)
+	{
+		hash_destroy(partition_indexes);
+		partition_indexes = NULL;
+	}
+	if (partition_indexes == NULL)
+		partition_indexes = hash_create("hybrid partition indexes", 64,
+		                                &(HASHCTL){.keysize = offsetof(PartitionIndex, own),
+		                                           .entrysize = sizeof(PartitionIndex)},
+		                                HASH_ELEM | HASH_BLOBS);
+	are_outdated = false;
+	known = hash_search(partition_indexes, &key, HASH_FIND, NULL);
+	if (known != NULL)
+		return known->own;
+	key.own = index_get_partition(table, index);
+	/* the lookup may have learned of a change */
+	if (!are_outdated)
+	{
+		known = hash_search(partition_indexes, &key, HASH_ENTER, NULL);
+		known->own = key.own;
+	}
+	return key.own;
+}
+
+/* relation_changed: forget the indexes of partitions at the next lookup. Called for any relation. */
+static void
+relation_changed(Datum arg, Oid relation)
+{
+	(void) arg;
+	(void) relation;
+	are_outdated = true;
 }
 
 static void
