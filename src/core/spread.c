@@ -5,7 +5,8 @@
  * In a hop, each row pulls activation from its sources.  If the firing nodes reach only a small
  * part of the graph, only the rows that they reach are pulled.  Each of these rows is pulled whole
  * and by the same kernel, so the bits are the same as if all rows were pulled.  A row that no
- * firing node reaches would only sum zeros.  Bitmaps mark the nodes with activation in the current
+ * firing node reaches would only sum zeros.  Most rows that only one or two firing nodes reach need no
+ * pull (spread_reach.h).  Bitmaps mark the nodes with activation in the current
  * hop, those that fire, and those that were ever reached.  The large arrays hold values only where
  * these bitmaps have bits, so that a walk that reaches few nodes need not clear them.  Sums that must
  * follow id order walk a bitmap in that order.
