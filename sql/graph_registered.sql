@@ -127,6 +127,24 @@ SELECT edges, differences FROM hybrid_graph_check('graph');
 ROLLBACK;
 SELECT edges, differences FROM hybrid_graph_check('graph');
 
+-- MERGE, ON CONFLICT, and rows that foreign keys update and delete
+CREATE TABLE person (id int PRIMARY KEY);
+CREATE TABLE knows (source int REFERENCES person ON UPDATE CASCADE ON DELETE CASCADE, target int REFERENCES person ON UPDATE CASCADE ON DELETE SET NULL, weight real, PRIMARY KEY (source));
+CREATE INDEX knows_graph ON knows USING hybrid_graph (source, target, weight);
+INSERT INTO person SELECT generate_series(1, 100);
+INSERT INTO knows SELECT i, i % 100 + 1, 1 FROM generate_series(1, 100) i;
+SELECT kept, edges, differences FROM hybrid_graph_check('knows_graph');
+MERGE INTO knows k USING generate_series(1, 20) i ON k.source = i WHEN MATCHED AND i % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET weight = 2;
+SELECT kept, edges, differences FROM hybrid_graph_check('knows_graph');
+INSERT INTO knows SELECT i, 50, 3 FROM generate_series(1, 20) i ON CONFLICT (source) DO UPDATE SET weight = 4;
+SELECT kept, edges, differences FROM hybrid_graph_check('knows_graph');
+UPDATE person SET id = id + 1000 WHERE id <= 10;
+SELECT kept, edges, differences FROM hybrid_graph_check('knows_graph');
+DELETE FROM person WHERE id BETWEEN 45 AND 55;
+SELECT kept, edges, differences FROM hybrid_graph_check('knows_graph');
+SELECT count(*), sum(weight) FROM hybrid_subgraph('knows_graph', ARRAY[1001, 1010], 1, 'out');
+DROP TABLE knows, person;
+
 -- TRUNCATE, and its ROLLBACK
 BEGIN;
 TRUNCATE link;
