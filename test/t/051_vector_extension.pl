@@ -153,6 +153,8 @@ is($node->safe_psql('apart_again', q{SELECT "My Vectors".hybrid_index_check('t_v
 $node->safe_psql('fresh', q{CREATE INDEX item_own ON item USING hybrid (v vector_ip_ops) WITH (storage = float32);
 	CREATE INDEX item_own_default ON item USING hybrid (v) WHERE id > 0;
 	CREATE INDEX item_own_stored ON item USING hnsw (v vector_l2_ops) WITH (storage = int8, m = 16, list_size = 100);
+	CREATE INDEX item_own_include ON item USING hybrid (v) INCLUDE (id) WITH (storage = int8) WHERE id > 0;
+	CREATE INDEX item_own_include_named ON item USING hnsw (v vector_l2_ops) INCLUDE (id) WITH (m = 16);
 	CREATE INDEX item_own_option ON item USING ivfflat (v) WITH (storage = int8);
 	ALTER TABLE item ADD "two words" vector(3);
 	CREATE INDEX item_own_quoted ON item USING hybrid ("two words");
@@ -168,10 +170,12 @@ like($back, qr/^CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;$/m, 'i
 is(join("\n", grep { /INDEX item_own/ } split /\n/, $back), join("\n",
 		'CREATE INDEX item_own ON public.item USING hnsw (v public.vector_ip_ops);',
 		'CREATE INDEX item_own_default ON public.item USING hnsw (v public.vector_l2_ops) WHERE (id > 0);',
+		'CREATE INDEX item_own_include ON public.item USING hnsw (v public.vector_l2_ops) WHERE (id > 0);',
+		q{CREATE INDEX item_own_include_named ON public.item USING hnsw (v public.vector_l2_ops) WITH (m='16');},
 		'CREATE INDEX item_own_option ON public.item USING ivfflat (v);',
 		'CREATE INDEX item_own_quoted ON public.item USING hnsw ("two words" public.vector_l2_ops);',
 		q{CREATE INDEX item_own_stored ON public.item USING hnsw (v public.vector_l2_ops) WITH (m='16');}),
-	'and indexes of hybrid by pgvector, without options of hybrid');
+	'and indexes of hybrid by pgvector, without options and included columns of hybrid');
 is(join("\n", grep { /INDEX/ && !/item_own/ } split /\n/, created($back)), join("\n", grep { /INDEX/ } split /\n/, created($theirs)),
 	'the other indexes are what pgvector has written itself');
 
@@ -180,7 +184,8 @@ $node->safe_psql('postgres', 'CREATE DATABASE returned');
 $node->safe_psql('returned', 'CREATE EXTENSION hybrid');
 append_to_file("$dir/returned.sql", $back);
 restore('returned', "$dir/returned.sql");
-my $drop_own = 'DROP INDEX item_own, item_own_default, item_own_option, item_own_stored; ALTER TABLE item DROP "two words"';
+my $drop_own = 'DROP INDEX item_own, item_own_default, item_own_include, item_own_include_named, item_own_option, item_own_stored; '
+	. 'ALTER TABLE item DROP "two words"';
 $node->safe_psql('returned', $drop_own);
 is($node->safe_psql('returned', $contents), $before, 'the same when it returns');
 
