@@ -35,5 +35,19 @@ is($out, <<'EXPECTED' =~ s/\n\z//r, 'and each returns what it should');
 [('1',)]
 EXPECTED
 
+# The lines of the documentation leave no table in public that a tool would compare with its model.
+my ($lines) = slurp_file("$ENV{HYBRID_DOCS}/from-pgvector.md") =~ /^```sql\n(CREATE SCHEMA hybrid;\nALTER EXTENSION .*?)^```/ms;
+my $relations = q{SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v') AND relname LIKE 'hybrid%'};
+
+isnt($node->safe_psql('postgres', $relations), 0, 'in public there are tables and views of hybrid');
+$node->safe_psql('postgres', 'CREATE TABLE kept (v vector(2)); INSERT INTO kept VALUES (\'[1,2]\'); CREATE INDEX kept_v ON kept USING hnsw (v vector_l2_ops)');
+$node->safe_psql('postgres', $lines =~ s/DATABASE app/DATABASE postgres/r);
+is($node->safe_psql('postgres', $relations), 0, 'and none after the lines of from-pgvector.md');
+is($node->safe_psql('postgres', q{SET enable_seqscan = off; SELECT v <-> '[1,2]', hybrid_index_check('kept_v') FROM kept ORDER BY v <-> '[1,2]'}), '0|1',
+	'a new session finds types, operators and functions');
+$node->safe_psql('postgres', 'DROP TABLE kept, orm_item; DROP EXTENSION vector');
+is_deeply([ run_command([ $python, "$ENV{HYBRID_CLIENTS}/psycopg2_statements.py" ]) ], [ $out, '' ],
+	'and a client creates and uses the extension vector there');
+
 $node->stop;
 done_testing();
