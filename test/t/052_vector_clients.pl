@@ -45,9 +45,9 @@ $node->safe_psql('postgres', $lines =~ s/DATABASE app/DATABASE postgres/r);
 is($node->safe_psql('postgres', $relations), 0, 'and none after the lines of from-pgvector.md');
 is($node->safe_psql('postgres', q{SET enable_seqscan = off; SELECT v <-> '[1,2]', hybrid_index_check('kept_v') FROM kept ORDER BY v <-> '[1,2]'}), '0|1',
 	'a new session finds types, operators and functions');
-$node->safe_psql('postgres', 'DROP TABLE kept, orm_item; DROP EXTENSION vector');
-is_deeply([ run_command([ $python, "$ENV{HYBRID_CLIENTS}/psycopg2_statements.py" ]) ], [ $out, '' ],
-	'and a client creates and uses the extension vector there');
+$node->safe_psql('postgres', 'DROP TABLE kept, orm_item');
+(my $again, $err) = run_command([ $python, "$ENV{HYBRID_CLIENTS}/psycopg2_statements.py" ]);
+is($again =~ s/'NOTICE:  extension "vector" already exists, skipping\\n', //r . $err, $out, 'and a client uses the extension vector there');
 
 $node->stop;
 done_testing();
