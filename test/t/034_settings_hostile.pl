@@ -271,6 +271,11 @@ like((told(q{SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[])}, 'looki
 like((told(q{ALTER ROLE plain SET hybrid.execution = 'Not This'}))[1], qr/ERROR:  22023: .*\n\Q$execution\E/, 'one that cannot be a role is not given');
 like((told(q{ALTER ROLE plain SET hybrid.plugins = x}, 'plain'))[1], qr/ERROR:  42501: permission denied to set parameter "hybrid.plugins"/, 'nor one by who may not');
 $node->safe_psql('postgres', q{ALTER ROLE plain RESET ALL; ALTER ROLE looking RESET ALL; ALTER DATABASE postgres RESET ALL});
+my $own = 'ALTER ROLE plain SET hybrid.probes = 3; ALTER ROLE plain RESET hybrid.probes';
+$node->psql('postgres', $own, on_error_stop => 0, stderr => \$err, extra_params => [ '-U', 'plain' ]);
+like($err, qr/ERROR:  permission denied to set parameter "hybrid.probes"/, 'a role keeps no value of its own before the library came');
+$node->psql('postgres', "SELECT FROM hybrid_devices; $own", on_error_stop => 0, stderr => \$err, extra_params => [ '-U', 'plain' ]);
+is($err, '', 'and does so after it looked at hybrid_devices');
 
 # ---- who may what ----
 my @guarded = split /\n/, (told(q{SELECT name FROM pg_settings WHERE name LIKE 'hybrid.%' AND context = 'superuser' ORDER BY 1}))[0];
