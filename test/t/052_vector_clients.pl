@@ -49,5 +49,10 @@ $node->safe_psql('postgres', 'DROP TABLE kept, orm_item');
 (my $again, $err) = run_command([ $python, "$ENV{HYBRID_CLIENTS}/psycopg2_statements.py" ]);
 is($again =~ s/'NOTICE:  extension "vector" already exists, skipping\\n', //r . $err, $out, 'and a client uses the extension vector there');
 
+# Its dump comes back into a database without hybrid.
+$node->safe_psql('postgres', 'CREATE DATABASE fresh TEMPLATE template0');
+$node->command_ok([ 'bash', '-c', 'set -o pipefail; pg_dump postgres | psql -Xq -v ON_ERROR_STOP=1 -d fresh' ], 'a dump comes back');
+is($node->safe_psql('fresh', q{SELECT hybrid.hybrid_index_check('public.orm_hnsw')}), 3, 'with its indexes');
+
 $node->stop;
 done_testing();
