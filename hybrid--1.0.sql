@@ -1628,6 +1628,71 @@ COMMENT ON OPERATOR FAMILY sparsevec_l1_ops USING hybrid IS 'order by taxicab di
 COMMENT ON OPERATOR FAMILY bit_hamming_ops USING hybrid IS 'order by Hamming distance';
 COMMENT ON OPERATOR FAMILY bit_jaccard_ops USING hybrid IS 'order by Jaccard distance';
 
+-- Keys before the vector: equality, as the default hash operator class of the type has it.
+
+CREATE OPERATOR FAMILY integer_ops USING hybrid;
+COMMENT ON OPERATOR FAMILY integer_ops USING hybrid IS 'keys before the vector: equality of integers';
+
+CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE smallint USING hybrid FAMILY integer_ops AS
+	OPERATOR 3 pg_catalog.= (smallint, smallint);
+COMMENT ON OPERATOR CLASS int2_ops USING hybrid IS 'keys before the vector: equality';
+
+CREATE OPERATOR CLASS int4_ops DEFAULT FOR TYPE integer USING hybrid FAMILY integer_ops AS
+	OPERATOR 3 pg_catalog.= (integer, integer);
+COMMENT ON OPERATOR CLASS int4_ops USING hybrid IS 'keys before the vector: equality';
+
+CREATE OPERATOR CLASS int8_ops DEFAULT FOR TYPE bigint USING hybrid FAMILY integer_ops AS
+	OPERATOR 3 pg_catalog.= (bigint, bigint);
+COMMENT ON OPERATOR CLASS int8_ops USING hybrid IS 'keys before the vector: equality';
+
+ALTER OPERATOR FAMILY integer_ops USING hybrid ADD
+	OPERATOR 3 pg_catalog.= (smallint, integer),
+	OPERATOR 3 pg_catalog.= (smallint, bigint),
+	OPERATOR 3 pg_catalog.= (integer, smallint),
+	OPERATOR 3 pg_catalog.= (integer, bigint),
+	OPERATOR 3 pg_catalog.= (bigint, smallint),
+	OPERATOR 3 pg_catalog.= (bigint, integer);
+
+CREATE OPERATOR CLASS bool_ops DEFAULT FOR TYPE boolean USING hybrid AS
+	OPERATOR 3 pg_catalog.= (boolean, boolean);
+COMMENT ON OPERATOR CLASS bool_ops USING hybrid IS 'keys before the vector: equality';
+COMMENT ON OPERATOR FAMILY bool_ops USING hybrid IS 'keys before the vector: equality';
+
+CREATE OPERATOR CLASS date_ops DEFAULT FOR TYPE date USING hybrid AS
+	OPERATOR 3 pg_catalog.= (date, date);
+COMMENT ON OPERATOR CLASS date_ops USING hybrid IS 'keys before the vector: equality';
+COMMENT ON OPERATOR FAMILY date_ops USING hybrid IS 'keys before the vector: equality';
+
+CREATE OPERATOR CLASS timestamp_ops DEFAULT FOR TYPE timestamp USING hybrid AS
+	OPERATOR 3 pg_catalog.= (timestamp, timestamp);
+COMMENT ON OPERATOR CLASS timestamp_ops USING hybrid IS 'keys before the vector: equality';
+COMMENT ON OPERATOR FAMILY timestamp_ops USING hybrid IS 'keys before the vector: equality';
+
+CREATE OPERATOR CLASS timestamptz_ops DEFAULT FOR TYPE timestamptz USING hybrid AS
+	OPERATOR 3 pg_catalog.= (timestamptz, timestamptz);
+COMMENT ON OPERATOR CLASS timestamptz_ops USING hybrid IS 'keys before the vector: equality';
+COMMENT ON OPERATOR FAMILY timestamptz_ops USING hybrid IS 'keys before the vector: equality';
+
+CREATE OPERATOR CLASS numeric_ops DEFAULT FOR TYPE numeric USING hybrid AS
+	OPERATOR 3 pg_catalog.= (numeric, numeric);
+COMMENT ON OPERATOR CLASS numeric_ops USING hybrid IS 'keys before the vector: equality';
+COMMENT ON OPERATOR FAMILY numeric_ops USING hybrid IS 'keys before the vector: equality';
+
+CREATE OPERATOR CLASS uuid_ops DEFAULT FOR TYPE uuid USING hybrid AS
+	OPERATOR 3 pg_catalog.= (uuid, uuid);
+COMMENT ON OPERATOR CLASS uuid_ops USING hybrid IS 'keys before the vector: equality';
+COMMENT ON OPERATOR FAMILY uuid_ops USING hybrid IS 'keys before the vector: equality';
+
+CREATE OPERATOR CLASS text_ops DEFAULT FOR TYPE text USING hybrid AS
+	OPERATOR 3 pg_catalog.= (text, text);
+COMMENT ON OPERATOR CLASS text_ops USING hybrid IS 'keys before the vector: equality of text and varchar';
+COMMENT ON OPERATOR FAMILY text_ops USING hybrid IS 'keys before the vector: equality of text and varchar';
+
+CREATE OPERATOR CLASS enum_ops DEFAULT FOR TYPE anyenum USING hybrid AS
+	OPERATOR 3 pg_catalog.= (anyenum, anyenum);
+COMMENT ON OPERATOR CLASS enum_ops USING hybrid IS 'keys before the vector: equality of any enum type';
+COMMENT ON OPERATOR FAMILY enum_ops USING hybrid IS 'keys before the vector: equality of any enum type';
+
 CREATE FUNCTION hybrid_index_stats(index regclass,
 	OUT entries bigint, OUT dead bigint, OUT dims int, OUT storage text, OUT levels int,
 	OUT lists bigint, OUT inner_lists bigint, OUT list_size int, OUT list_min bigint,
@@ -1718,7 +1783,7 @@ probes: hybrid.probes.
 rounds: number of searches: one, and one more each time the rows found were not enough.
 lists: number of lists examined.
 rows_scored, rows_rescored, rows_rejected: rows of these lists that were not excluded, rows whose vectors were read, and rows that a filter rejected before their vectors were read. rows_scored is 0 if the scan read all stored vectors.
-rows_excluded: rows that conditions on INCLUDE columns excluded, so that their vectors were not read.
+rows_excluded: rows that conditions on keys and INCLUDE columns excluded, so that their vectors were not read.
 rows_returned: rows returned to the executor.
 expected_recall: recall that the last search expects: at least target_recall if it ended by itself, 1 if it examined all lists, NULL if it cannot tell, as with hybrid.probes.
 If a plan has several scans, the function reports the one that ended or was restarted last. Scans that ended with an error count. Scans in parallel workers do not count.';

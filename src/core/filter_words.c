@@ -14,6 +14,7 @@
 static int compare_words(const void *a, const void *b);
 static uint32_t in_range(const HyWordCondition *condition, const uint64_t *words);
 static bool in_set(const HyWordCondition *condition, uint64_t word);
+static int first_from(const HyWordCondition *condition, uint64_t word);
 
 uint64_t
 hy_word_of_integer(int64_t value)
@@ -73,6 +74,21 @@ hy_word_any(HyWordCondition *condition, uint64_t *words, int count)
 	condition->count = count;
 }
 
+bool
+hy_word_between(const HyWordCondition *condition, uint64_t least, uint64_t most)
+{
+	int first;
+
+	if (least < condition->least)
+		least = condition->least;
+	if (most > condition->most)
+		most = condition->most;
+	if (least > most || condition->set == NULL)
+		return least <= most;
+	first = first_from(condition, least);
+	return first < condition->count && condition->set[first] <= most;
+}
+
 uint32_t
 hy_words_mask(const HyWordCondition *conditions, int count, const uint64_t *words, uint32_t live)
 {
@@ -120,6 +136,15 @@ in_range(const HyWordCondition *condition, const uint64_t *words)
 static bool
 in_set(const HyWordCondition *condition, uint64_t word)
 {
+	int first = first_from(condition, word);
+
+	return first < condition->count && condition->set[first] == word;
+}
+
+/* first_from: return the number of the first word of the set that is at least `word`. */
+static int
+first_from(const HyWordCondition *condition, uint64_t word)
+{
 	int low = 0, high = condition->count;
 
 	while (low < high)
@@ -131,5 +156,5 @@ in_set(const HyWordCondition *condition, uint64_t word)
 		else
 			high = middle;
 	}
-	return low < condition->count && condition->set[low] == word;
+	return low;
 }

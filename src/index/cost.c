@@ -67,14 +67,20 @@ typedef struct ScanCost
 	Cost all;
 	double pages;
 	double judged; /* share of the rows that the conditions on words do not exclude */
+	double key;    /* share of the rows that the conditions on the first key do not exclude */
 } ScanCost;
 
-static double judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open);
+static Selectivity selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres,
+                                  Selectivity all, double judged);
+static List *sphere_conditions(const IndexPath *path);
+static double
+judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, int columns);
 static void
 cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
               const HybridTree *tree, Cost distance, double target_recall);
-static double rows_examined(const PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
-                            const HybridTree *tree, double target_recall, double judged);
+static double reach_of(const ScanCost *cost, const IndexPath *path, const HybridIndex *open);
+static double rows_examined(const ScanCost *cost, const PlannerInfo *root, const IndexPath *path,
+                            const HybridIndex *open, const HybridTree *tree, double target_recall);
 static double pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout);
 static Cost cost_of_pages(const IndexOptInfo *index, double pages);
 static bool
@@ -98,11 +104,13 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	HybridScanSettings settings;
 	Relation relation;
 	ScanCost cost = {0};
+	List *spheres = sphere_conditions(path);
 	/*
-	 * This index cannot serve a path with neither an order nor a condition. While
-	 * hybrid_index_measure() measures another index, queries must use that one.
+	 * This index cannot serve a path with neither an order nor a sphere. Conditions on keys do not suffice, because
+	 * the index has no entries for rows whose vector is NULL. While hybrid_index_measure() measures another index,
+	 * queries must use that one.
 	 */
-	bool possible = (path->indexorderbys != NIL || path->indexclauses != NIL) &&
+	bool possible = (path->indexorderbys != NIL || spheres != NIL) &&
 	                (!OidIsValid(hybrid_index_being_measured) ||
 	                 index->indexoid == hybrid_index_being_measured);
 
@@ -124,16 +132,19 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	/* without root, the cost of a distance excludes detoasting: see types/distance_cost.c */
 	cost_qual_eval(&distance, path->indexorderbys, NULL);
 	if (path->indexorderbys == NIL)
-		cost_qual_eval_node(&distance,
-		                    (Node *) linitial_node(IndexClause, path->indexclauses)->rinfo->clause,
-		                    NULL);
+		cost_qual_eval_node(&distance, (Node *) linitial_node(RestrictInfo, spheres)->clause, NULL);
 
 	relation = index_open(index->indexoid, NoLock);
 	open = hybrid_index_open(relation);
 	hybrid_tree_read(relation, &tree);
 	settings = hybrid_scan_settings(relation);
 	index_close(relation, NoLock);
-	cost.judged = path->indexorderbys == NIL ? 1 : judged_share(root, path, &open);
+	cost.judged = cost.key = 1;
+	if (path->indexorderbys != NIL)
+	{
+		cost.judged = judged_share(root, path, &open, open.layout.words);
+		cost.key = judged_share(root, path, &open, Min(open.keys, 1));
+	}
 
 	if (path->indexorderbys == NIL)
 		cost_stream(&cost, path, &open.layout, distance.per_tuple, sequential_page);
@@ -150,15 +161,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	*startup = distance.startup + cost.first;
 	*total =
 		distance.startup + cost.all + Max(index->tuples, 0) * cost.judged * cpu_index_tuple_cost;
-	/*
-	 * With a selectivity below 1, the planner would also consider an order-only path of a partial index
-	 * as a bitmap scan of everything in the index. The index does not support such a scan, because it has
-	 * no entries for NULL. The selectivity is therefore 1, and heap rows are overcharged. If conditions on
-	 * words exclude rows, their heap rows are not charged. The planner must not consider the bitmap scan then.
-	 */
-	*selectivity = (path->indexclauses == NIL ? 1.0 : generic.indexSelectivity) * cost.judged;
-	if (path->indexclauses == NIL && cost.judged < 1)
-		index->amhasgetbitmap = false;
+	*selectivity = selectivity_of(root, path, spheres, generic.indexSelectivity, cost.judged);
 	/* the order of distances is not correlated with the order of the heap */
 	*correlation = 0;
 	*pages = cost.pages;
@@ -169,19 +172,20 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
               const HybridTree *tree, Cost distance, double target_recall)
 {
 	const HybridLayout *layout = &open->layout;
-	double rows = Max(path->indexinfo->tuples, 1), leaves = Max(tree->leaves, 1), share;
+	double all = Max(path->indexinfo->tuples, 1), reach = reach_of(cost, path, open);
+	double rows = all * reach, leaves = Max(tree->leaves * reach, 1), share;
 	double inner_pages = leaves / layout->inner.rows + tree->height;
 	double leaf_pages = rows / layout->leaf.rows + leaves / 2;
 	double vector_pages = pages_of_vectors(path->indexinfo, layout);
-	double wanted = rows * wanted_share(path);
+	double wanted = all * wanted_share(path);
 	/* a block is scored if one of its rows is not excluded */
-	double scored = 1 - pow(1 - cost->judged, HY_CODE_ROWS);
+	double scored = 1 - pow(1 - Min(cost->judged / reach, 1), HY_CODE_ROWS);
 	Cost all_codes = rows * distance * CODE_COST * scored, pages_cost, all_pages_cost;
 	QualCost again = {0, 0};
 
 	if (cost->judged < 1)
 		all_codes += rows * WORD_COST * cpu_operator_cost;
-	share = Min(rows_examined(root, path, open, tree, target_recall, cost->judged) / rows, 1);
+	share = Min(rows_examined(cost, root, path, open, tree, target_recall) / rows, 1);
 	cost->pages =
 		inner_pages + leaf_pages * share + Min(Min(RESCORED, wanted), vector_pages) * layout->span;
 	pages_cost = cost_of_pages(path->indexinfo, cost->pages);
@@ -197,49 +201,112 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 }
 
 /*
+ * selectivity_of: return the share of the table's rows that the scan fetches. `all` is that of all index conditions,
+ * and `judged` that of the conditions that words judge.
+ *
+ * With a selectivity below 1, the planner would also consider an order-only path of a partial index as a bitmap scan
+ * of everything in the index. The index does not support such a scan, because it has no entries for NULL. The
+ * selectivity is therefore 1, and heap rows are overcharged. If conditions on words exclude rows, their heap rows are
+ * not charged. The planner must not consider the bitmap scan then.
+ */
+static Selectivity
+selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres, Selectivity all,
+               double judged)
+{
+	Selectivity share = all;
+
+	if (path->indexorderbys != NIL)
+		share = clauselist_selectivity(root, spheres, (int) path->path.parent->relid, JOIN_INNER,
+		                               NULL) *
+		        judged;
+	if (spheres == NIL && share < 1)
+		path->indexinfo->amhasgetbitmap = false;
+	return share;
+}
+
+/* sphere_conditions: return the index conditions on the vector, which are spheres. */
+static List *
+sphere_conditions(const IndexPath *path)
+{
+	List *spheres = NIL;
+	ListCell *cell;
+
+	foreach (cell, path->indexclauses)
+	{
+		const IndexClause *condition = lfirst_node(IndexClause, cell);
+
+		/* the vector is the last key column */
+		if (condition->indexcol == path->indexinfo->nkeycolumns - 1)
+			spheres = lappend(spheres, condition->rinfo);
+	}
+	return spheres;
+}
+
+/*
  * judged_share: return the planner's estimate of the share of the rows that satisfy the conditions that words
- * judge.
+ * judge on the first columns besides the vector.
  */
 static double
-judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open)
+judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, int columns)
 {
 	const RelOptInfo *table = path->path.parent;
 	const ParamPathInfo *parameters = path->path.param_info;
 	List *judged = NIL, *conditions = path->indexinfo->indrestrictinfo;
 	ListCell *cell;
 
-	if (open->layout.words == 0)
+	if (columns == 0)
 		return 1;
 	if (parameters != NULL)
 		conditions = list_concat_copy(conditions, parameters->ppi_clauses);
 	foreach (cell, conditions)
 	{
 		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+		int column = hybrid_included_judges(open, table->relid, (Node *) condition->clause);
 
-		if (hybrid_included_judges(open, table->relid, (Node *) condition->clause))
+		if (column >= 0 && column < columns)
 			judged = lappend(judged, condition);
+	}
+	/* those on a key that is an expression, and those that the planner has derived */
+	foreach (cell, path->indexclauses)
+	{
+		const IndexClause *condition = lfirst_node(IndexClause, cell);
+
+		if (condition->indexcol < Min(open->keys, columns))
+			judged = list_append_unique(judged, condition->rinfo);
 	}
 	return clauselist_selectivity(root, judged, (int) table->relid, JOIN_INNER, NULL);
 }
 
+/*
+ * reach_of: return the share of the rows that are in lists which may have rows of the wanted first key. The lists at
+ * both ends have other rows, too.
+ */
+static double
+reach_of(const ScanCost *cost, const IndexPath *path, const HybridIndex *open)
+{
+	return cost->key < 1 ? Min(cost->key + open->list_size / Max(path->indexinfo->tuples, 1), 1)
+	                     : 1;
+}
+
 /* rows_examined: estimate the number of rows of the lists that a search examines, before it ends. */
 static double
-rows_examined(const PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
-              const HybridTree *tree, double target_recall, double judged)
+rows_examined(const ScanCost *cost, const PlannerInfo *root, const IndexPath *path,
+              const HybridIndex *open, const HybridTree *tree, double target_recall)
 {
 	double rows = Max(path->indexinfo->tuples, 1), wanted = WANTED, examined;
 	bool measured = tree->curve.size > 0;
+	double all = rows * reach_of(cost, path, open);
+	double judged = Min(Max(cost->judged / Max(cost->key, 1 / rows), 1 / rows), 1);
 
 	if (hybrid_probes > 0)
 		return rows / Max(tree->leaves, 1) * hybrid_probes;
-	examined =
-		measured ? hybrid_curve_rows(tree, target_recall) : rows * SEARCHED + open->list_size;
+	examined = measured ? hybrid_curve_rows(tree, target_recall) : all * SEARCHED + open->list_size;
 	if (!measured || hybrid_curve_outdated(tree))
-		examined = Max(examined, hybrid_stopping_least_rows(tree, open->layout.dims, rows));
+		examined = Max(examined, hybrid_stopping_least_rows(tree, open->layout.dims, all));
 	if (root->limit_tuples > 0)
 		wanted = root->limit_tuples;
 	/* between two rows that the conditions do not exclude, others are excluded */
-	return examined + PER_EXCLUDED * wanted * (1 / Max(judged, 1 / rows) - 1);
+	return Min(examined + PER_EXCLUDED * wanted * (1 / judged - 1), all);
 }
 
 /*
@@ -293,7 +360,7 @@ returns_all(const PlannerInfo *root, const IndexPath *path, const HybridScanSett
 {
 	double memory = work_mem * 1024.0 * settings->mem_multiplier;
 
-	if (root->limit_tuples >= 0 || root->tuple_fraction > 0 || path->indexclauses != NIL)
+	if (root->limit_tuples >= 0 || root->tuple_fraction > 0 || sphere_conditions(path) != NIL)
 		return true;
 	return settings->iterative_scan == HYBRID_ITERATIVE_RELAXED &&
 	       hybrid_lookup_memory_of_all(path->indexinfo->tuples, path->path.parent->rows) <= memory;

@@ -28,9 +28,13 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	routine->amcanorderbyop = true;
 	routine->amcanbackward = false;
 	routine->amcanunique = false;
-	routine->amcanmulticol = false;
+	routine->amcanmulticol = true;
 	/* a scan needs an order, conditions, or both; neither is required alone */
 	routine->amoptionalkey = true;
+	/*
+	 * IN and IS NULL of a key are judged as conditions on included columns are (included_quals.h). Of the vector they
+	 * must not be index conditions: an array may have several spheres, and an index has no entries for NULL.
+	 */
 	routine->amsearcharray = false;
 	routine->amsearchnulls = false;
 	routine->amstorage = false;

@@ -5,6 +5,10 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_index.h"
+#include "utils/syscache.h"
+
 #include "index/page/index.h"
 #include "index/handler.h"
 
@@ -12,12 +16,17 @@ bool
 hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name, bool *result,
                bool *isnull)
 {
-	(void) index;
+	HeapTuple tuple;
+
 	(void) name;
-	/* every operator class has an ordering operator, see hybridvalidate() */
 	if (property != AMPROP_DISTANCE_ORDERABLE || attno == 0)
 		return false;
-	*result = true;
+	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	/* every operator class of a vector has an ordering operator, see hybridvalidate() */
+	*result = attno == ((Form_pg_index) GETSTRUCT(tuple))->indnkeyatts;
+	ReleaseSysCache(tuple);
 	*isnull = false;
 	return true;
 }

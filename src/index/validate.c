@@ -6,6 +6,7 @@
 
 #include "access/amvalidate.h"
 #include "access/htup_details.h"
+#include "access/stratnum.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_amproc.h"
 #include "catalog/pg_opclass.h"
@@ -16,11 +17,15 @@
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "index/page/index.h"
 #include "index/handler.h"
 
+static bool validate_family(CatCList *operators, CatCList *functions, const char *family, Oid type);
+static bool validate_keys(CatCList *operators, const char *family, Oid type, bool *found);
 static bool validate_operators(CatCList *operators, const char *family, Oid type, bool *found);
+static bool has_equality(CatCList *operators);
 static bool validate_condition(Form_pg_amop amop, const char *family, const char *which);
 static bool validate_functions(CatCList *functions, const char *family, Oid type, bool *found);
 static bool complain(const char *family, const char *what, const char *which);
@@ -33,7 +38,7 @@ hybridvalidate(Oid opclass)
 	CatCList *operators, *functions;
 	Oid family, type;
 	char *name, *family_name;
-	bool valid = true, has_operator = false, has_function = false;
+	bool valid = true;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator class %u", opclass);
@@ -53,15 +58,73 @@ hybridvalidate(Oid opclass)
 
 	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
 	functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(family));
-	valid &= validate_operators(operators, family_name, type, &has_operator);
-	valid &= validate_functions(functions, family_name, type, &has_function);
+	valid &= validate_family(operators, functions, family_name, type);
 	ReleaseCatCacheList(functions);
 	ReleaseCatCacheList(operators);
+	return valid;
+}
 
+/* validate_family: check a family of keys, which has equality operators only, or a family of vectors. */
+static bool
+validate_family(CatCList *operators, CatCList *functions, const char *family, Oid type)
+{
+	bool keys = has_equality(operators), has_operator = false, has_function = keys, valid = true;
+
+	if (keys)
+		valid &= validate_keys(operators, family, type, &has_operator);
+	else
+		valid &= validate_operators(operators, family, type, &has_operator);
+	valid &= validate_functions(functions, family, type, &has_function);
+	if (keys && functions->n_members > 0)
+		valid =
+			complain(family, "has equality and support functions for type", format_type_be(type));
 	if (!has_operator)
-		valid = complain(family_name, "lacks an ordering operator for type", format_type_be(type));
+		valid = complain(family,
+		                 keys ? "lacks an equality operator for type"
+		                      : "lacks an ordering operator for type",
+		                 format_type_be(type));
 	if (!has_function)
-		valid = complain(family_name, "lacks a support function for type", format_type_be(type));
+		valid = complain(family, "lacks a support function for type", format_type_be(type));
+	return valid;
+}
+
+static bool
+has_equality(CatCList *operators)
+{
+	int i;
+
+	for (i = 0; i < operators->n_members; i++)
+	{
+		if (((Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple))->amopstrategy ==
+		    HYBRID_EQUAL_STRATEGY)
+			return true;
+	}
+	return false;
+}
+
+/* validate_keys: check that all operators are equality by the default hash operator class of their left type. */
+static bool
+validate_keys(CatCList *operators, const char *family, Oid type, bool *found)
+{
+	bool valid = true;
+	int i;
+
+	for (i = 0; i < operators->n_members; i++)
+	{
+		Form_pg_amop amop = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
+		char *which = format_operator(amop->amopopr);
+		Oid hash = lookup_type_cache(amop->amoplefttype, TYPECACHE_HASH_OPFAMILY)->hash_opf;
+
+		if (amop->amopstrategy != HYBRID_EQUAL_STRATEGY)
+			valid = complain(family, "has an operator with an invalid strategy number", which);
+		else if (amop->amoppurpose != AMOP_SEARCH)
+			valid = complain(family, "has a condition that is not a search operator", which);
+		else if (!OidIsValid(hash) ||
+		         get_op_opfamily_strategy(amop->amopopr, hash) != HTEqualStrategyNumber)
+			valid = complain(family, "has an operator that is not its type's equality", which);
+		else if (amop->amoplefttype == type && amop->amoprighttype == type)
+			*found = true;
+	}
 	return valid;
 }
 

@@ -131,8 +131,8 @@ may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metr
 	    !TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 	                           TransactionXmin))
 		return false;
-	/* indkey is 0 for an expression */
-	if (form->indnkeyatts != 1 || form->indkey.values[0] != attnum ||
+	/* the vector comes after the keys; indkey is 0 for an expression */
+	if (form->indkey.values[form->indnkeyatts - 1] != attnum ||
 	    !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
 		return false;
 	if (!hybrid_stores()->describe(index, shape))

@@ -226,6 +226,19 @@ for my $workers (0, 2)
 is($included{2}, $included{0}, 'and the bytes are the same with INCLUDE');
 $node->safe_psql('postgres', 'DROP INDEX item_v');
 
+# Rows are sorted by key first.
+my %keyed;
+for my $workers (0, 2)
+{
+	$node->safe_psql('postgres', "SET max_parallel_maintenance_workers = $workers; DROP INDEX IF EXISTS item_v;
+		CREATE INDEX item_v ON item USING hybrid ((id % 7 * (id % 3)), v vector_cosine_ops)");
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	$keyed{$workers} = $node->safe_psql('postgres', q{SELECT bytes('item_v')});
+	is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v') = count(v) FROM item}), 't', "a key, $workers workers");
+}
+is($keyed{2}, $keyed{0}, 'and the bytes are the same with a key');
+$node->safe_psql('postgres', 'DROP INDEX item_v');
+
 # A row that cannot be indexed, whoever comes to it: its error, and no index.
 $node->safe_psql('postgres', 'INSERT INTO item VALUES (0, NULL)');
 my ($out, $err) = ('', '');

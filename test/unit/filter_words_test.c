@@ -142,6 +142,31 @@ test_masks(void)
 	}
 }
 
+static void
+test_between(void)
+{
+	UnitRandom random = {6};
+	int round, i;
+
+	for (round = 0; round < 5000; round++)
+	{
+		uint64_t set[5], least = unit_random(&random) % 10, most = unit_random(&random) % 10, word;
+		HyWordCondition condition;
+		bool expected = false;
+
+		memset(&condition, 0, sizeof(condition));
+		condition.least = unit_random(&random) % 10;
+		condition.most = unit_random(&random) % 10;
+		for (i = 0; i < 5; i++)
+			set[i] = unit_random(&random) % 10;
+		if (round % 2 == 0)
+			hy_word_any(&condition, set, (int) (unit_random(&random) % 6));
+		for (word = least; word <= most; word++)
+			expected = expected || passes(&condition, word);
+		CHECK_INT(hy_word_between(&condition, least, most), expected);
+	}
+}
+
 int
 main(void)
 {
@@ -150,5 +175,6 @@ main(void)
 	UNIT_RUN(test_hashes);
 	UNIT_RUN(test_comparisons);
 	UNIT_RUN(test_masks);
+	UNIT_RUN(test_between);
 	return unit_finish();
 }

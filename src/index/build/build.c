@@ -149,11 +149,14 @@ prepare_lists(HybridBuild *build)
 		float *center = MemoryContextAlloc(old, row);
 
 		memcpy(center, sample.center, row);
-		build->queries.kept = (int) Min(sample.total, build->team->shared->plan.queries);
+		/* with keys, searches without a condition on the key are rare, and no curve is measured */
+		if (definition->layout.bounds == 0)
+			build->queries.kept = (int) Min(sample.total, build->team->shared->plan.queries);
 		build->queries.center = center;
 		build->queries.places = build->team->queries;
 		build->queries.positions = build->team->positions;
-		hybrid_sample_take_queries(&sample, definition->layout.dims, &build->queries);
+		if (build->queries.kept > 0)
+			hybrid_sample_take_queries(&sample, definition->layout.dims, &build->queries);
 		hybrid_cluster(build, &sample);
 		MemoryContextSwitchTo(old);
 		hybrid_frame_init(&build->frame, definition, center);
@@ -177,6 +180,8 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 	{
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
 		hybrid_build_write(build, meta);
+		if (build->definition.layout.bounds > 0 && meta->height > 0)
+			meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
 		hybrid_leaves_end(&build->leaves);
 	}
 }

@@ -1,6 +1,6 @@
 /*
  * build_sort.c
- *		CREATE INDEX: sorts rows by list, and within a list by heap position.
+ *		CREATE INDEX: sorts rows by list, and within a list by heap position; with keys, by key first.
  */
 #include "postgres.h"
 
@@ -11,25 +11,32 @@
 
 #include "index/build/build.h"
 
+#define COLUMNS 4 /* list, position, vector, and the word of the first key */
+#define SIGN (UINT64CONST(1) << 63)
+
 void
 hybrid_row_sort_begin(HybridRowSort *sort, const HybridLayout *layout, int kilobytes,
                       SortCoordinate coordinate)
 {
-	TupleDesc descriptor = CreateTemplateTupleDesc(3);
-	AttrNumber columns[2] = {1, 2};
-	Oid operators[2] = {Int4LessOperator, Int8LessOperator};
-	Oid collations[2] = {InvalidOid, InvalidOid};
-	bool nulls_first[2] = {false, false};
+	TupleDesc descriptor = CreateTemplateTupleDesc(COLUMNS);
+	/* the key comes first, if there are keys */
+	AttrNumber columns[] = {4, 1, 2};
+	Oid operators[] = {Int8LessOperator, Int4LessOperator, Int8LessOperator};
+	Oid collations[] = {InvalidOid, InvalidOid, InvalidOid};
+	bool nulls_first[] = {false, false, false};
+	int from = layout->bounds > 0 ? 0 : 1;
 
 	TupleDescInitEntry(descriptor, 1, "list", INT4OID, -1, 0);
 	TupleDescInitEntry(descriptor, 2, "position", INT8OID, -1, 0);
 	TupleDescInitEntry(descriptor, 3, "vector", BYTEAOID, -1, 0);
+	TupleDescInitEntry(descriptor, 4, "key", INT8OID, -1, 0);
 	sort->layout = layout;
 	sort->given = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
 	sort->taken = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
 	sort->payload = palloc(VARHDRSZ + sizeof(HybridStored) + layout->carried);
-	sort->state = tuplesort_begin_heap(descriptor, 2, columns, operators, collations, nulls_first,
-	                                   kilobytes, coordinate, TUPLESORT_NONE);
+	sort->state = tuplesort_begin_heap(descriptor, 3 - from, columns + from, operators + from,
+	                                   collations + from, nulls_first + from, kilobytes, coordinate,
+	                                   TUPLESORT_NONE);
 }
 
 void
@@ -50,7 +57,11 @@ hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry)
 	slot->tts_values[0] = Int32GetDatum(list);
 	slot->tts_values[1] = Int64GetDatum(hybrid_position(&entry->tid));
 	slot->tts_values[2] = PointerGetDatum(sort->payload);
-	memset(slot->tts_isnull, 0, 3 * sizeof(bool));
+	memset(slot->tts_isnull, 0, COLUMNS * sizeof(bool));
+	slot->tts_isnull[3] = layout->bounds == 0;
+	/* the order of signed numbers is that of the words */
+	if (layout->bounds > 0)
+		slot->tts_values[3] = Int64GetDatum((int64) (*hybrid_words(layout, entry->vector) ^ SIGN));
 	ExecStoreVirtualTuple(slot);
 	tuplesort_puttupleslot(sort->state, slot);
 }

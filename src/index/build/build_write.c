@@ -25,8 +25,9 @@ typedef struct Writing
 } Writing;
 
 static void leaf_done(void *arg, const HybridCopy *leaf);
+static void write_level(HybridBuild *build, HybridParentEntries *below, HybridParentEntries *above);
 static void
-write_level(HybridBuild *build, const HybridParentEntries *below, HybridParentEntries *above);
+group(HybridBuild *build, const HybridParentEntries *below, int *order, HybridCentroids *centroids);
 static void set_root(HybridMeta *meta, HybridLink root, int leaves, int level);
 
 void
@@ -77,30 +78,24 @@ leaf_done(void *arg, const HybridCopy *leaf)
 
 /* write_level: write the inner lists above `below`. If one list is enough, it is the root. */
 static void
-write_level(HybridBuild *build, const HybridParentEntries *below, HybridParentEntries *above)
+write_level(HybridBuild *build, HybridParentEntries *below, HybridParentEntries *above)
 {
-	int dims = build->definition.layout.dims, count = below->lists.count, i, g;
+	int count = below->lists.count, i, g;
 	int *order = palloc(count * sizeof(int));
 	HybridSink *sink = &build->appender.sink;
 	HybridCentroids centroids;
 
+	for (i = 0; i < count; i++)
+		order[i] = i;
+	if (build->definition.layout.bounds > 0)
+		hybrid_parent_entries_by_key(below, order, below->level == 0);
 	if (count <= HYBRID_INNER_SIZE)
 	{
-		for (i = 0; i < count; i++)
-			order[i] = i;
 		hybrid_parent_entries_write(below, order, count, true, &build->frame, sink, above);
 		pfree(order);
 		return;
 	}
-	memset(&centroids, 0, sizeof(centroids));
-	centroids.dims = dims;
-	centroids.count = count;
-	centroids.places =
-		MemoryContextAllocHuge(CurrentMemoryContext, (Size) count * dims * sizeof(float));
-	for (i = 0; i < count; i++)
-		hybrid_parent_entries_place(below, i, centroids.places + (Size) i * dims);
-	hybrid_group(&centroids, (int) ceil(count / (HYBRID_INNER_SIZE * INNER_FILL)), order,
-	             CurrentMemoryContext);
+	group(build, below, order, &centroids);
 	for (g = 0; g < centroids.groups; g++)
 	{
 		int begin = centroids.group_begin[g], end = centroids.group_begin[g + 1];
@@ -109,10 +104,38 @@ write_level(HybridBuild *build, const HybridParentEntries *below, HybridParentEn
 			hybrid_parent_entries_write(below, order + begin, end - begin, false, &build->frame,
 			                            sink, above);
 	}
-	pfree(centroids.places);
-	pfree(centroids.group_places);
 	pfree(centroids.group_begin);
 	pfree(order);
+}
+
+/*
+ * group: put neighboring lists together. Sets the groups of `centroids`, and `order` to the lists of the first group,
+ * then of the next. In an index with keys, neighbors in the order of the keys stay together.
+ */
+static void
+group(HybridBuild *build, const HybridParentEntries *below, int *order, HybridCentroids *centroids)
+{
+	int dims = build->definition.layout.dims, count = below->lists.count, i;
+	int groups = (int) ceil(count / (HYBRID_INNER_SIZE * INNER_FILL));
+
+	memset(centroids, 0, sizeof(*centroids));
+	if (build->definition.layout.bounds > 0)
+	{
+		centroids->groups = groups;
+		centroids->group_begin = palloc((groups + 1) * sizeof(int));
+		for (i = 0; i <= groups; i++)
+			centroids->group_begin[i] = (int) ((int64) count * i / groups);
+		return;
+	}
+	centroids->dims = dims;
+	centroids->count = count;
+	centroids->places =
+		MemoryContextAllocHuge(CurrentMemoryContext, (Size) count * dims * sizeof(float));
+	for (i = 0; i < count; i++)
+		hybrid_parent_entries_place(below, i, centroids->places + (Size) i * dims);
+	hybrid_group(centroids, groups, order, CurrentMemoryContext);
+	pfree(centroids->places);
+	pfree(centroids->group_places);
 }
 
 /* set_root: set the tree in the meta page. */

@@ -14,7 +14,7 @@
 #include "core/distance.h"
 #include "server/position.h"
 
-#include "index/build/leaves.h"
+#include "index/build/leaves_writing.h"
 
 #define BATCH_ROWS 8192 /* maximum number of rows that are assigned together */
 #define BATCH_LEAST 64
@@ -46,17 +46,6 @@
 /* a list of outliers may have outliers, too; the last pass leaves them in the list */
 #define PASSES 3
 
-/* Writing: where leaves are written, and the outliers that are set aside meanwhile. */
-typedef struct Writing
-{
-	HybridSink *sink;
-	bool central; /* the only leaf has the center as its centroid */
-	HybridLeafDone done;
-	void *arg;
-	HybridRowSort *outliers; /* NULL: outliers stay in their lists */
-	int64 outlier_rows;
-} Writing;
-
 /* Stream: state of next_of_stream. */
 typedef struct Stream
 {
@@ -66,19 +55,17 @@ typedef struct Stream
 } Stream;
 
 static double spread_of(const HybridCentroids *centroids);
-static int load_most(const HybridLeaves *leaves);
-static void write_outliers(HybridLeaves *leaves, Writing *writing);
-static void begin_outliers(const HybridLeaves *leaves, Writing *writing, HybridRowSort *sort);
-static void
-write_list(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int64 rows, int list_size);
-static void
-write_rows(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int count, int list_size);
-static int set_aside(const HybridLeaves *leaves, Writing *writing, const HybridContents *rows,
+static void write_outliers(HybridLeaves *leaves, HybridWriting *writing);
+static void begin_outliers(const HybridLeaves *leaves, HybridWriting *writing, HybridRowSort *sort);
+static void write_list(HybridLeaves *leaves, HybridWriting *writing, HybridRowSort *from,
+                       int64 rows, int list_size);
+static void write_rows(HybridLeaves *leaves, HybridWriting *writing, HybridRowSort *from, int count,
+                       int list_size);
+static int set_aside(const HybridLeaves *leaves, HybridWriting *writing, const HybridContents *rows,
                      int *order, int count, const float *mean);
 static const float *place_of(const HybridContents *rows, int row, int dims);
 static float least_distance(const HybridLeaves *leaves, const float *distances, int count);
 static void mark_outliers(const float *distances, int count, bool *outliers);
-static void load_rows(HybridLeaves *leaves, HybridRowSort *from, HybridContents *rows, int count);
 static void next_of_stream(void *arg, HybridNewEntry *entry);
 
 void
@@ -205,13 +192,24 @@ hybrid_leaves_write(HybridLeaves *leaves, HybridSink *sink, bool central, Hybrid
                     void *arg)
 {
 	int lists = Max(leaves->centroids->count, 1), list_size = leaves->open->list_size, list;
-	Writing writing = {
-		sink, central && lists == 1 && leaves->rows <= load_most(leaves), done, arg, NULL, 0};
+	HybridWriting writing = {sink,
+	                         central && lists == 1 &&
+	                             leaves->rows <= hybrid_leaves_load_most(leaves),
+	                         done,
+	                         arg,
+	                         CurrentMemoryContext,
+	                         NULL,
+	                         0};
 	HybridRowSort outliers;
 
 	/* a tree has at least one leaf */
 	if (leaves->rows == 0)
 		write_rows(leaves, &writing, &leaves->sort, 0, list_size);
+	if (leaves->open->layout.bounds > 0)
+	{
+		hybrid_leaves_write_by_key(leaves, &writing);
+		return writing.central;
+	}
 	/* by inner product, the longest rows are the answers, and the radius of a list includes them */
 	if (lists > 1 && leaves->open->metric != HY_METRIC_IP)
 		begin_outliers(leaves, &writing, &outliers);
@@ -224,7 +222,7 @@ hybrid_leaves_write(HybridLeaves *leaves, HybridSink *sink, bool central, Hybrid
 
 /* write_outliers: write the outliers that were set aside as lists of their own, and end their sort. */
 static void
-write_outliers(HybridLeaves *leaves, Writing *writing)
+write_outliers(HybridLeaves *leaves, HybridWriting *writing)
 {
 	HybridRowSort sorts[2];
 	int pass;
@@ -248,7 +246,7 @@ write_outliers(HybridLeaves *leaves, Writing *writing)
 
 /* begin_outliers: put the outliers of the lists that are written next into this sort. */
 static void
-begin_outliers(const HybridLeaves *leaves, Writing *writing, HybridRowSort *sort)
+begin_outliers(const HybridLeaves *leaves, HybridWriting *writing, HybridRowSort *sort)
 {
 	hybrid_row_sort_begin(sort, &leaves->open->layout,
 	                      (int) (leaves->memory / 1024 / OUTLIERS_SORT), NULL);
@@ -258,9 +256,10 @@ begin_outliers(const HybridLeaves *leaves, Writing *writing, HybridRowSort *sort
 
 /* write_list: write the next rows of a sort. They belong to one list. */
 static void
-write_list(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int64 rows, int list_size)
+write_list(HybridLeaves *leaves, HybridWriting *writing, HybridRowSort *from, int64 rows,
+           int list_size)
 {
-	int most = load_most(leaves);
+	int most = hybrid_leaves_load_most(leaves);
 
 	while (rows > 0)
 	{
@@ -271,9 +270,8 @@ write_list(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int64 ro
 	}
 }
 
-/* load_most: return the maximum number of rows of a list that are loaded at a time. */
-static int
-load_most(const HybridLeaves *leaves)
+int
+hybrid_leaves_load_most(const HybridLeaves *leaves)
 {
 	const HybridLayout *layout = &leaves->open->layout;
 	/* cutting the rows makes a copy of their places */
@@ -288,40 +286,51 @@ load_most(const HybridLeaves *leaves)
  * as several leaves if they are too many for one.
  */
 static void
-write_rows(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int count, int list_size)
+write_rows(HybridLeaves *leaves, HybridWriting *writing, HybridRowSort *from, int count,
+           int list_size)
 {
-	const HybridIndex *open = leaves->open;
-	int dims = open->layout.dims, *order, *sizes, parts, part;
 	MemoryContext old = MemoryContextSwitchTo(leaves->context);
 	HybridContents rows;
-	float *mean;
+	int i;
 
-	load_rows(leaves, from, &rows, count);
-	order = palloc(Max(count, 1) * sizeof(int));
-	parts = hybrid_cut_rows(rows.places, count, dims, list_size, order, &sizes);
-	mean = palloc(dims * sizeof(float));
+	hybrid_leaves_allocate(leaves, &rows, count);
+	for (i = 0; i < count; i++)
+		hybrid_leaves_load(leaves, from, &rows);
+	hybrid_leaves_write_rows(leaves, writing, &rows, count, list_size);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(leaves->context);
+}
+
+void
+hybrid_leaves_write_rows(HybridLeaves *leaves, HybridWriting *writing, const HybridContents *rows,
+                         int count, int list_size)
+{
+	const HybridIndex *open = leaves->open;
+	int dims = open->layout.dims, *order = palloc(Max(count, 1) * sizeof(int)), *sizes, part;
+	int parts = hybrid_cut_rows(rows->places, count, dims, list_size, order, &sizes);
+	float *mean = palloc(dims * sizeof(float));
+
 	writing->central = writing->central && parts == 1;
 	for (part = 0; part < parts; order += sizes[part++])
 	{
 		int kept = sizes[part];
 		HybridCopy leaf;
+		MemoryContext old;
 
 		CHECK_FOR_INTERRUPTS();
 		if (sizes[part] == 0 && parts > 1)
 			continue;
-		hybrid_mean(rows.places, order, kept, dims, mean);
+		hybrid_mean(rows->places, order, kept, dims, mean);
 		if (writing->outliers != NULL)
-			kept = set_aside(leaves, writing, &rows, order, kept, mean);
+			kept = set_aside(leaves, writing, rows, order, kept, mean);
 		if (kept < sizes[part])
-			hybrid_mean(rows.places, order, kept, dims, mean);
-		hybrid_copy_make(open, &rows, order, kept, mean, &leaf);
+			hybrid_mean(rows->places, order, kept, dims, mean);
+		hybrid_copy_make(open, rows, order, kept, mean, &leaf);
 		hybrid_copy_write(writing->sink, leaves->frame, 0, &leaf, writing->central);
-		MemoryContextSwitchTo(old);
+		old = MemoryContextSwitchTo(writing->context);
 		writing->done(writing->arg, &leaf);
-		MemoryContextSwitchTo(leaves->context);
+		MemoryContextSwitchTo(old);
 	}
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(leaves->context);
 }
 
 /*
@@ -329,8 +338,8 @@ write_rows(HybridLeaves *leaves, Writing *writing, HybridRowSort *from, int coun
  * rows to the beginning of `order`. Returns how many other rows there are.
  */
 static int
-set_aside(const HybridLeaves *leaves, Writing *writing, const HybridContents *rows, int *order,
-          int count, const float *mean)
+set_aside(const HybridLeaves *leaves, HybridWriting *writing, const HybridContents *rows,
+          int *order, int count, const float *mean)
 {
 	const HybridLayout *layout = &leaves->open->layout;
 	float *distances = palloc(Max(count, 1) * sizeof(float));
@@ -417,33 +426,34 @@ mark_outliers(const float *distances, int count, bool *outliers)
 		outliers[i] = outliers[i] || distances[i] > most;
 }
 
-/* load_rows: load the next rows of the sort. */
-static void
-load_rows(HybridLeaves *leaves, HybridRowSort *from, HybridContents *rows, int count)
+void
+hybrid_leaves_allocate(const HybridLeaves *leaves, HybridContents *rows, int most)
 {
 	const HybridLayout *layout = &leaves->open->layout;
-	Size room = Max(count, 1);
-	int i;
+	Size room = Max(most, 1);
 
-	rows->count = count;
+	memset(rows, 0, sizeof(*rows));
 	rows->tids = palloc(room * sizeof(ItemPointerData));
 	rows->stored = palloc(room * sizeof(HybridStored));
 	rows->radii = palloc0(room * sizeof(float));
 	rows->vectors = MemoryContextAllocHuge(CurrentMemoryContext, room * layout->carried);
 	rows->places =
 		MemoryContextAllocHuge(CurrentMemoryContext, room * layout->dims * sizeof(float));
-	for (i = 0; i < count; i++)
-	{
-		char *vector = rows->vectors + i * layout->carried;
-		int64 position;
+}
 
-		hybrid_row_sort_next(from, &position, &rows->stored[i], vector);
-		rows->tids[i] = hybrid_position_tid(position);
-		hybrid_widen_vector(layout->storage, &rows->stored[i], vector, layout->dims,
-		                    leaves->widened);
-		hybrid_frame_place(leaves->frame, leaves->widened, rows->stored[i].norm,
-		                   rows->places + (Size) i * layout->dims);
-	}
+void
+hybrid_leaves_load(HybridLeaves *leaves, HybridRowSort *from, HybridContents *rows)
+{
+	const HybridLayout *layout = &leaves->open->layout;
+	Size i = rows->count++;
+	char *vector = rows->vectors + i * layout->carried;
+	int64 position;
+
+	hybrid_row_sort_next(from, &position, &rows->stored[i], vector);
+	rows->tids[i] = hybrid_position_tid(position);
+	hybrid_widen_vector(layout->storage, &rows->stored[i], vector, layout->dims, leaves->widened);
+	hybrid_frame_place(leaves->frame, leaves->widened, rows->stored[i].norm,
+	                   rows->places + i * layout->dims);
 }
 
 HybridLink

@@ -4,7 +4,8 @@
  *
  * The caller adds rows one at a time: CREATE INDEX adds rows of the table, VACUUM rows of old leaves. Each
  * row is assigned to the list with the nearest centroid, and goes into a sort by list and heap position.
- * The leaves are then written list by list, to a sink of the caller. Lists of outliers come last.
+ * The leaves are then written list by list, to a sink of the caller. Lists of outliers come last. In an index with
+ * keys, the sort is by key first, and leaves are written key by key (leaves_by_key.c).
  */
 #ifndef HYBRID_INDEX_LEAVES_H
 #define HYBRID_INDEX_LEAVES_H
@@ -15,7 +16,10 @@
 #include "index/build/centroids.h"
 #include "index/write/copy.h"
 
-/* HybridRowSort: sorts rows by list, and within a list by heap position. */
+/*
+ * HybridRowSort: sorts rows by list, and within a list by heap position. In an index with keys, the word of the first
+ * key comes before the list.
+ */
 typedef struct HybridRowSort
 {
 	const HybridLayout *layout;

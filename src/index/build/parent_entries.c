@@ -12,6 +12,15 @@
 
 #define ALLOCATED_FIRST 64
 
+/* Bounded: the bounds of an entry. */
+typedef struct Bounded
+{
+	HybridBounds *bounds;
+	int number;
+} Bounded;
+
+static int compare_bounds(const void *a, const void *b);
+
 void
 hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open, int level)
 {
@@ -54,7 +63,7 @@ hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list)
 	lists->tids[i] = hybrid_link_tid(list->link);
 	lists->stored[i] = list->stored;
 	lists->radii[i] = list->radius;
-	memcpy(lists->vectors + i * layout->carried, list->vector, layout->stride);
+	memcpy(lists->vectors + i * layout->carried, list->vector, layout->carried);
 	lists->count++;
 }
 
@@ -68,6 +77,49 @@ hybrid_parent_entries_place(const HybridParentEntries *entries, int number, floa
 }
 
 void
+hybrid_parent_entries_by_key(HybridParentEntries *entries, int *order, bool cover)
+{
+	const HybridLayout *layout = &entries->open->layout;
+	int count = entries->lists.count, i;
+	Bounded *lists = palloc(Max(count, 1) * sizeof(Bounded));
+
+	for (i = 0; i < count; i++)
+	{
+		lists[i].bounds =
+			hybrid_bounds(layout, entries->lists.vectors + (Size) i * layout->carried);
+		lists[i].number = i;
+	}
+	qsort(lists, count, sizeof(Bounded), compare_bounds);
+	if (cover && count > 0)
+	{
+		lists[0].bounds->least = 0;
+		lists[count - 1].bounds->most = PG_UINT64_MAX;
+	}
+	for (i = 0; i < count - 1 && cover; i++)
+	{
+		uint64 next = lists[i + 1].bounds->least;
+
+		lists[i].bounds->most = Max(lists[i].bounds->most, next - (next > 0 ? 1 : 0));
+	}
+	for (i = 0; i < count; i++)
+		order[i] = lists[i].number;
+	pfree(lists);
+}
+
+/* compare_bounds: order by the least word, then by the greatest, then by the order of writing. */
+static int
+compare_bounds(const void *a, const void *b)
+{
+	const Bounded *x = (const Bounded *) a, *y = (const Bounded *) b;
+
+	if (x->bounds->least != y->bounds->least)
+		return x->bounds->least < y->bounds->least ? -1 : 1;
+	if (x->bounds->most != y->bounds->most)
+		return x->bounds->most < y->bounds->most ? -1 : 1;
+	return x->number - y->number;
+}
+
+void
 hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order, int count,
                            HybridContents *loaded)
 {
@@ -77,6 +129,7 @@ hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order,
 	int i;
 
 	loaded->count = count;
+	loaded->inner = true;
 	loaded->tids = palloc(count * sizeof(ItemPointerData));
 	loaded->stored = palloc(count * sizeof(HybridStored));
 	loaded->radii = palloc(count * sizeof(float));
@@ -90,7 +143,7 @@ hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order,
 		loaded->stored[i] = lists->stored[from];
 		loaded->radii[i] = lists->radii[from];
 		memcpy(loaded->vectors + i * layout->carried, lists->vectors + from * layout->carried,
-		       layout->stride);
+		       layout->carried);
 		hybrid_parent_entries_place(entries, from, loaded->places + (Size) i * layout->dims);
 	}
 }

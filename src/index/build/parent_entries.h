@@ -33,6 +33,13 @@ extern void
 hybrid_parent_entries_place(const HybridParentEntries *entries, int number, float *place);
 
 /*
+ * hybrid_parent_entries_by_key: in an index with keys, set `order` to the numbers of the lists, in the order of their
+ * bounds. With `cover`, widen the bounds so that together they cover all words. A row of a key that no list has yet then
+ * belongs to one of the lists.
+ */
+extern void hybrid_parent_entries_by_key(HybridParentEntries *entries, int *order, bool cover);
+
+/*
  * hybrid_parent_entries_load: copy the entries with these numbers, and compute their places. If `order` is
  * NULL, all entries are copied. The caller calls hybrid_parent_entries_unload afterwards.
  */

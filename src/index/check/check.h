@@ -49,8 +49,9 @@ typedef struct HybridCheckedList
 	const HybridWalked *walked;
 	int64 number; /* number of the list in its level */
 	int level;
-	bool known;              /* the list's centroid is known */
-	float *centroid;         /* place of the centroid; NULL if it is the center */
+	bool known;          /* the list's centroid is known */
+	HybridBounds bounds; /* bounds of the list, in an index with keys, if the centroid is known */
+	float *centroid;     /* place of the centroid; NULL if it is the center */
 	float *rotated_centroid; /* rotated place of the centroid; NULL if it is the center */
 } HybridCheckedList;
 

@@ -24,6 +24,7 @@
 static void read_codes(HybridCheck *check, const HybridCheckedList *list, Page page);
 static const char *
 fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int slot);
+static bool within_bounds(HybridCheck *check, const HybridCheckedList *list, Page page, int slot);
 static const char *fault_of_code(HybridCheck *check, const HybridCheckedList *list, Page page,
                                  int slot, const HybridStored *stored);
 static void remember(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, int slot,
@@ -114,7 +115,25 @@ fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int
 	if (stored.residual < 0 || (layout->storage == HYBRID_FLOAT32 && stored.residual != 0) ||
 	    (list->level == 0 && isnan(stored.residual)))
 		return "has an impossible residual";
+	if (list->known && !within_bounds(check, list, page, slot))
+		return "has a key that is beyond the bounds of its list";
 	return list->known ? fault_of_code(check, list, page, slot, &stored) : NULL;
+}
+
+/* within_bounds: test whether the bounds of a list include the key of an entry, or the bounds of a list below. */
+static bool
+within_bounds(HybridCheck *check, const HybridCheckedList *list, Page page, int slot)
+{
+	const HybridLayout *layout = &check->open.layout;
+	HybridBounds bounds;
+
+	if (layout->bounds == 0)
+		return true;
+	hybrid_words_get(layout, (HybridSlot){page, list->level, slot}, check->vector);
+	bounds = *hybrid_bounds(layout, check->vector);
+	if (list->level == 0)
+		bounds.most = bounds.least;
+	return list->bounds.least <= bounds.least && bounds.most <= list->bounds.most;
 }
 
 /*

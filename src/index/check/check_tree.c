@@ -196,12 +196,17 @@ read_centroid(HybridCheck *check, HybridCheckedList *list)
 
 	list->centroid = list->rotated_centroid = NULL;
 	list->known = true;
+	list->bounds.least = 0;
+	list->bounds.most = PG_UINT64_MAX;
 	if (!BlockNumberIsValid(walked->above.head))
 		return;
 	hybrid_check_copy(check, &walked->above, list->level + 1, walked->block, (Page) image.data);
 	hybrid_vector_read(check->index, layout,
 	                   (HybridSlot){(Page) image.data, list->level + 1, walked->slot}, &stored,
 	                   check->vector, check->strategy);
+	if (layout->bounds > 0)
+		hybrid_bounds_get(layout, (HybridSlot){(Page) image.data, list->level + 1, walked->slot},
+		                  &list->bounds);
 	list->known = hybrid_check_holds(check, &walked->above, list->level + 1, walked->block,
 	                                 walked->slot, &tid);
 	if (!list->known)

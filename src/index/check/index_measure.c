@@ -212,6 +212,11 @@ open_relations(Measure *measure, Oid oid)
 		                       RelationGetRelationName(measure->index))));
 	check_index(measure);
 	measure->open = hybrid_index_open(measure->index);
+	if (measure->keep && measure->open.keys > 0)
+		ereport(ERROR,
+		        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		         errmsg("queries are not kept for index \"%s\", which has keys before the vector",
+		                RelationGetRelationName(measure->index))));
 	if (!measure->open.opclass->type->dense)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 		                errmsg("index \"%s\" is of type %s, not vector or halfvec",
@@ -223,7 +228,7 @@ open_relations(Measure *measure, Oid oid)
 static void
 check_index(const Measure *measure)
 {
-	AttrNumber attnum = measure->index->rd_index->indkey.values[0];
+	AttrNumber attnum = measure->index->rd_index->indkey.values[measure->open.keys];
 	Oid table = RelationGetRelid(measure->table), user = GetUserId();
 
 	if (pg_class_aclcheck(table, user, ACL_SELECT) != ACLCHECK_OK &&
@@ -256,7 +261,7 @@ condition_of(const Measure *measure)
 static void
 take_queries(Measure *measure, Datum array)
 {
-	Oid type = measure->index->rd_opcintype[0];
+	Oid type = measure->index->rd_opcintype[measure->open.keys];
 	int dims = measure->open.layout.dims, i;
 	bool *nulls;
 
@@ -385,7 +390,7 @@ keep(const Measure *measure)
 static void
 find_nearest(Measure *measure)
 {
-	AttrNumber attnum = measure->index->rd_index->indkey.values[0];
+	AttrNumber attnum = measure->index->rd_index->indkey.values[measure->open.keys];
 	Oid types[] = {REGCLASSOID, NAMEOID, measure->array_type, INT4OID, TEXTOID, TEXTOID};
 	Datum values[] = {
 		ObjectIdGetDatum(RelationGetRelid(measure->table)),
@@ -456,11 +461,11 @@ measure_targets(Measure *measure, ReturnSetInfo *result)
 static void
 prepare(Measure *measure)
 {
-	AttrNumber attnum = measure->index->rd_index->indkey.values[0];
-	Oid type = measure->index->rd_opcintype[0];
+	AttrNumber attnum = measure->index->rd_index->indkey.values[measure->open.keys];
+	Oid type = measure->index->rd_opcintype[measure->open.keys];
 	Oid types[] = {type, FLOAT8OID};
-	Oid op =
-		get_opfamily_member(measure->index->rd_opfamily[0], type, type, HYBRID_DISTANCE_STRATEGY);
+	Oid op = get_opfamily_member(measure->index->rd_opfamily[measure->open.keys], type, type,
+	                             HYBRID_DISTANCE_STRATEGY);
 	HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(op));
 	Form_pg_operator form;
 	double unused;

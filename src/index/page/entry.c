@@ -18,9 +18,9 @@ hybrid_entry_form(const HybridIndex *index, const Datum *values, const bool *isn
 	uint64 *words = hybrid_words(layout, entry->vector);
 	int dims, i;
 
-	if (isnull[0])
+	if (isnull[index->keys])
 		return false;
-	value = PG_DETOAST_DATUM(values[0]);
+	value = PG_DETOAST_DATUM(values[index->keys]);
 	dims = type->dims(value);
 
 	if (dims != layout->dims)
@@ -28,8 +28,12 @@ hybrid_entry_form(const HybridIndex *index, const Datum *values, const bool *isn
 		                errmsg("expected %d dimensions, not %d", layout->dims, dims)));
 	entry->tid = *tid;
 	for (i = 0; i < layout->words; i++)
-		words[i] = isnull[1 + i] ? HY_WORD_NULL
-		                         : hybrid_included_word(&index->included[i],
-		                                                index->included[i].type, values[1 + i]);
+	{
+		const HybridIncluded *column = &index->included[i];
+		int at = hybrid_included_column(index->keys, i);
+
+		words[i] =
+			isnull[at] ? HY_WORD_NULL : hybrid_included_word(column, column->type, values[at]);
+	}
 	return type->store(index->metric, layout, value, entry->vector, &entry->stored);
 }

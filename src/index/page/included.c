@@ -1,9 +1,10 @@
 /*
  * included.c
- *		INCLUDE columns: the words that an index stores of their values.
+ *		Keys before the vector, and INCLUDE columns: the words that an index stores of their values.
  */
 #include "postgres.h"
 
+#include "access/stratnum.h"
 #include "access/transam.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_type_d.h"
@@ -21,12 +22,21 @@
 #include "index/page/included.h"
 
 static void describe_column(Relation index, int number, HybridIncluded *column);
+static void describe_type(Relation index, int at, HybridIncluded *column);
+static void check_equality(Relation index, int at, const HybridIncluded *column);
+static const char *name_of(Relation index, int at, const HybridIncluded *column);
 static bool is_composed(Oid type);
+
+int
+hybrid_keys_count(Relation index)
+{
+	return index->rd_index->indnkeyatts - 1;
+}
 
 int
 hybrid_included_count(Relation index)
 {
-	return index->rd_index->indnatts - index->rd_index->indnkeyatts;
+	return index->rd_index->indnatts - 1;
 }
 
 void
@@ -36,7 +46,7 @@ hybrid_included_describe(Relation index, HybridIncluded *columns)
 
 	if (count > HYBRID_MAX_INCLUDED)
 		ereport(ERROR, (errcode(ERRCODE_TOO_MANY_COLUMNS),
-		                errmsg("index \"%s\" cannot have more than %d included columns",
+		                errmsg("index \"%s\" cannot have more than %d columns besides the vector",
 		                       RelationGetRelationName(index), HYBRID_MAX_INCLUDED)));
 	for (i = 0; i < count; i++)
 		describe_column(index, i, &columns[i]);
@@ -131,43 +141,92 @@ hybrid_included_word(const HybridIncluded *column, Oid type, Datum value)
 		OidFunctionCall2Coll(column->hash, column->collation, value, UInt64GetDatum(0))));
 }
 
-/* describe_column: describe included column `number`, from 0. */
+/* describe_column: describe column `number` of those besides the vector, from 0. */
 static void
 describe_column(Relation index, int number, HybridIncluded *column)
 {
-	Form_pg_index form = index->rd_index;
-	Oid type;
-	int32 modifier;
+	int keys = hybrid_keys_count(index), at = hybrid_included_column(keys, number);
 	TypeCacheEntry *cache;
 
-	column->column = form->indkey.values[form->indnkeyatts + number];
-	/* an index records no collation of an included column */
-	get_atttypetypmodcoll(form->indrelid, column->column, &type, &modifier, &column->collation);
-	column->type = type = getBaseType(type);
-	column->scale = hybrid_included_scale(type);
+	describe_type(index, at, column);
+	column->scale = hybrid_included_scale(column->type);
 	column->hash = InvalidOid;
 	if (OidIsValid(column->scale))
+		column->family = get_opclass_family(GetDefaultOpClass(column->type, BTREE_AM_OID));
+	else
 	{
-		column->family = get_opclass_family(GetDefaultOpClass(type, BTREE_AM_OID));
-		return;
+		cache =
+			lookup_type_cache(column->type, TYPECACHE_HASH_OPFAMILY | TYPECACHE_HASH_EXTENDED_PROC);
+		column->family = cache->hash_opf;
+		column->hash = cache->hash_extended_proc;
+		if (!OidIsValid(column->family) || !OidIsValid(column->hash))
+			ereport(ERROR,
+			        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			         errmsg("column \"%s\" cannot be %s in a hybrid index",
+			                name_of(index, at, column), at < keys ? "a key" : "included"),
+			         errdetail("Its type has no default hash operator class with an extended hash "
+			                   "function.")));
 	}
-	cache = lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY | TYPECACHE_HASH_EXTENDED_PROC);
-	column->family = cache->hash_opf;
-	column->hash = cache->hash_extended_proc;
-	if (!OidIsValid(column->family) || !OidIsValid(column->hash))
-		ereport(ERROR,
-		        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		         errmsg("column \"%s\" cannot be included in a hybrid index",
-		                get_attname(form->indrelid, column->column, false)),
-		         errdetail("Its type has no default hash operator class with an extended hash "
-		                   "function.")));
+	if (at < keys)
+		check_equality(index, at, column);
 	/*
 	 * Equal values may have different hashes in other ICU versions, and equal rows when their type gets another
-	 * attribute. A range may be one of such values.
+	 * attribute. A range may be one of such values. An index depends on the collations of its keys, as others do.
 	 */
-	if ((OidIsValid(column->collation) && !get_collation_isdeterministic(column->collation)) ||
-	    is_composed(type))
+	if ((at > keys && OidIsValid(column->collation) &&
+	     !get_collation_isdeterministic(column->collation)) ||
+	    is_composed(column->type))
 		column->hash = InvalidOid;
+}
+
+/* describe_type: set where the values of column `at` of the index come from, their type and their collation. */
+static void
+describe_type(Relation index, int at, HybridIncluded *column)
+{
+	Form_pg_index form = index->rd_index;
+	int32 modifier;
+
+	column->column = form->indkey.values[at];
+	column->operand = InvalidOid;
+	if (at < hybrid_keys_count(index))
+	{
+		column->type = TupleDescAttr(RelationGetDescr(index), at)->atttypid;
+		column->collation = index->rd_indcollation[at];
+		column->operand = index->rd_opcintype[at];
+	}
+	else /* an index records no collation of an included column */
+		get_atttypetypmodcoll(form->indrelid, column->column, &column->type, &modifier,
+		                      &column->collation);
+	column->type = getBaseType(column->type);
+}
+
+/*
+ * check_equality: raise an error if the operator class of a key has another equality than the one by which words
+ * are made. A condition on words would then exclude values that are equal by that operator.
+ */
+static void
+check_equality(Relation index, int at, const HybridIncluded *column)
+{
+	Oid equal = get_opfamily_member(index->rd_opfamily[at], column->operand, column->operand,
+	                                HYBRID_EQUAL_STRATEGY);
+	int wanted = OidIsValid(column->scale) ? BTEqualStrategyNumber : HTEqualStrategyNumber;
+
+	if (!OidIsValid(equal) || get_op_opfamily_strategy(equal, column->family) != wanted)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		     errmsg("column \"%s\" cannot be a key in a hybrid index", name_of(index, at, column)),
+		     errdetail("Its operator class has another equality operator than the type's "
+		               "default %s operator class.",
+		               OidIsValid(column->scale) ? "btree" : "hash")));
+}
+
+/* name_of: return the name of the table's column, or of the index's column if it is an expression. */
+static const char *
+name_of(Relation index, int at, const HybridIncluded *column)
+{
+	return column->column != 0 ? get_attname(index->rd_index->indrelid, column->column, false)
+	                           : NameStr(TupleDescAttr(RelationGetDescr(index), at)->attname);
 }
 
 /* is_composed: test whether values of a type, or elements of such arrays, are rows or ranges. */

@@ -1,11 +1,11 @@
 /*
  * included.h
- *		INCLUDE columns: the words that an index stores of their values.
+ *		Keys before the vector, and INCLUDE columns: the words that an index stores of their values.
  *
- * For each entry of a leaf and each included column, a block has one 64-bit word (core/filter_words.h). The words
+ * For each entry of a leaf, each key before the vector and each included column, a block has one 64-bit word (core/filter_words.h). The words
  * of numbers and times keep the order of the built-in btree operator family of the type. The word of any other
- * value is a hash, computed by the default hash operator class of the type. Values of a non-deterministic
- * collation all have the same word, as have rows and ranges.
+ * value is a hash, computed by the default hash operator class of the type. Values of an included column with a
+ * non-deterministic collation all have the same word, as have rows and ranges.
  */
 #ifndef HYBRID_INDEX_INCLUDED_H
 #define HYBRID_INDEX_INCLUDED_H
@@ -17,11 +17,12 @@
 #include "core/filter_words.h"
 
 #define HYBRID_MAX_INCLUDED 8
+#define HYBRID_EQUAL_STRATEGY 3 /* strategy number of the equality of a key */
 
-/* HybridIncluded: an included column. */
+/* HybridIncluded: a column of an index other than the vector: a key or an included column. */
 typedef struct HybridIncluded
 {
-	AttrNumber column; /* number of the column in the table */
+	AttrNumber column; /* number of the column in the table; 0 for an expression */
 	Oid type;          /* its type; the base type of a domain */
 	/* type whose words the words of this column are compared with; InvalidOid if they are hashes */
 	Oid scale;
@@ -29,14 +30,29 @@ typedef struct HybridIncluded
 	/* extended hash function of hashes; InvalidOid if all values have the same word */
 	Oid hash;
 	Oid collation;
+	Oid operand; /* input type of the operator class of a key; InvalidOid for an included column */
 } HybridIncluded;
 
-/* hybrid_included_count: return the number of included columns of an index. */
+/*
+ * hybrid_keys_count: return the number of keys before the vector. It is also the number of the vector's column
+ * in the index, from 0.
+ */
+extern int hybrid_keys_count(Relation index);
+
+/* hybrid_included_count: return the number of columns of an index besides the vector. */
 extern int hybrid_included_count(Relation index);
 
+/* hybrid_included_column: return the column of the index, from 0, whose values have word number `word`. */
+static inline int
+hybrid_included_column(int keys, int word)
+{
+	return word < keys ? word : word + 1;
+}
+
 /*
- * hybrid_included_describe: describe the included columns of an index. Raises an error if there are more than
- * HYBRID_MAX_INCLUDED, or if values of one of them have neither a scale nor a hash.
+ * hybrid_included_describe: describe the columns of an index besides the vector, keys first. Raises an error if
+ * there are more than HYBRID_MAX_INCLUDED, if values of one of them have neither a scale nor a hash, or if the
+ * operator class of a key has another equality than these.
  */
 extern void hybrid_included_describe(Relation index, HybridIncluded *columns);
 

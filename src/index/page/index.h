@@ -21,7 +21,7 @@
 #define HYBRID_DISTANCE_STRATEGY 1 /* strategy number of the ordering operator */
 /* strategy number of the operator "within a sphere around a vector", which uses the same distance */
 #define HYBRID_SPHERE_STRATEGY 2
-#define HYBRID_STRATEGIES 2
+#define HYBRID_STRATEGIES HYBRID_EQUAL_STRATEGY
 /* support function that takes internal and returns internal, a const HybridOpclass * */
 #define HYBRID_METRIC_PROC 1
 
@@ -47,8 +47,9 @@ typedef struct HybridIndex
 	int list_size;
 	uint64 seed;
 	HybridLayout layout;
-	HybridIncluded included[HYBRID_MAX_INCLUDED]; /* layout.words columns */
-	/* the included columns have other types than when the index was built, so no scan uses the words */
+	int keys;                                     /* columns before the vector */
+	HybridIncluded included[HYBRID_MAX_INCLUDED]; /* layout.words columns; the keys come first */
+	/* these columns have other types than when the index was built, so no scan uses the words */
 	bool words_outdated;
 } HybridIndex;
 

@@ -121,8 +121,9 @@ hybrid_index_open(Relation index)
 	open->coded = hybrid_opclass_coded(opclass);
 	open->list_size = (int) meta.list_size;
 	open->seed = meta.seed;
+	open->keys = hybrid_keys_count(index);
 	hybrid_layout_init(&open->layout, (int) meta.dims, (HybridStorage) meta.storage, open->coded,
-	                   words);
+	                   words, open->keys > 0);
 	memcpy(open->included, included, sizeof(included));
 	/* ALTER TABLE can change a column to a type with the same bytes without rebuilding the index */
 	open->words_outdated = meta.included != hybrid_included_mark(included, words);
@@ -163,6 +164,7 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 		                errmsg("column cannot have more than %d dimensions for hybrid index",
 		                       type->max_dims)));
 	memset(definition, 0, sizeof(*definition));
+	definition->keys = hybrid_keys_count(index);
 	hybrid_included_describe(index, definition->included);
 	definition->opclass = opclass;
 	definition->metric = opclass->metric;
@@ -171,7 +173,7 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 	definition->list_size = options != NULL ? options->list_size : HYBRID_LIST_SIZE;
 	definition->seed = ROTATION_SEED;
 	hybrid_layout_init(&definition->layout, dims, storage, definition->coded,
-	                   hybrid_included_count(index));
+	                   hybrid_included_count(index), definition->keys > 0);
 }
 
 void
@@ -321,8 +323,21 @@ refuse_citus(Relation index)
 static const HybridOpclass *
 opclass_of(Relation index)
 {
-	FmgrInfo *procedure = index_getprocinfo(index, 1, HYBRID_METRIC_PROC);
+	FmgrInfo *procedure;
+	int last = hybrid_keys_count(index), i;
 
+	/* operator classes of keys have no such function */
+	for (i = 0; i <= last; i++)
+	{
+		if (OidIsValid(index_getprocid(index, i + 1, HYBRID_METRIC_PROC)) != (i == last))
+			ereport(ERROR,
+			        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			         errmsg("the last column of a hybrid index must be its vector, and no other"),
+			         errdetail("Column %d of index \"%s\" is %s.", i + 1,
+			                   RelationGetRelationName(index), i == last ? "a key" : "a vector"),
+			         errhint("Columns after INCLUDE do not count.")));
+	}
+	procedure = index_getprocinfo(index, last + 1, HYBRID_METRIC_PROC);
 	return (const HybridOpclass *) DatumGetPointer(FunctionCall1(procedure, PointerGetDatum(NULL)));
 }
 
@@ -330,7 +345,7 @@ opclass_of(Relation index)
 static int32
 declared_dims(Relation index)
 {
-	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), hybrid_keys_count(index));
 	int32 dims = column->atttypmod;
 
 	/* a domain has the type modifier of its base type */

@@ -24,12 +24,12 @@ static void packed_layout_init(HybridListLayout *list, Size words);
 static void list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius);
 static bool try_blocks(HybridListLayout *list, const HybridLayout *layout, int blocks);
 static LocationIndex list_lower(const HybridListLayout *list, int used);
-static uint64 *slot_words(const HybridLayout *layout, HybridSlot slot);
+static uint64 *slot_words(const HybridLayout *layout, HybridSlot slot, int *count);
 pg_noreturn static void damaged(Relation index, BlockNumber block, const char *what);
 
 void
 hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool with_codes,
-                   int words)
+                   int words, bool with_keys)
 {
 	Size with_stored;
 
@@ -43,8 +43,9 @@ hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool w
 	layout->packed = storage == HYBRID_SPARSE;
 	layout->stride = layout->carried = hybrid_storage_stride(storage, dims);
 	layout->words = words;
+	layout->bounds = with_codes && with_keys ? 2 : 0;
 	if (words > 0)
-		layout->carried = MAXALIGN(layout->stride) + words * sizeof(uint64);
+		layout->carried = MAXALIGN(layout->stride) + Max(words, layout->bounds) * sizeof(uint64);
 	with_stored = layout->stride + sizeof(HybridStored);
 	if (layout->packed)
 	{
@@ -264,10 +265,10 @@ void
 hybrid_words_put(const HybridLayout *layout, HybridSlot slot, const void *value)
 {
 	const uint64 *words = hybrid_words(layout, unconstify(void *, value));
-	uint64 *stored = slot_words(layout, slot);
-	int i;
+	int count, i;
+	uint64 *stored = slot_words(layout, slot, &count);
 
-	for (i = 0; stored != NULL && i < layout->words; i++)
+	for (i = 0; i < count; i++)
 		stored[i * HY_CODE_ROWS] = words[i];
 }
 
@@ -275,11 +276,33 @@ void
 hybrid_words_get(const HybridLayout *layout, HybridSlot slot, void *value)
 {
 	uint64 *words = hybrid_words(layout, value);
-	const uint64 *stored = slot_words(layout, slot);
-	int i;
+	int count, i;
+	const uint64 *stored = slot_words(layout, slot, &count);
 
-	for (i = 0; stored != NULL && i < layout->words; i++)
+	for (i = 0; i < count; i++)
 		words[i] = stored[i * HY_CODE_ROWS];
+}
+
+void
+hybrid_bounds_put(const HybridLayout *layout, HybridSlot slot, const HybridBounds *bounds)
+{
+	int count;
+	uint64 *stored = slot_words(layout, slot, &count);
+
+	Assert(slot.level > 0 && count == 2);
+	stored[0] = bounds->least;
+	stored[HY_CODE_ROWS] = bounds->most;
+}
+
+void
+hybrid_bounds_get(const HybridLayout *layout, HybridSlot slot, HybridBounds *bounds)
+{
+	int count;
+	const uint64 *stored = slot_words(layout, slot, &count);
+
+	Assert(slot.level > 0 && count == 2);
+	bounds->least = stored[0];
+	bounds->most = stored[HY_CODE_ROWS];
 }
 
 int
@@ -392,8 +415,8 @@ list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius
 	int blocks;
 
 	list->radius = radius;
-	list->codes_offset =
-		sizeof(HybridBlock) + (radius ? HYBRID_RADIUS_BYTES : layout->words * HYBRID_WORDS_BYTES);
+	list->codes_offset = sizeof(HybridBlock) + (radius ? HYBRID_RADIUS_BYTES : 0) +
+	                     (radius ? layout->bounds : layout->words) * HYBRID_WORDS_BYTES;
 	list->block_bytes = MAXALIGN(list->codes_offset + layout->code_bytes);
 	for (blocks = (int) (USABLE / list->block_bytes); blocks > 0; blocks--)
 	{
@@ -438,16 +461,18 @@ damaged(Relation index, BlockNumber block, const char *what)
 }
 
 /*
- * slot_words: return the first word of a slot of a leaf. The others follow at intervals of HY_CODE_ROWS words. Returns
- * NULL if the slot has no words.
+ * slot_words: return the first word of a slot, and set the number of words. The others follow at intervals of
+ * HY_CODE_ROWS words.
  */
 static uint64 *
-slot_words(const HybridLayout *layout, HybridSlot slot)
+slot_words(const HybridLayout *layout, HybridSlot slot, int *count)
 {
-	HybridBlock *block;
+	const HybridListLayout *shape = hybrid_list_layout(layout, slot.level);
+	char *words =
+		(char *) hybrid_block_words(hybrid_block(shape, slot.page, slot.number / HY_CODE_ROWS));
 
-	if (layout->words == 0 || slot.level > 0)
-		return NULL;
-	block = hybrid_block(&layout->leaf, slot.page, slot.number / HY_CODE_ROWS);
-	return hybrid_block_words(block) + slot.number % HY_CODE_ROWS;
+	*count = slot.level > 0 ? layout->bounds : layout->words;
+	if (slot.level > 0)
+		words += HYBRID_RADIUS_BYTES;
+	return (uint64 *) words + slot.number % HY_CODE_ROWS;
 }

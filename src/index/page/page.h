@@ -204,8 +204,9 @@ typedef struct HybridListPage
 StaticAssertDecl(sizeof(HybridListPage) == 56, "the header of a list page is 56 bytes on disk");
 
 /*
- * HybridBlock: the head of a block of 32 entries. In inner lists, the radii follow; in leaves, the words
- * of included columns, 32 for each column. The codes come next, unless they have pages of their own. In a
+ * HybridBlock: the head of a block of 32 entries. In inner lists, the radii follow, and in an index with keys the
+ * least and then the greatest words of the first key; in leaves, the words of keys and included columns, 32 for
+ * each column. The codes come next, unless they have pages of their own. In a
  * packed layout, pieces take the place of the codes.
  */
 typedef struct HybridBlock
@@ -267,7 +268,8 @@ typedef struct HybridLayout
 	HybridStorage storage;
 	bool packed; /* values vary in length and are stored on VALUES pages */
 	Size stride; /* maximum bytes of a stored value */
-	int words;   /* included columns: words of an entry of a leaf */
+	int words;   /* keys and included columns: words of an entry of a leaf */
+	int bounds; /* words of an entry of an inner list: 2 (HybridBounds) if there are keys, else 0 */
 	/* bytes of an entry's value in memory; the entry's words are at its end */
 	Size carried;
 	/* fields for values of fixed length */
@@ -290,10 +292,10 @@ hybrid_center_pages(const HybridLayout *layout)
 
 /*
  * hybrid_layout_init: compute the layout. dims is from 1 to the maximum of the type with this storage. `words`
- * is the number of included columns.
+ * is the number of keys and included columns.
  */
 extern void hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage,
-                               bool with_codes, int words);
+                               bool with_codes, int words, bool with_keys);
 
 /* hybrid_list_layout: return the layout of lists of this level. */
 static inline const HybridListLayout *
@@ -364,11 +366,25 @@ typedef struct HybridSlot
 extern void hybrid_list_put(const HybridLayout *layout, HybridSlot slot, const uint8 *bits,
                             const HyCode *code, const ItemPointerData *tid, float radius);
 
-/* hybrid_words_put: write the words of an entry, which follow its value in memory, into its slot of a leaf. */
+/* hybrid_words_put: write the words of an entry, which follow its value in memory, into its slot. */
 extern void hybrid_words_put(const HybridLayout *layout, HybridSlot slot, const void *value);
 
-/* hybrid_words_get: copy the words of a slot of a leaf to where they follow the entry's value in memory. */
+/* hybrid_words_get: copy the words of a slot to where they follow the entry's value in memory. */
 extern void hybrid_words_get(const HybridLayout *layout, HybridSlot slot, void *value);
+
+/* HybridBounds: bounds of the words of the first key in the rows below an entry of an inner list. */
+typedef struct HybridBounds
+{
+	uint64 least;
+	uint64 most;
+} HybridBounds;
+
+/* hybrid_bounds_put: write the bounds of a slot of an inner list. Valid only if layout->bounds > 0. */
+extern void
+hybrid_bounds_put(const HybridLayout *layout, HybridSlot slot, const HybridBounds *bounds);
+
+/* hybrid_bounds_get: read the bounds of a slot of an inner list. Valid only if layout->bounds > 0. */
+extern void hybrid_bounds_get(const HybridLayout *layout, HybridSlot slot, HybridBounds *bounds);
 
 /*
  * hybrid_words_judge: set wanted[b] to the live rows of block b of a leaf's page that satisfy the conditions on
@@ -475,7 +491,14 @@ hybrid_block_words(HybridBlock *block)
 static inline uint64 *
 hybrid_words(const HybridLayout *layout, void *value)
 {
-	return (uint64 *) ((char *) value + layout->carried) - layout->words;
+	return (uint64 *) ((char *) value + layout->carried) - Max(layout->words, layout->bounds);
+}
+
+/* hybrid_bounds: return the bounds that follow the centroid of a list in memory. */
+static inline HybridBounds *
+hybrid_bounds(const HybridLayout *layout, void *value)
+{
+	return (HybridBounds *) hybrid_words(layout, value);
 }
 
 /* hybrid_block_codes: return the codes of a block. Valid only if list->code_pages == 0. */

@@ -30,6 +30,7 @@
 #include "server/memory.h"
 
 #include "index/scan/frontier.h"
+#include "index/tree/tree.h"
 
 #define LANES 8 /* number of keys of a block that are compared at a time */
 /* share of the squared radius of a list that is added to its squared distance to compute the width */
@@ -38,6 +39,8 @@
 
 static void
 expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);
+static bool may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry);
+static void leave_out(HybridFrontier *frontier, int slot);
 static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
 static void make_blocks(HybridFrontier *frontier);
 static void describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at);
@@ -81,6 +84,7 @@ hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits
 
 	hybrid_frontier_clear(frontier);
 	frontier->limits = *limits;
+	frontier->leaves = 0;
 	expand(frontier, &tree->root, &reach, tree->height);
 	for (list = 0; list < frontier->inner.count; list++)
 	{
@@ -94,6 +98,9 @@ hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits
 		}
 	}
 	make_blocks(frontier);
+	/* without conditions, the count on the meta page does */
+	if (frontier->scorer->open.layout.bounds == 0 || frontier->conditions_count == 0)
+		frontier->leaves = (int) tree->leaves;
 }
 
 bool
@@ -217,11 +224,23 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 		inner = hybrid_inner_set_add(&frontier->upper, scorer, list, level);
 		for (i = 0; i < inner->count; i++)
 		{
-			HybridReach below = hybrid_inner_reach(scorer, inner, level, i, NULL);
+			HybridReach below;
 
+			if (!may_have(frontier, inner, i))
+				continue;
+			below = hybrid_inner_reach(scorer, inner, level, i, NULL);
 			expand(frontier, &inner->below[i], &below, level - 1);
 		}
 	}
+}
+
+/* may_have: test whether rows below an entry of an inner list may satisfy the conditions. */
+static bool
+may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry)
+{
+	return inner->bounds == NULL ||
+	       hybrid_bounds_may_have(&inner->bounds[entry], frontier->conditions,
+	                              frontier->conditions_count);
 }
 
 /* add_keys: estimate the distances of the lists below an inner list from their codes. */
@@ -287,20 +306,28 @@ describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at)
 	for (i = 0; i < HY_CODE_ROWS; i++)
 	{
 		frontier->which[at + i] = -1;
+		if (i >= count || !may_have(frontier, inner, block * HY_CODE_ROWS + i))
+		{
+			leave_out(frontier, at + i);
+			continue;
+		}
 		/* a key is finite, or -INFINITY if it is NaN */
 		keys[i] = keys[i] > FLT_MAX ? FLT_MAX : keys[i];
 		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
-	}
-	for (i = 0; i < count; i++)
 		frontier->rows += frontier->size[at + i];
-	for (i = count; i < HY_CODE_ROWS; i++)
-	{
-		frontier->middle[at + i] = INFINITY;
-		frontier->inverse[at + i] = 1;
-		frontier->doubt[at + i] = 0;
-		frontier->size[at + i] = 0;
-		keys[i] = INFINITY;
+		frontier->leaves++;
 	}
+}
+
+/* leave_out: let a slot have no list. */
+static void
+leave_out(HybridFrontier *frontier, int slot)
+{
+	frontier->keys[slot] = INFINITY;
+	frontier->middle[slot] = INFINITY;
+	frontier->inverse[slot] = 1;
+	frontier->doubt[slot] = 0;
+	frontier->size[slot] = 0;
 }
 
 /* describe_lists: do the arithmetic of describe for all 32 lists of a block. */

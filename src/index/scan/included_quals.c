@@ -1,6 +1,6 @@
 /*
  * included_quals.c
- *		Conditions on included columns, which a scan judges by the words of the index.
+ *		Conditions on keys and on included columns, which a scan judges by the words of the index.
  */
 #include "postgres.h"
 
@@ -34,7 +34,7 @@ typedef enum Test
 /* HybridIncludedClause: a condition that words judge. */
 typedef struct HybridIncludedClause
 {
-	int column; /* number of the included column, from 0 */
+	int column; /* number of the column among those besides the vector, from 0 */
 	Test test;
 	Expr *value; /* what the column is compared with; NULL if with nothing */
 	Oid type;    /* type of this value, or of the elements of this array */
@@ -52,60 +52,85 @@ static bool is_constant(Node *node, Index table);
 static bool has_column_or_subplan(Node *node, void *context);
 static bool set_condition(const HybridIncluded *column, const Clause *clause, ExprContext *context,
                           HyWordCondition *condition);
+static bool takes(const HybridIncluded *column, Oid type);
 static void set_any(const HybridIncluded *column, const Clause *clause, Datum value,
                     HyWordCondition *condition);
 static void
 compare_with(const HybridIncluded *column, Test test, uint64 word, HyWordCondition *condition);
 
-bool
+int
 hybrid_included_judges(const HybridIndex *open, Index table, Node *clause)
 {
 	Clause read;
 
-	return read_clause(open, table, clause, &read);
+	return read_clause(open, table, clause, &read) ? read.column : -1;
 }
 
 HybridIncludedQuals *
-hybrid_included_quals_new(const HybridIndex *open, IndexScanState *node)
+hybrid_included_quals_new(const HybridIndex *open, IndexScanState *node, int keys)
 {
 	const Scan *plan = node == NULL ? NULL : (const Scan *) node->ss.ps.plan;
-	int most = plan == NULL || open->layout.words == 0 ? 0 : list_length(plan->plan.qual);
+	List *conditions = plan == NULL || open->layout.words == 0 ? NIL : plan->plan.qual;
+	int most = list_length(conditions);
 	HybridIncludedQuals *quals;
 	ListCell *cell;
 
-	if (most == 0)
+	if (open->keys == 0)
+		keys = 0;
+	if (most + keys == 0)
 		return NULL;
 	quals = palloc0(sizeof(HybridIncludedQuals));
 	quals->columns = open->included;
+	quals->keys = open->keys;
+	quals->none = open->words_outdated;
 	quals->node = node;
 	quals->clauses = palloc0(most * sizeof(Clause));
-	quals->conditions = palloc0(most * sizeof(HyWordCondition));
-	foreach (cell, plan->plan.qual)
+	quals->conditions = palloc0((most + keys) * sizeof(HyWordCondition));
+	foreach (cell, conditions)
 	{
-		Clause *clause = &quals->clauses[quals->count];
+		Clause *clause = &quals->clauses[quals->clauses_count];
 
 		if (!read_clause(open, plan->scanrelid, (Node *) lfirst(cell), clause))
 			continue;
 		if (clause->value != NULL)
 			clause->state = ExecInitExpr(clause->value, &node->ss.ps);
-		quals->count++;
+		quals->clauses_count++;
 	}
-	quals->all = quals->count == most;
-	return quals->count > 0 ? quals : NULL;
+	quals->all = most > 0 && quals->clauses_count == most;
+	return quals->clauses_count + keys > 0 ? quals : NULL;
 }
 
 bool
-hybrid_included_quals_begin(HybridIncludedQuals *quals)
+hybrid_included_quals_begin(HybridIncludedQuals *quals, const ScanKeyData *keys, int count)
 {
 	int i;
 
-	for (i = 0; i < quals->count; i++)
+	quals->count = 0;
+	for (i = 0; i < quals->clauses_count; i++)
 	{
 		const Clause *clause = &quals->clauses[i];
 
 		if (!set_condition(&quals->columns[clause->column], clause,
-		                   quals->node->ss.ps.ps_ExprContext, &quals->conditions[i]))
+		                   quals->node->ss.ps.ps_ExprContext, &quals->conditions[quals->count++]))
 			return false;
+	}
+	for (i = 0; i < count; i++)
+	{
+		HyWordCondition *condition = &quals->conditions[quals->count];
+		int column = keys[i].sk_attno - 1;
+
+		if (column >= quals->keys)
+			continue;
+		/* the equality of a key is strict */
+		if ((keys[i].sk_flags & SK_ISNULL) != 0)
+			return false;
+		if (quals->none || !takes(&quals->columns[column], keys[i].sk_subtype))
+			continue;
+		condition->column = column;
+		condition->set = NULL;
+		condition->least = condition->most =
+			hybrid_included_word(&quals->columns[column], keys[i].sk_subtype, keys[i].sk_argument);
+		quals->count++;
 	}
 	return true;
 }
@@ -206,7 +231,8 @@ column_of(const HybridIndex *open, Index table, Node *node)
 		return -1;
 	for (i = 0; i < open->layout.words; i++)
 	{
-		if (open->included[i].column == var->varattno)
+		/* 0 is an expression, and in a Var it is the whole row */
+		if (open->included[i].column == var->varattno && var->varattno != 0)
 			return i;
 	}
 	return -1;
@@ -233,7 +259,8 @@ use_operator(const HybridIncluded *column, Oid operator, Oid collation, Clause *
 	}
 	clause->test = TEST_EQUAL;
 	return OidIsValid(column->hash) && left == right &&
-	       (!OidIsValid(collation) || get_collation_isdeterministic(collation));
+	       (!OidIsValid(collation) || collation == column->collation ||
+	        get_collation_isdeterministic(collation));
 }
 
 /*
@@ -296,6 +323,15 @@ set_condition(const HybridIncluded *column, const Clause *clause, ExprContext *c
 			             condition);
 	}
 	return condition->least <= condition->most;
+}
+
+/* takes: test whether the word of a value of this type can be compared with the words of a key. */
+static bool
+takes(const HybridIncluded *column, Oid type)
+{
+	if (OidIsValid(column->scale))
+		return hybrid_included_scale(type) == column->scale;
+	return OidIsValid(column->hash) && type == column->operand;
 }
 
 /* set_any: set the condition for the elements of an array. */

@@ -172,7 +172,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe, HybridLookup
 	hy_lazy_clear(&search->rows_order);
 	hybrid_found_rows_clear(&search->found);
 	search->filter = NULL;
-	search->conditions_count = 0;
+	hybrid_lookup_words(search, NULL, 0);
 	search->reached = HY_SCAN_NO_LIMIT;
 	hybrid_lookup_bound(search, PG_INT64_MAX, INFINITY);
 	hybrid_stopping_clear(&search->stopping);
@@ -204,6 +204,8 @@ hybrid_lookup_words(HybridLookup *search, const HyWordCondition *conditions, int
 {
 	search->conditions = conditions;
 	search->conditions_count = count;
+	search->frontier.conditions = conditions;
+	search->frontier.conditions_count = count;
 }
 
 const HybridFoundRow *

@@ -176,7 +176,7 @@ hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 		hybrid_scan_quals_rest(state->filter);
 	state->done.returned++;
 	scan->xs_heaptid = hybrid_position_tid(position);
-	scan->xs_recheck = state->within && state->recheck;
+	scan->xs_recheck = state->recheck;
 	if (state->ordered)
 		index_store_float8_orderby_distances(scan, state->orderby_types, state->distances, false);
 	return true;
@@ -257,10 +257,6 @@ begin_query(IndexScanDesc scan)
 
 	state->index = hybrid_index_open(scan->indexRelation);
 	state->ordered = scan->numberOfOrderBys > 0;
-	if (!state->ordered && scan->numberOfKeys < 1)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		                errmsg("index \"%s\" can only be scanned in the order of a distance",
-		                       RelationGetRelationName(scan->indexRelation))));
 	/* While a candidate waits without a pin, its row may be removed and its TID reused. */
 	if (!IsMVCCSnapshot(scan->xs_snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
@@ -281,6 +277,11 @@ begin_query(IndexScanDesc scan)
 	if (state->ordered && !state->null_query)
 		take_query(state, index->opclass->type, PG_DETOAST_DATUM(scan->orderByData[0].sk_argument));
 	take_conditions(scan);
+	/* an index has no entries for NULL, so conditions on keys do not suffice */
+	if (!state->ordered && !state->within)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		                errmsg("index \"%s\" can only be scanned in the order of a distance",
+		                       RelationGetRelationName(scan->indexRelation))));
 	state->reorders =
 		state->ordered && ((!index->lossless && !state->null_query) || scan->numberOfOrderBys > 1);
 	state->settings = hybrid_scan_settings(scan->indexRelation);
@@ -294,12 +295,13 @@ begin_query(IndexScanDesc scan)
 	if (!state->planned)
 	{
 		MemoryContextSwitchTo(state->scan_context);
-		state->included = hybrid_included_quals_new(index, state->asked.node);
+		state->included = hybrid_included_quals_new(index, state->asked.node, scan->numberOfKeys);
 		state->planned = true;
 		MemoryContextSwitchTo(state->context);
 	}
 	if (state->nothing ||
-	    (state->included != NULL && !hybrid_included_quals_begin(state->included)))
+	    (state->included != NULL &&
+	     !hybrid_included_quals_begin(state->included, scan->keyData, scan->numberOfKeys)))
 	{
 		state->exhausted = true;
 		state->reorders = false;
@@ -346,6 +348,9 @@ begin_passes(IndexScanDesc scan)
 		return;
 	}
 	tree = hybrid_lookup_query(state->search, &state->query, &state->done.work);
+	/* the conditions come first: in an index with keys, they decide which lists are searched */
+	if (included != NULL)
+		hybrid_lookup_words(state->search, included->conditions, included->count);
 	hybrid_lookup_limits(tree, settings->target_recall, hybrid_probes, &limits);
 	hybrid_lookup_limit(state->search, &limits);
 	/* if all rows are wanted, memory is the only bound */
@@ -353,8 +358,6 @@ begin_passes(IndexScanDesc scan)
 		hybrid_lookup_bound(state->search,
 		                    state->asked.all ? PG_INT64_MAX : settings->max_scan_tuples,
 		                    work_mem * 1024.0 * settings->mem_multiplier);
-	if (included != NULL)
-		hybrid_lookup_words(state->search, included->conditions, included->count);
 }
 
 /* take_query: set the query from a detoasted value of the indexed type. */
@@ -385,14 +388,19 @@ take_conditions(IndexScanDesc scan)
 	int i;
 
 	state->radius = INFINITY;
-	state->within = scan->numberOfKeys > 0;
+	state->within = false;
 	state->nothing = false;
-	state->recheck = !state->index.lossless;
+	/* several values of a key may have one word */
+	state->recheck = state->index.keys > 0 && scan->numberOfKeys > 0;
 	for (i = 0; i < scan->numberOfKeys; i++)
 	{
 		const ScanKey key = &scan->keyData[i];
 		HybridSphere sphere;
 
+		if (key->sk_attno <= state->index.keys)
+			continue;
+		state->within = true;
+		state->recheck |= !state->index.lossless;
 		Assert(key->sk_strategy == HYBRID_SPHERE_STRATEGY);
 		if ((key->sk_flags & SK_ISNULL) != 0 || !hybrid_sphere_open(key->sk_argument, &sphere) ||
 		    !take_sphere(state, &sphere))

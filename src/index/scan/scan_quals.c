@@ -24,6 +24,7 @@
 #include "server/position.h"
 
 #include "index/page/buffers.h"
+#include "index/page/included.h"
 #include "index/scan/scan_quals.h"
 
 /* maximum cost of conditions that are checked early, in units of cpu_operator_cost */
@@ -128,7 +129,7 @@ static bool
 may_be_asked(const IndexScanState *node, Relation index)
 {
 	const Scan *plan = (const Scan *) node->ss.ps.plan;
-	AttrNumber column = index->rd_index->indkey.values[0];
+	AttrNumber column = index->rd_index->indkey.values[hybrid_keys_count(index)];
 	Bitmapset *columns = NULL;
 	QualCost cost;
 

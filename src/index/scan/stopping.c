@@ -182,7 +182,7 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	 * The larger the share of lists examined, the less the search can save by relying on an estimate for
 	 * the rest.
 	 */
-	double left = Max(1 - (double) work->lists / frontier->scorer->tree.leaves, 0);
+	double left = Max(1 - (double) work->lists / Max(frontier->leaves, 1), 0);
 	double missing;
 	bool measured;
 

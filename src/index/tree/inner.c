@@ -307,6 +307,8 @@ add_page(Entries *entries, Page page, BlockNumber block)
 		inner->radii[to] = hybrid_block_radii(from)[row];
 		inner->rows[to] = hybrid_radius_rows(inner->radii[to]);
 		inner->below[to] = hybrid_tid_link(&from->tid[row]);
+		if (layout->bounds > 0)
+			hybrid_bounds_get(layout, (HybridSlot){page, entries->level, slot}, &inner->bounds[to]);
 		inner->at[to] = hybrid_scorer_position(scorer, page, block, entries->level, slot);
 		inner->count = to + 1;
 		inner->blocks = to / HY_CODE_ROWS + 1;
@@ -330,6 +332,8 @@ grow(Entries *entries)
 	inner->radii = MemoryContextAllocZero(context, rows * sizeof(float));
 	inner->rows = MemoryContextAllocZero(context, rows * sizeof(float));
 	inner->below = MemoryContextAlloc(context, rows * sizeof(HybridLink));
+	if (entries->scorer->open.layout.bounds > 0)
+		inner->bounds = MemoryContextAlloc(context, rows * sizeof(HybridBounds));
 	inner->at = MemoryContextAlloc(context, rows * sizeof(HybridVectorPosition));
 	entries->allocated = rows;
 	if (had == 0)
@@ -340,6 +344,11 @@ grow(Entries *entries)
 	memcpy(inner->rows, old.rows, had * sizeof(float));
 	memcpy(inner->below, old.below, had * sizeof(HybridLink));
 	memcpy(inner->at, old.at, had * sizeof(HybridVectorPosition));
+	if (old.bounds != NULL)
+	{
+		memcpy(inner->bounds, old.bounds, had * sizeof(HybridBounds));
+		pfree(old.bounds);
+	}
 	pfree(old.codes);
 	pfree(old.factors);
 	pfree(old.radii);

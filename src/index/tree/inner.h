@@ -26,6 +26,7 @@ typedef struct HybridInner
 	float *radii;
 	float *rows; /* approximate number of rows of each list below */
 	HybridLink *below;
+	HybridBounds *bounds;     /* in an index with keys; else NULL */
 	HybridVectorPosition *at; /* positions of the centroids */
 	/* stored centroids of the entries for which `kept` is set; NULL if none is kept */
 	char *centroids;

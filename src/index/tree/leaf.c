@@ -6,6 +6,10 @@
  * centroids of the lists below them first by their codes. If the codes do not decide, it compares the
  * centroids exactly.
  *
+ * In an index with keys, the bounds of the lists leave out those that may not get the row. Some leaf may get it, because
+ * the bounds of the leaves together cover all words. But the few nearest lists of a level may have no such leaf, if
+ * their bounds are wider than those of the leaves below them. Then the search keeps all lists of each level.
+ *
  * A row is an outlier of a list if its distance from the centroid is more than twice the list's radius. A
  * search does not expect an outlier in the row's nearest list, and a build makes lists of outliers
  * (leaves.c). So an outlier of the nearest list goes to another list that was examined: to the most
@@ -35,8 +39,10 @@ typedef struct Near
 	float radius; /* encoded by hybrid_radius */
 } Near;
 
+static bool descend(HybridLeafSearch *search, int width, Near *found);
 static int nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
-                         Near *found, int wanted);
+                         int wanted, Near **found);
+static inline bool may_get(const HybridLeafSearch *search, const HybridInner *inner, int entry);
 static inline bool is_outlier(float squared, float radius);
 static void most_probable(HybridLeafSearch *search, Near *found);
 static float improbability(float squared, float radius);
@@ -55,36 +61,28 @@ hybrid_leaf_init(HybridLeafSearch *search, Relation index, const HybridIndex *op
 }
 
 void
-hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf *leaf)
+hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, uint64 key, HybridLeaf *leaf)
 {
 	HybridScorer *scorer = &search->scorer;
-	Near beam[BEAM], below[BEAM];
-	int width = 1, level;
+	Near found;
 
 	hybrid_scorer_query(scorer, vector);
-	memset(beam, 0, sizeof(beam));
-	beam[0].link = scorer->tree.root;
-	beam[0].reach = hybrid_scorer_root(scorer);
-	beam[0].above.head = InvalidBlockNumber;
-	for (level = scorer->tree.height; level > 0; level--)
-	{
-		width = nearest_below(search, beam, width, level, below, level > 1 ? BEAM : 1);
-		if (width == 0)
-			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-			                errmsg("index \"%s\" has an inner list without entries",
-			                       RelationGetRelationName(scorer->index)),
-			                errhint("REINDEX it.")));
-		memcpy(beam, below, sizeof(beam));
-	}
+	search->key = key;
+	if (!descend(search, BEAM, &found) &&
+	    (scorer->open.layout.bounds == 0 || !descend(search, PG_INT32_MAX, &found)))
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" has an inner list without entries",
+		                       RelationGetRelationName(scorer->index)),
+		                errhint("REINDEX it.")));
 	/* by inner product, no row is an outlier, because the radius of a list includes its longest rows */
 	if (scorer->tree.height > 0 && scorer->open.metric != HY_METRIC_IP &&
-	    is_outlier(beam[0].reach.reach * beam[0].reach.reach, beam[0].radius))
-		most_probable(search, &beam[0]);
+	    is_outlier(found.reach.reach * found.reach.reach, found.radius))
+		most_probable(search, &found);
 	hybrid_inner_set_clear(&search->inner);
 
-	leaf->link = beam[0].link;
-	leaf->above = beam[0].above;
-	leaf->radius = beam[0].radius;
+	leaf->link = found.link;
+	leaf->above = found.above;
+	leaf->radius = found.radius;
 	leaf->central = scorer->tree.height == 0;
 	leaf->place = scorer->place;
 	leaf->rotated = scorer->rotated;
@@ -95,22 +93,55 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf
 		HybridStored stored;
 
 		leaf->centroid = search->centroid;
-		hybrid_scorer_read(scorer, &leaf->above, 1, beam[0].at, &stored, scorer->vector);
+		hybrid_scorer_read(scorer, &leaf->above, 1, found.at, &stored, scorer->vector);
 		(void) hybrid_scorer_reach(scorer, &stored, scorer->vector, leaf->centroid);
 	}
 }
 
 /*
- * nearest_below: find the `wanted` nearest lists below the given lists, nearest first. Returns the number
- * found.
+ * descend: find the nearest leaf, keeping `width` lists of each level. Returns false if no list below those kept may
+ * get the row.
+ */
+static bool
+descend(HybridLeafSearch *search, int width, Near *found)
+{
+	HybridScorer *scorer = &search->scorer;
+	Near root, *kept = &root;
+	int count = 1, level;
+
+	memset(&root, 0, sizeof(root));
+	root.link = scorer->tree.root;
+	root.reach = hybrid_scorer_root(scorer);
+	root.above.head = InvalidBlockNumber;
+	for (level = scorer->tree.height; level > 0 && count > 0; level--)
+	{
+		Near *below;
+
+		count = nearest_below(search, kept, count, level, level > 1 ? width : 1, &below);
+		if (kept != &root)
+			pfree(kept);
+		kept = below;
+	}
+	if (count > 0)
+		*found = kept[0];
+	if (kept != &root)
+		pfree(kept);
+	return count > 0;
+}
+
+/*
+ * nearest_below: find the `wanted` nearest lists below the given lists, nearest first. *result is allocated. Returns
+ * the number found.
  */
 static int
-nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level, Near *found,
-              int wanted)
+nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level, int wanted,
+              Near **result)
 {
 	HybridScorer *scorer = &search->scorer;
 	int waiting = score_below(search, lists, count, level), kept = 0, i;
+	Near *found = palloc(Max(Min(wanted, waiting), 1) * sizeof(Near));
 
+	*result = found;
 	hy_heap_make(search->order, waiting);
 	while (waiting > 0)
 	{
@@ -131,6 +162,14 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 		found[i] = near;
 	}
 	return kept;
+}
+
+/* may_get: test whether the bounds of an entry of an inner list include the key. */
+static inline bool
+may_get(const HybridLeafSearch *search, const HybridInner *inner, int entry)
+{
+	return inner->bounds == NULL ||
+	       (inner->bounds[entry].least <= search->key && search->key <= inner->bounds[entry].most);
 }
 
 /* near_at: describe the list at a position of search->lowers. */
@@ -181,7 +220,7 @@ most_probable(HybridLeafSearch *search, Near *found)
 			float lower = Max(search->lowers[rows + i], 0), radius = inner->radii[i];
 
 			/* the radius of a list of equal rows is 0, or so small that its square is (hybrid_radius) */
-			if (!(radius * radius > 0) || is_outlier(lower, radius))
+			if (!may_get(search, inner, i) || !(radius * radius > 0) || is_outlier(lower, radius))
 				continue;
 			search->order[waiting].key = improbability(lower, radius);
 			search->order[waiting++].which = rows + i;
@@ -236,6 +275,8 @@ score_below(HybridLeafSearch *search, const Near *lists, int count, int level)
 		                   search->lowers + rows);
 		for (i = 0; i < inner->count; i++)
 		{
+			if (!may_get(search, inner, i))
+				continue;
 			search->order[found].key = search->lowers[rows + i];
 			search->order[found++].which = rows + i;
 		}

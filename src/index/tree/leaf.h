@@ -18,6 +18,7 @@ typedef struct HybridLeafSearch
 	HyHeapItem *order;
 	int allocated;
 	float *centroid;
+	uint64 key; /* word of the first key of the row, in an index with keys */
 } HybridLeafSearch;
 
 /*
@@ -41,8 +42,10 @@ extern void hybrid_leaf_init(HybridLeafSearch *search, Relation index, const Hyb
 
 /*
  * hybrid_leaf_find: find the leaf with the nearest centroid, or nearly the nearest, in the current tree.
- * If the vector is an outlier of that leaf, find another leaf with similar rows, if there is one.
+ * If the vector is an outlier of that leaf, find another leaf with similar rows, if there is one. In an index with
+ * keys, only leaves count whose bounds include `key`, the word of the first key.
  */
-extern void hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf *leaf);
+extern void
+hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, uint64 key, HybridLeaf *leaf);
 
 #endif

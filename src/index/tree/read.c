@@ -77,8 +77,8 @@ hybrid_store_rewind(HybridStore *store)
 	hybrid_tree_read(store->index, &tree);
 	if (store->lists != NULL)
 		pfree(store->lists);
-	store->lists =
-		hybrid_tree_lists(store->index, &store->open, &tree, 0, store->snapshot, &store->count);
+	store->lists = hybrid_tree_leaves(store->index, &store->open, &tree, store->snapshot,
+	                                  store->conditions, store->conditions_count, &store->count);
 	store->stop = store->count;
 	store->list = 0;
 	store->block = store->count > 0 ? store->lists[0].head : InvalidBlockNumber;

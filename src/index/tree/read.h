@@ -26,7 +26,7 @@ struct HybridStore
 	uint32 pages;      /* number of pages of the list read so far */
 	int64 least;       /* smallest and largest position of the rows that are returned */
 	int64 most;
-	/* conditions on words of included columns; rows that they exclude are not returned */
+	/* conditions on words; rows that they exclude are not returned. They apply from the next rewind */
 	const HyWordCondition *conditions;
 	int conditions_count;
 	int64 excluded; /* number of these rows since the last rewind */

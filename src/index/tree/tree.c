@@ -27,8 +27,13 @@ typedef struct Found
 	HybridLink *links;
 	int count;
 	int allocated;
+	const HyWordCondition *conditions; /* lists whose bounds exclude them are left out */
+	int conditions_count;
 } Found;
 
+static HybridLink *find_lists(Relation index, const HybridIndex *open, const HybridTree *tree,
+                              int level, Snapshot snapshot, Found *found, int *count);
+static bool may_have(const HybridLayout *layout, const Found *found, HybridSlot slot);
 static void find_below(Relation index, const HybridLayout *layout, HybridLink list, int level,
                        int wanted, Snapshot snapshot, Found *found);
 
@@ -76,14 +81,62 @@ hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tre
 	Found found;
 
 	memset(&found, 0, sizeof(found));
-	found.allocated = level == 0 ? Max((int) Min(tree->leaves, 1 << 20), 1) : 64;
-	found.links = palloc(found.allocated * sizeof(HybridLink));
+	return find_lists(index, open, tree, level, snapshot, &found, count);
+}
+
+HybridLink *
+hybrid_tree_leaves(Relation index, const HybridIndex *open, const HybridTree *tree,
+                   Snapshot snapshot, const HyWordCondition *conditions, int conditions_count,
+                   int *count)
+{
+	Found found;
+
+	memset(&found, 0, sizeof(found));
+	found.conditions = conditions;
+	found.conditions_count = open->layout.bounds > 0 ? conditions_count : 0;
+	return find_lists(index, open, tree, 0, snapshot, &found, count);
+}
+
+bool
+hybrid_bounds_may_have(const HybridBounds *bounds, const HyWordCondition *conditions, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		/* the bounds are those of the first key */
+		if (conditions[i].column == 0 &&
+		    !hy_word_between(&conditions[i], bounds->least, bounds->most))
+			return false;
+	}
+	return true;
+}
+
+/* find_lists: do the work of hybrid_tree_lists and hybrid_tree_leaves. *found has the conditions. */
+static HybridLink *
+find_lists(Relation index, const HybridIndex *open, const HybridTree *tree, int level,
+           Snapshot snapshot, Found *found, int *count)
+{
+	found->allocated = level == 0 ? Max((int) Min(tree->leaves, 1 << 20), 1) : 64;
+	found->links = palloc(found->allocated * sizeof(HybridLink));
 	if (tree->height == level)
-		found.links[found.count++] = tree->root;
+		found->links[found->count++] = tree->root;
 	else if (tree->height > level)
-		find_below(index, &open->layout, tree->root, tree->height, level, snapshot, &found);
-	*count = found.count;
-	return found.links;
+		find_below(index, &open->layout, tree->root, tree->height, level, snapshot, found);
+	*count = found->count;
+	return found->links;
+}
+
+/* may_have: test whether rows below a slot of an inner list may satisfy the conditions. */
+static bool
+may_have(const HybridLayout *layout, const Found *found, HybridSlot slot)
+{
+	HybridBounds bounds;
+
+	if (found->conditions_count == 0)
+		return true;
+	hybrid_bounds_get(layout, slot, &bounds);
+	return hybrid_bounds_may_have(&bounds, found->conditions, found->conditions_count);
 }
 
 /*
@@ -118,7 +171,8 @@ find_below(Relation index, const HybridLayout *layout, HybridLink list, int leve
 			const HybridBlock *entries = hybrid_block(shape, page, slot / HY_CODE_ROWS);
 			Found *to = level - 1 == wanted ? found : &below;
 
-			if ((entries->live & (1U << slot % HY_CODE_ROWS)) == 0)
+			if ((entries->live & (1U << slot % HY_CODE_ROWS)) == 0 ||
+			    !may_have(layout, found, (HybridSlot){page, level, slot}))
 				continue;
 			if (to->count == to->allocated)
 			{

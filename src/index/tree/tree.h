@@ -32,4 +32,17 @@ extern HybridLink *
 hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tree, int level,
                   Snapshot snapshot, int *count);
 
+/*
+ * hybrid_tree_leaves: return the leaf lists that may have rows whose words satisfy the conditions, in the current memory
+ * context. snapshot is as for hybrid_list_changes.
+ */
+extern HybridLink *
+hybrid_tree_leaves(Relation index, const HybridIndex *open, const HybridTree *tree,
+                   Snapshot snapshot, const HyWordCondition *conditions, int conditions_count,
+                   int *count);
+
+/* hybrid_bounds_may_have: test whether a word within the bounds of a list satisfies the conditions on the first key. */
+extern bool
+hybrid_bounds_may_have(const HybridBounds *bounds, const HyWordCondition *conditions, int count);
+
 #endif

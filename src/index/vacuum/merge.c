@@ -43,6 +43,7 @@ typedef struct Sibling
 	bool due;  /* the list is to be merged, rewritten or removed */
 	bool gone; /* the list has been processed, or cannot be */
 	float *place;
+	HybridBounds bounds; /* in an index with keys */
 } Sibling;
 
 /* Siblings: the lists below one inner list. */
@@ -65,6 +66,7 @@ static void read_siblings(Siblings *siblings, const HybridLinks *sparse, const H
 static bool read_head(const Siblings *siblings, Sibling *sibling, const HybridLinks *sparse);
 static void read_places(Siblings *siblings, const HybridLevel *below);
 static int smallest_due(const Siblings *siblings);
+static bool adjoin(const HybridBounds *a, const HybridBounds *b);
 static int nearest(const Siblings *siblings, int which, uint32 room);
 static bool merge_pair(Siblings *siblings, int which, int with);
 static bool copy_alone(Siblings *siblings, int which);
@@ -171,6 +173,8 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 	 * split leaves more entries. A merged list has at most `most` entries, so it has room to grow.
 	 */
 	uint32 few = level == 0 ? limit / 2 : limit / 8, most = limit / 4 * 3;
+	/* with keys, an empty list is merged with a neighbor that then gets its keys, and is not removed */
+	uint32 room = open->layout.bounds > 0 ? limit : PG_UINT32_MAX;
 	bool merged = false;
 	HybridLevel below;
 	Siblings siblings;
@@ -190,11 +194,10 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 		int with = -1;
 
 		if (sibling->total < few)
-			with = nearest(&siblings, which,
-			               sibling->total == 0 ? PG_UINT32_MAX : most - sibling->total);
-		if (sibling->total == 0 && siblings.left > 1 && with >= 0)
+			with = nearest(&siblings, which, sibling->total == 0 ? room : most - sibling->total);
+		if (sibling->total == 0 && siblings.left > 1 && with >= 0 && open->layout.bounds == 0)
 			merged |= remove_empty(&siblings, which);
-		else if (sibling->total > 0 && with >= 0)
+		else if ((sibling->total > 0 || open->layout.bounds > 0) && with >= 0)
 			merged |= merge_pair(&siblings, which, with);
 		else if (sibling->total > 0)
 			(void) copy_alone(&siblings, which);
@@ -276,6 +279,11 @@ read_places(Siblings *siblings, const HybridLevel *below)
 			siblings->index, layout,
 			(HybridSlot){BufferGetPage(buffer), siblings->level + 1, below->lists[i].slot}, &stored,
 			vector, NULL);
+		if (layout->bounds > 0)
+			hybrid_bounds_get(
+				layout,
+				(HybridSlot){BufferGetPage(buffer), siblings->level + 1, below->lists[i].slot},
+				&siblings->lists[i].bounds);
 		UnlockReleaseBuffer(buffer);
 		siblings->lists[i].place = palloc(layout->dims * sizeof(float));
 		hybrid_widen_vector(layout->storage, &stored, vector, layout->dims,
@@ -304,7 +312,21 @@ smallest_due(const Siblings *siblings)
 	return smallest;
 }
 
-/* nearest: return the nearest other list with at most `room` entries, or -1 if there is none. */
+/*
+ * adjoin: test whether no word is between the bounds of two lists. If it were, the bounds of the merged list would
+ * include keys of other lists.
+ */
+static bool
+adjoin(const HybridBounds *a, const HybridBounds *b)
+{
+	return (a->most == PG_UINT64_MAX || b->least <= a->most + 1) &&
+	       (b->most == PG_UINT64_MAX || a->least <= b->most + 1);
+}
+
+/*
+ * nearest: return the nearest other list with at most `room` entries, or -1 if there is none. In an index with keys,
+ * only neighbors in the order of the keys count.
+ */
 static int
 nearest(const Siblings *siblings, int which, uint32 room)
 {
@@ -317,6 +339,9 @@ nearest(const Siblings *siblings, int which, uint32 room)
 		double squared;
 
 		if (i == which || sibling->gone || sibling->total > room)
+			continue;
+		if (siblings->open->layout.bounds > 0 &&
+		    !adjoin(&siblings->lists[which].bounds, &sibling->bounds))
 			continue;
 		squared = hy_l2_squared(siblings->lists[which].place, HY_F32, sibling->place, dims);
 		if (found < 0 || squared < least)
@@ -354,6 +379,8 @@ merge_pair(Siblings *siblings, int which, int with)
 	made = &siblings->lists[siblings->count++];
 	made->link = copies[0];
 	made->total = a->total + b->total;
+	made->bounds.least = Min(a->bounds.least, b->bounds.least);
+	made->bounds.most = Max(a->bounds.most, b->bounds.most);
 	made->due = made->total < hybrid_list_limit(siblings->open, siblings->level) / 4;
 	made->place = palloc(dims * sizeof(float));
 	for (i = 0; i < dims; i++)

@@ -339,6 +339,9 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	/* an inner list must not be empty */
 	if (uppermost->lists.count == 0)
 		return false;
+	if (uppermost == &leaves->made && leaves->open->layout.bounds > 0)
+		hybrid_parent_entries_by_key(&leaves->made, palloc(leaves->made.lists.count * sizeof(int)),
+		                             true);
 	into = uppermost->lists.count > HYBRID_INNER_SIZE ? 2 : 1;
 	hybrid_parent_entries_load(uppermost, NULL, uppermost->lists.count, &top);
 	hybrid_copy_distribute(leaves->open, &top, into, copies);
@@ -400,6 +403,9 @@ write_inner(HybridRegroup *inner, HybridParentEntries *leaves)
 
 	for (i = 0; i < count; i++)
 		order[i] = i;
+	/* the leaves of the first call cover all words; later ones only add rows that came meanwhile */
+	if (inner->open->layout.bounds > 0)
+		hybrid_parent_entries_by_key(leaves, order, inner->leaves == 0);
 	write_group(inner, leaves, order, count);
 	inner->leaves += count;
 	leaves->lists.count = 0;
@@ -418,7 +424,8 @@ write_group(HybridRegroup *inner, const HybridParentEntries *leaves, int *order,
 	check_stack_depth();
 	if (count > HYBRID_INNER_SIZE)
 	{
-		first = halve(leaves, order, count);
+		/* in an index with keys they are in the order of the keys */
+		first = inner->open->layout.bounds > 0 ? count / 2 : halve(leaves, order, count);
 		write_group(inner, leaves, order, first);
 		write_group(inner, leaves, order + first, count - first);
 		return;

@@ -267,7 +267,7 @@ place_leaves(Generation *generation)
 	sample->chunk = &whole;
 	sample->chunks = 1;
 	/* until the queries are taken, queries->kept is their maximum number */
-	if (queries != NULL && queries->count == 0)
+	if (queries != NULL && queries->count == 0 && regroup->open->layout.bounds == 0)
 		taken = hybrid_calibrate_queries(sample->tuples, dims, Min(sample->rows, queries->kept));
 	hybrid_cluster_rows(&generation->centroids, regroup->open, sample, taken);
 	if (taken > 0)

@@ -27,7 +27,12 @@ static bool make_room(Relation index, const HybridIndex *open, const HybridLink 
                       int level, HybridContents *contents, Size *room);
 static void load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Page page,
                       int level, HybridContents *contents, Size room);
-static void mean_of(const HybridContents *contents, int dims, float *mean);
+static bool split_by_key(const HybridIndex *open, const HybridContents *contents, uint8 *side);
+static int compare_bounds(const void *a, const void *b);
+static HybridBounds bounds_of(const HybridLayout *layout, const HybridContents *contents, int i);
+static void bound_copy(HybridCopy *copy);
+static void
+mean_of(const HybridContents *contents, const uint8 *side, int which, int dims, float *mean);
 static void next_entry(void *arg, HybridNewEntry *entry);
 
 bool
@@ -63,7 +68,7 @@ hybrid_copy_center(const HybridIndex *open, HybridContents *contents)
 	int dims = open->layout.dims, i, j;
 	float *center = palloc(dims * sizeof(float));
 
-	mean_of(contents, dims, center);
+	mean_of(contents, NULL, 0, dims, center);
 	for (i = 0; i < contents->count; i++)
 	{
 		for (j = 0; j < dims; j++)
@@ -89,12 +94,15 @@ hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents, 
 	rows.stride = dims * sizeof(float);
 	rows.data = contents->places;
 	memset(side, 0, contents->count);
-	if (into == 2)
+	if (into == 1 || split_by_key(open, contents, side))
+	{
+		for (i = 0; i < into; i++)
+			mean_of(contents, side, i, dims, centroids + i * dims);
+	}
+	else
 		hybrid_check(
 			hy_kmeans_split(&rows, SHARE, SPLIT_SEED, &allocator, &hybrid_cancel, centroids, side),
 			"split a list");
-	else
-		mean_of(contents, dims, centroids);
 	for (i = 0; i < into; i++)
 	{
 		int *order = palloc(Max(contents->count, 1) * sizeof(int)), count = 0, j;
@@ -120,7 +128,9 @@ hybrid_copy_make(const HybridIndex *open, const HybridContents *contents, int *o
 	copy->order = order;
 	copy->count = count;
 	copy->place = palloc(layout->dims * sizeof(float));
-	copy->vector = palloc(layout->stride);
+	copy->vector = palloc(layout->carried);
+	if (layout->bounds > 0)
+		bound_copy(copy);
 	hybrid_store_vector(layout->storage, centroid, layout->dims, copy->vector, &copy->stored);
 	hybrid_widen_vector(layout->storage, &copy->stored, copy->vector, layout->dims, copy->place);
 }
@@ -184,6 +194,7 @@ make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int 
 	contents->places =
 		MemoryContextAllocHuge(CurrentMemoryContext, *room * layout->dims * sizeof(float));
 	contents->radii = palloc0(*room * sizeof(float));
+	contents->inner = level > 0;
 	return true;
 }
 
@@ -231,19 +242,100 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 	pfree(widened);
 }
 
+/*
+ * split_by_key: in an index with keys, divide the entries between two keys, as evenly as possible, and inner lists in
+ * the order of their bounds. Returns false if the entries have one key, or if there are no keys.
+ */
+static bool
+split_by_key(const HybridIndex *open, const HybridContents *contents, uint8 *side)
+{
+	typedef struct Entry
+	{
+		HybridBounds bounds;
+		int number;
+	} Entry;
+	int count = contents->count, cut = -1, i;
+	Entry *entries;
+
+	if (open->layout.bounds == 0)
+		return false;
+	entries = palloc(count * sizeof(Entry));
+	for (i = 0; i < count; i++)
+	{
+		entries[i].bounds = bounds_of(&open->layout, contents, i);
+		entries[i].number = i;
+	}
+	qsort(entries, count, sizeof(Entry), compare_bounds);
+	for (i = 1; i < count; i++)
+	{
+		if (!contents->inner && entries[i].bounds.least == entries[i - 1].bounds.least)
+			continue;
+		if (cut < 0 || abs(2 * i - count) < abs(2 * cut - count))
+			cut = i;
+	}
+	for (i = 0; i < count && cut > 0; i++)
+		side[entries[i].number] = i >= cut;
+	pfree(entries);
+	return cut > 0;
+}
+
+/* compare_bounds: order by the least word, then by the greatest. */
+static int
+compare_bounds(const void *a, const void *b)
+{
+	const HybridBounds *x = (const HybridBounds *) a, *y = (const HybridBounds *) b;
+
+	if (x->least != y->least)
+		return x->least < y->least ? -1 : 1;
+	return (x->most > y->most) - (x->most < y->most);
+}
+
+/* bounds_of: return the bounds of an entry. The word of the first key of a row is both. */
+static HybridBounds
+bounds_of(const HybridLayout *layout, const HybridContents *contents, int i)
+{
+	HybridBounds bounds = *hybrid_bounds(layout, contents->vectors + (Size) i * layout->carried);
+
+	if (!contents->inner)
+		bounds.most = bounds.least;
+	return bounds;
+}
+
+/* bound_copy: set the bounds of a copy to those of its entries. An empty list may get any key. */
 static void
-mean_of(const HybridContents *contents, int dims, float *mean)
+bound_copy(HybridCopy *copy)
+{
+	HybridBounds *all = hybrid_bounds(copy->layout, copy->vector);
+	int i;
+
+	all->least = copy->count > 0 ? PG_UINT64_MAX : 0;
+	all->most = copy->count > 0 ? 0 : PG_UINT64_MAX;
+	for (i = 0; i < copy->count; i++)
+	{
+		HybridBounds one = bounds_of(copy->layout, copy->contents, copy->order[i]);
+
+		all->least = Min(all->least, one.least);
+		all->most = Max(all->most, one.most);
+	}
+}
+
+/* mean_of: compute the mean of the entries on a side. side may be NULL: all entries. */
+static void
+mean_of(const HybridContents *contents, const uint8 *side, int which, int dims, float *mean)
 {
 	double *sums = palloc0(dims * sizeof(double));
-	int i, j;
+	int count = 0, i, j;
 
 	for (i = 0; i < contents->count; i++)
 	{
+		if (side != NULL && side[i] != which)
+			continue;
+		count++;
 		for (j = 0; j < dims; j++)
 			sums[j] += contents->places[(Size) i * dims + j];
 	}
 	for (j = 0; j < dims; j++)
-		mean[j] = (float) (sums[j] / Max(contents->count, 1));
+		mean[j] = (float) (sums[j] / Max(count, 1));
 	pfree(sums);
 }
 

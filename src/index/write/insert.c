@@ -105,7 +105,9 @@ hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 				hybrid_widen_vector(layout->storage, &state->entry.stored, state->entry.vector,
 				                    layout->dims, state->widened);
 				hybrid_probe_init(&probe, state->open.metric, state->widened, layout->dims);
-				hybrid_leaf_find(state->search, &probe, &leaf);
+				hybrid_leaf_find(
+					state->search, &probe,
+					layout->bounds > 0 ? *hybrid_words(layout, state->entry.vector) : 0, &leaf);
 			}
 			else
 			{

@@ -38,6 +38,7 @@ typedef struct NewEntries
 	BlockNumber *directory;
 	uint8 *bits; /* one code after another */
 	HyCode codes[NEW_LISTS];
+	HybridBounds bounds[NEW_LISTS]; /* in an index with keys */
 } NewEntries;
 
 /* Above: the parent list, and the positions in it that a change needs. */
@@ -49,6 +50,7 @@ typedef struct Above
 	uint32 total;
 	BlockNumber entry_block[LISTS]; /* blocks of the live entries that name the lists */
 	int entry_slot[LISTS];
+	HybridBounds bounds[LISTS]; /* bounds of these entries, in an index with keys */
 	BlockNumber free_block; /* a page with slots that were never filled, or InvalidBlockNumber */
 	int free_slot;          /* first of the page's slots that were never filled */
 } Above;
@@ -72,6 +74,10 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 static void
 write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
             const HybridReplacement *new_lists, int count, const Above *above, NewEntries *entries);
+static void bound_lists(const HybridLayout *layout, const HybridReplaced *old, const Above *above,
+                        const HybridReplacement *new_lists, int count, HybridBounds *bounds);
+static void lock_pages(Relation index, const HybridReplaced *old, const Above *above, int count,
+                       Change *change);
 static void lock_page(Relation index, BlockNumber block, Change *change);
 static Page image_of(const Change *change, BlockNumber block);
 
@@ -153,6 +159,27 @@ hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink leaf, Hyb
 			UnlockReleaseBuffer(change.buffers[--change.count]);
 	}
 	hybrid_unlock(index, above.head, ExclusiveLock);
+}
+
+void
+hybrid_bounds_inherit(HybridBounds *made, int count, const HybridBounds *old)
+{
+	HybridBounds *first = &made[0], *second = &made[count - 1];
+
+	if (second->least < first->least)
+	{
+		first = second;
+		second = &made[0];
+	}
+	/* if both have one key, the second is left for that key alone */
+	if (count == 1 || first->most >= second->least)
+	{
+		*first = *old;
+		return;
+	}
+	first->least = old->least;
+	first->most = second->least - 1;
+	second->most = old->most;
 }
 
 uint32
@@ -259,6 +286,9 @@ find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, i
 					continue;
 				above->entry_block[i] = block;
 				above->entry_slot[i] = slot;
+				if (layout->bounds > 0)
+					hybrid_bounds_get(layout, (HybridSlot){page, above->level, slot},
+					                  &above->bounds[i]);
 				found++;
 			}
 		}
@@ -356,16 +386,9 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 	}
 	if (count > 0)
 		write_parts(index, open, frame, new_lists, count, above, &entries);
+	bound_lists(layout, old, above, new_lists, count, entries.bounds);
 
-	/* lock the old lists first, then the head of the parent list, then its other pages */
-	memset(&change, 0, sizeof(change));
-	for (i = 0; i < old->count; i++)
-		lock_page(index, old->lists[i].head, &change);
-	lock_page(index, above->link.head, &change);
-	lock_page(index, Min(above->entry_block[0], above->entry_block[old->count - 1]), &change);
-	lock_page(index, Max(above->entry_block[0], above->entry_block[old->count - 1]), &change);
-	if (count > 0)
-		lock_page(index, above->free_block, &change);
+	lock_pages(index, old, above, count, &change);
 	now = ReadNextFullTransactionId();
 	record = second = GenericXLogStart(index);
 	if (change.count > MAX_GENERIC_XLOG_PAGES)
@@ -388,10 +411,13 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 	{
 		Page page = image_of(&change, above->free_block);
 		ItemPointerData tid = hybrid_link_tid(new_lists[i].link);
+		HybridSlot slot = {page, level, above->free_slot + i};
 
 		memcpy(hybrid_directory(page), entries.directory, named * sizeof(BlockNumber));
-		hybrid_list_put(layout, (HybridSlot){page, level, above->free_slot + i},
-		                entries.bits + i * bits_size, &entries.codes[i], &tid, new_lists[i].radius);
+		hybrid_list_put(layout, slot, entries.bits + i * bits_size, &entries.codes[i], &tid,
+		                new_lists[i].radius);
+		if (layout->bounds > 0)
+			hybrid_bounds_put(layout, slot, &entries.bounds[i]);
 	}
 	head = hybrid_list_page(image_of(&change, above->link.head));
 	head->total += count - old->count;
@@ -449,6 +475,49 @@ write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 		hybrid_write_vector(index, layout, &slot, new_lists[i].stored, new_lists[i].vector);
 	}
 	pfree(rotated);
+}
+
+/*
+ * bound_lists: in an index with keys, compute the bounds of the new lists. New leaves cover the bounds of the old ones. The entries of an
+ * inner list cover its bounds already.
+ */
+static void
+bound_lists(const HybridLayout *layout, const HybridReplaced *old, const Above *above,
+            const HybridReplacement *new_lists, int count, HybridBounds *bounds)
+{
+	HybridBounds all = above->bounds[0];
+	int i;
+
+	if (layout->bounds == 0)
+		return;
+	for (i = 1; i < old->count; i++)
+	{
+		all.least = Min(all.least, above->bounds[i].least);
+		all.most = Max(all.most, above->bounds[i].most);
+	}
+	for (i = 0; i < count; i++)
+		bounds[i] = *hybrid_bounds(layout, unconstify(void *, new_lists[i].vector));
+	if (old->level == 0 && count > 0)
+		hybrid_bounds_inherit(bounds, count, &all);
+}
+
+/*
+ * lock_pages: lock the old lists first, then the head of the parent list, then its other pages that change when it
+ * names `count` new lists.
+ */
+static void
+lock_pages(Relation index, const HybridReplaced *old, const Above *above, int count, Change *change)
+{
+	int i;
+
+	memset(change, 0, sizeof(*change));
+	for (i = 0; i < old->count; i++)
+		lock_page(index, old->lists[i].head, change);
+	lock_page(index, above->link.head, change);
+	lock_page(index, Min(above->entry_block[0], above->entry_block[old->count - 1]), change);
+	lock_page(index, Max(above->entry_block[0], above->entry_block[old->count - 1]), change);
+	if (count > 0)
+		lock_page(index, above->free_block, change);
 }
 
 /* lock_page: lock a page exclusively, unless it is locked already. */

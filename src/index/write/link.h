@@ -60,4 +60,10 @@ extern uint32 hybrid_list_limit(const HybridIndex *open, int level);
  */
 extern bool hybrid_list_mostly_dead(const HybridLayout *layout, const HybridListPage *head);
 
+/*
+ * hybrid_bounds_inherit: let the bounds of the one or two new leaves cover those of the leaves that they replace, so
+ * that each word is still within the bounds of a leaf.
+ */
+extern void hybrid_bounds_inherit(HybridBounds *made, int count, const HybridBounds *old);
+
 #endif

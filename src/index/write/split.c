@@ -45,6 +45,7 @@ static bool is_root(const HybridTree *tree, const HybridLink *list);
 static int copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int level);
 static HybridLink
 write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, int count);
+static void bound_leaves(const HybridLayout *layout, HybridCopy *copies);
 static void next_copy(void *arg, HybridNewEntry *entry);
 static bool
 only_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink *child);
@@ -151,6 +152,8 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 	}
 	if (!root)
 		return hybrid_replace_entries(index, open, frame, old, new_lists, into);
+	if (level == 0 && into == 2 && open->layout.bounds > 0)
+		bound_leaves(&open->layout, copies);
 	/* rows that are inserted into an empty index need not be near the rows that it had */
 	empty = level == 0 && into == 1 && copies[0].count == 0;
 	moved.list = old->lists[0];
@@ -229,6 +232,20 @@ write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, in
 
 	hybrid_logged_sink_init(&sink, index);
 	return hybrid_new_list(frame, &sink.sink, level, NULL, &entries, &radius);
+}
+
+/* bound_leaves: let the bounds of the two leaves that replace the only one cover all words. */
+static void
+bound_leaves(const HybridLayout *layout, HybridCopy *copies)
+{
+	static const HybridBounds all = {0, PG_UINT64_MAX};
+	HybridBounds made[2] = {*hybrid_bounds(layout, copies[0].vector),
+	                        *hybrid_bounds(layout, copies[1].vector)};
+	int i;
+
+	hybrid_bounds_inherit(made, 2, &all);
+	for (i = 0; i < 2; i++)
+		*hybrid_bounds(layout, copies[i].vector) = made[i];
 }
 
 /* next_copy: return the next entry of a new root, for HybridNewEntries. */
