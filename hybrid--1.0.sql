@@ -1763,7 +1763,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100 ROWS 9;
 COMMENT ON FUNCTION hybrid_index_curve(regclass) IS
 'returns the calibration of a hybrid index, as measured on its own rows or on queries that hybrid_index_measure() kept.
 recall: the recall that the row describes.
-missing: expected number of missing rows for each wanted row when a search stops; an array for queries from the most difficult to the easiest. NULL if there were too few queries of that difficulty; searches then use 1 - recall.
+missing: expected number of missing rows for each wanted row when a search stops; an array for queries from the most difficult to the easiest. NULL if there were too few queries of that difficulty; searches then use a quarter of 1 - recall.
 rows: mean number of rows that a search for this recall scores.
 Returns no rows if the index was not measured; searches then use a quarter of 1 - recall. For the owner of the index and members of pg_stat_scan_tables. Raises an error if Citus keeps the rows of the table in shards.';
 

@@ -14,6 +14,7 @@ typedef struct HybridFoundRow
 {
 	double distance; /* lower bound of the operator's distance */
 	float width;     /* the operator's distance is at most distance + width */
+	int32 list;      /* number of its list in the search's frontier */
 	int64 position;  /* heap position of the row: server/position.h */
 } HybridFoundRow;
 

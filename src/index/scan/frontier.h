@@ -19,6 +19,8 @@ typedef struct HybridLeafCandidate
 	float rows;   /* approximate number of rows of the list */
 	/* rows with bounds up to this were taken from the list; -INFINITY if none were taken */
 	float seen;
+	int64
+		place; /* number of rows that the search had scored when it had scored half of this list */
 	HybridLink link;
 	/* blocks that were scored in full when the list was first examined */
 	int sampled; /* number of such blocks at the beginning of the list */

@@ -39,8 +39,11 @@
 
 #define FIRST 4 /* number of lists examined at a time, at first */
 #define MORE 6  /* minimum of that number once expected rows are known */
-/* one list is examined at a time per SHARE lists examined before */
-#define SHARE 2
+/*
+ * One list is examined at a time per SHARE lists examined before. (40,000 rows in clusters by Zipf's law, LIMIT 10 at
+ * .95: searches score 19.1% of the rows with 2, 16.7% with 4 and 15.9% with 8; recall is .994 with each.)
+ */
+#define SHARE 8
 #define MOST HYBRID_LISTS_MOST /* maximum of that number */
 /* if at least this number of lists is examined together, they are examined in file order */
 #define SORTED 16
@@ -107,6 +110,8 @@ static bool examine_lists(HybridLookup *search);
 static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
 static int found_since(const HybridLookup *search, int first, float limit);
+static int found_lately(const HybridLookup *search, float limit);
+static bool within(const HybridLookup *search, const HybridFoundRow *row, float limit);
 static void examine(HybridLookup *search, int which, BlockNumber following);
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
@@ -217,7 +222,7 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	int i;
 
 	hybrid_found_rows_leave(&search->found);
-	search->stopping.taken_count = search->stopping.steps_count = 0;
+	search->stopping.taken_count = 0;
 	if (k > search->nearest_allocated)
 	{
 		items = hybrid_enlarge(search->context, items, k * sizeof(HyNeighbor));
@@ -439,6 +444,7 @@ rescore(HybridLookup *search, const Row *row, double after)
 	found.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
 	                                   row->at, &found.width);
 	found.position = row->position;
+	found.list = row->list;
 	search->work->rescored++;
 	/* a row without a distance comes last, as in a sort */
 	if (isnan(found.distance))
@@ -530,7 +536,7 @@ choose_lists(HybridLookup *search, int *chosen)
 	left = stopping->rest;
 	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &stopping->tail, beyond, &left,
 	                             chosen);
-	hybrid_stopping_took(stopping, chosen, count, search->work, search->found.count);
+	hybrid_stopping_took(stopping, chosen, count);
 	search->found_before = search->found.count;
 	return count;
 }
@@ -547,8 +553,7 @@ compare(HybridLookup *search, float limit)
 
 	if (stopping->taken_count == 0)
 		before = count;
-	stopping->lately =
-		found_since(search, hybrid_stopping_lately(stopping, search->work, count), limit);
+	stopping->lately = found_lately(search, limit);
 	hybrid_stopping_compare(stopping, &search->frontier, limit, search->nearest.k,
 	                        found_since(search, before, limit));
 }
@@ -560,9 +565,34 @@ found_since(const HybridLookup *search, int first, float limit)
 	int found = 0, i;
 
 	for (i = first; i < search->found.count; i++)
-		found +=
-			hybrid_scorer_unit(&search->scorer, upper_distance(&search->found.items[i])) <= limit;
+		found += within(search, &search->found.items[i], limit);
 	return found;
+}
+
+/*
+ * found_lately: count the rows found whose distance is at most the limit, and whose lists lie in the last
+ * third of the rows scored.
+ */
+static int
+found_lately(const HybridLookup *search, float limit)
+{
+	int found = 0, i;
+
+	for (i = 0; i < search->found.count; i++)
+	{
+		const HybridFoundRow *row = &search->found.items[i];
+
+		found += search->frontier.lists[row->list].place > search->work->rows / 3 * 2 &&
+		         within(search, row, limit);
+	}
+	return found;
+}
+
+/* within: test whether the distance of a row found is at most the limit. */
+static bool
+within(const HybridLookup *search, const HybridFoundRow *row, float limit)
+{
+	return hybrid_scorer_unit(&search->scorer, upper_distance(row)) <= limit;
 }
 
 /*
@@ -630,6 +660,7 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	} while (BlockNumberIsValid(block));
 	if (isinf(list->seen))
 	{
+		list->place = search->work->rows + rows / 2;
 		search->work->lists++;
 		search->work->rows += rows;
 		search->work->excluded += rows - wanted;

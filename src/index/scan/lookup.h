@@ -31,6 +31,8 @@ typedef struct HybridLookupLimits
 	float target; /* the same by the target recall alone */
 	/* the most that is allowed to a search before it has compared its estimate with what it found */
 	float first;
+	/* the most rows, per row wanted, that may have come from the last third of the rows scored */
+	float lately;
 	float nearness[2];
 	float outliers; /* as in HybridCurve; 0: unknown */
 	float outlier_reach;

@@ -9,33 +9,27 @@
 #include "index/scan/lookup.h"
 
 /*
- * Divisor of the number of rows that the curve lets a search miss, if that number per row wanted is more
- * than 1 - recall. The quotient is raised to at least 1 - recall. The curve often allows that many missing
- * rows if rows of the index are easy to find. With the full number, queries of the same difficulty that
- * are unlike the rows would miss their recall. (bench/recall.sh, `packages`, two words at a target of
- * .95: 1.7% of the queries find half or less with 5, and 1.0% with 10 and with 20. WordNet, rows at .9:
- * searches score 13% of the rows with 5, 16% with 10, and 21% with 20.)
+ * The curve counts up to this many times 1 - recall. It often allows more missing rows, where estimates for queries
+ * like the rows are too high. Queries of the same difficulty that are unlike the rows would then miss their recall.
+ * (17 shapes of bench/recall_cases.py, 40,000 rows, LIMIT 10. Searches score 40.0% of the rows without a maximum, 43.1%
+ * with 6, 44.5% with 4 and 47.4% with 2. Without one, 2.5% of the queries of two words in `packages` find half or less
+ * at a target of .95, and queries between integer points reach .977 at .99. With 6, 1.5% of the queries of one case
+ * find half or less. With 4, all cases are within the tolerance.)
  */
-#define CAUTION 10
+#define TRUSTED 4
 
 /*
- * Maximum number of missing rows per row wanted, however easy the index's own rows are to find.
- * (bench/recall.sh, 30 clusters of unequal widths, queries between two of them, 10 rows at a target of .9:
- * without this maximum recall is .86 and 9% of the queries find half or less, and with it .94 and .3%.)
- */
-#define MOST_MISSING 1.0f
-
-/*
- * While the index has no curve, or an outdated one, 1 - recall is divided by this number. Without the
- * division, searches by inner product for rows of lognormal lengths, in an index that grew from empty,
- * found .86 and .92 for .9 and .95. With an outdated curve, searches found .87 for .95 where rows came
- * closer together after the build.
+ * Where the curve says nothing, 1 - recall is divided by this number: while the index has no curve, or an outdated one,
+ * for a query of unknown difficulty, and for one outside the range of nearness. (40,000 rows of lognormal lengths in an
+ * index that grew from empty, by inner product: queries like the rows reach .89, .92 and .96 for .9, .95 and .99 without
+ * the division, and .92, .95 and .97 with it. Weights of a few words, by inner product, queries for one rare word: .83 at
+ * .9 without it, and .93 with it. With an outdated curve, searches found .87 for .95 where rows came closer together
+ * after the build.)
  *
  * In 16 dimensions or more, the same holds for the first check of a search, in its first four lists, unless the curve
  * was measured on a user's own queries. (12,000 rows of which the last 300 are long and were inserted after the build,
  * random queries by inner product, LIMIT 10 at .95: 2.5% of the queries found half or less, all of them in their
- * first four lists; .5% with the division. Queries like rows of WordNet, of 2,000 clusters by Zipf's law and of 1,000
- * equal clusters score .4%, 1.4% and .1% more rows with it.)
+ * first four lists; .5% with the division.)
  */
 #define UNMEASURED 4
 
@@ -57,17 +51,17 @@ void
 hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLookupLimits *limits)
 {
 	bool known = tree->curve.size > 0 && !hybrid_curve_outdated(tree);
+	bool by_queries = known && tree->curve.by_queries;
 	HybridCurvePoint point;
 	int i;
 
-	limits->other = limits->target = (float) (1 - recall);
-	/* the quality of the estimates is not known yet, or no longer */
-	if (!known)
-		limits->other /= UNMEASURED;
+	limits->target = (float) (1 - recall);
+	limits->other = limits->target / UNMEASURED;
 	limits->nearness[0] = tree->curve.nearness[0];
 	limits->nearness[1] = tree->curve.nearness[1];
-	limits->first =
-		tree->curve.size > 0 && tree->curve.by_queries ? INFINITY : limits->target / UNMEASURED;
+	/* a curve that was measured on a user's own queries is trusted */
+	limits->first = by_queries ? INFINITY : limits->other;
+	limits->lately = by_queries ? INFINITY : limits->target;
 	limits->known = known;
 	limits->outliers = tree->curve.outliers;
 	limits->outlier_reach = tree->curve.outlier_reach;
@@ -84,9 +78,8 @@ hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLo
 			if (!known)
 				limits->missing[i] = limits->other;
 			/* a curve that was measured on a user's own queries is used unchanged */
-			else if (!tree->curve.by_queries)
-				limits->missing[i] =
-					Max(Min(point.missing[i] / CAUTION, MOST_MISSING), limits->other);
+			else if (!by_queries)
+				limits->missing[i] = Min(point.missing[i], TRUSTED * limits->target);
 		}
 	}
 	limits->eps = hybrid_lookup_eps(recall);

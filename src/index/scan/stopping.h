@@ -11,14 +11,6 @@
 #include "index/scan/lookup.h"
 
 #define HYBRID_LISTS_MOST 256 /* maximum number of lists examined between two checks */
-#define HYBRID_STEPS_MOST 128 /* maximum number of steps of a search that are recorded */
-
-/* HybridStep: what a search had done before it examined more lists. */
-typedef struct HybridStep
-{
-	int64 rows; /* number of rows scored so far */
-	int found;  /* number of rows found so far */
-} HybridStep;
 
 /*
  * HybridStopping: state for one search. Distances are in the unit of the estimates. For u and cosines,
@@ -36,8 +28,6 @@ typedef struct HybridStopping
 	double found;                 /* number of such rows found in these lists */
 	int taken[HYBRID_LISTS_MOST]; /* lists that were examined last */
 	int taken_count;
-	HybridStep steps[HYBRID_STEPS_MOST]; /* before the search examined more lists, in order */
-	int steps_count;
 	int lately; /* number of the k best rows that were found in the last third of the rows scored */
 	double rest;    /* number of rows expected in all other lists */
 	bool estimated; /* `rest` is set */
@@ -70,19 +60,8 @@ hybrid_stopping_list(HybridStopping *stopping, const HybridFrontier *frontier, i
 extern void hybrid_stopping_rows(HybridStopping *stopping, const HybridFrontier *frontier,
                                  int which, const HybridBlock *block, const float *estimates);
 
-/*
- * hybrid_stopping_took: record the lists that are about to be examined. `found` is the number of rows
- * found so far.
- */
-extern void hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count,
-                                 const HybridLookupWork *work, int found);
-
-/*
- * hybrid_stopping_lately: return how many rows the search had found when it had scored two thirds of the
- * rows that it has scored so far. Returns `found`, the number found so far, if this is not known.
- */
-extern int
-hybrid_stopping_lately(const HybridStopping *stopping, const HybridLookupWork *work, int found);
+/* hybrid_stopping_took: record the lists that are about to be examined. */
+extern void hybrid_stopping_took(HybridStopping *stopping, const int *lists, int count);
 
 /*
  * hybrid_stopping_compare: record that those lists had `found` rows nearer than `limit`, the k-th best,
