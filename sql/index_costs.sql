@@ -62,7 +62,8 @@ DROP FUNCTION total, counted;
 
 RESET enable_indexscan;
 SET enable_sort = off;
--- a search in an index without a curve goes on until its sample is full, or a quarter of the rows are scored
+-- a search in an index without a curve goes on until its sample is full, or a quarter of the rows are scored; the numbers of rows
+-- in the entries of lists, which it adds up, are rounded
 CREATE TABLE grown (id int, v vector(32));
 CREATE INDEX grown_v ON grown USING hybrid (v);
 INSERT INTO grown SELECT i, (SELECT array_agg(sin(i * (d + 0.7) * 1.13) + 10 * sin((i % 20) * d)) FROM generate_series(1, 32) d WHERE i IS NOT NULL)::vector(32)
@@ -81,7 +82,7 @@ BEGIN
 END $$;
 SELECT startup() AS before \gset
 SELECT count(*) FROM (SELECT id FROM grown ORDER BY v <-> (SELECT v FROM grown WHERE id = 7) LIMIT 10) s;
-SELECT rows_scored >= 2500 AS a_quarter FROM hybrid_last_scan();
+SELECT rows_scored >= 2250 AS about_a_quarter FROM hybrid_last_scan();
 REINDEX INDEX grown_v;
 SELECT count(*) FROM (SELECT id FROM grown ORDER BY v <-> (SELECT v FROM grown WHERE id = 7) LIMIT 10) s;
 SELECT rows_scored < 1250 AS less_than_an_eighth, :before > 1.2 * startup() AS costs_less FROM hybrid_last_scan();
