@@ -237,10 +237,16 @@ def draw_answer(cursor):
         networkx.draw_networkx_nodes(graph, places, ax=axes, nodelist=[row[0] for row in rows], node_color=color,
                                      node_size=[150 + 600 * row[2] for row in rows])
     networkx.draw_networkx_nodes(graph, places, ax=axes, nodelist=[0], node_color="#222", node_shape="s", node_size=150)
-    for node, name in [(0, "violin, concert ?")] + [(row[0], row[1]) for row in answer]:
-        axes.annotate(name, places[node], xytext=(0, 14 if node else -22), textcoords="offset points", ha="center")
     axes.margins(0.12)
     axes.set_axis_off()
+    labels = []
+    for node, name in [(0, "violin, concert ?")] + [(row[0], row[1]) for row in answer]:
+        x, y = axes.transData.transform(places[node])
+        # below its circle if it would cover a label above another; a letter is about 7 wide, and a line 20 high
+        below = node == 0 or any(abs(x - other) < 3.5 * (len(name) + width) and abs(y + 20 - height) < 20
+                                 for other, height, width in labels)
+        labels.append((x, y - 30 if below else y + 20, len(name)))
+        axes.annotate(name, places[node], xytext=(0, -22 if below else 14), textcoords="offset points", ha="center")
     return svg_of(figure, "graph")
 
 
