@@ -157,6 +157,10 @@ RESET hybrid.target_recall;
 -- no calibration, and none on queries
 SELECT count(*) FROM hybrid_index_curve('doc_v');
 SELECT hybrid_index_measure('doc_v', '{"[1,1,1,1,1,1,1,1]"}', keep => true);
+-- measured is the column of the vector, also if the key is an expression
+CREATE INDEX doc_e ON doc USING hybrid ((tenant % 3), v);
+SELECT count(*) FROM hybrid_index_measure('doc_e', '{"[1,1,1,1,1,1,1,1]"}');
+DROP INDEX doc_e;
 -- rows stay with their key: inserts that split lists, deletes, VACUUM that merges lists, VACUUM that makes new ones, REINDEX
 SELECT add_doc(3001, 6000);
 SELECT hybrid_index_check('doc_v');

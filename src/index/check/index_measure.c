@@ -228,7 +228,9 @@ open_relations(Measure *measure, Oid oid)
 static void
 check_index(const Measure *measure)
 {
-	AttrNumber attnum = measure->index->rd_index->indkey.values[measure->open.keys];
+	/* measure->open is not set yet */
+	int vector = hybrid_keys_count(measure->index);
+	AttrNumber attnum = measure->index->rd_index->indkey.values[vector];
 	Oid table = RelationGetRelid(measure->table), user = GetUserId();
 
 	if (pg_class_aclcheck(table, user, ACL_SELECT) != ACLCHECK_OK &&
