@@ -223,6 +223,13 @@ BEGIN
 END $$;
 VACUUM ANALYZE doc;
 SELECT cost('tenant = 40') < cost('tenant = 2') AS cheaper, cost('tenant = 2') <= cost('true') AS not_dearer;
+-- a search without a condition uses an index without the key, if there is one
+CREATE INDEX doc_plain ON doc USING hybrid (v) WITH (list_size = 32);
+SET enable_seqscan = off;
+SELECT plan('SELECT id FROM doc ORDER BY v <-> ''[1,1,1,1,1,1,1,1]'' LIMIT 5');
+SELECT plan('SELECT id FROM doc WHERE tenant = 7 ORDER BY v <-> ''[1,1,1,1,1,1,1,1]'' LIMIT 5');
+RESET enable_seqscan;
+DROP INDEX doc_plain;
 -- other features
 SELECT count(*) FROM hybrid_knn('doc', 'v', ARRAY['[1,1,1,1,1,1,1,1]']::vector[], 5);
 SELECT index, storage FROM hybrid_indexes WHERE rel = 'doc'::regclass;

@@ -68,6 +68,7 @@ typedef struct ScanCost
 	double pages;
 	double judged; /* share of the rows that the conditions on words do not exclude */
 	double key;    /* share of the rows that the conditions on the first key do not exclude */
+	double reach;  /* share of the rows in the lists that may have rows of the wanted first key */
 } ScanCost;
 
 static Selectivity selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres,
@@ -78,9 +79,11 @@ judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, 
 static void
 cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
               const HybridTree *tree, Cost distance, double target_recall);
-static double reach_of(const ScanCost *cost, const IndexPath *path, const HybridIndex *open);
-static double rows_examined(const ScanCost *cost, const PlannerInfo *root, const IndexPath *path,
+static double reach_of(double key, const IndexOptInfo *index, const HybridIndex *open);
+static double rows_examined(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
                             const HybridIndex *open, const HybridTree *tree, double target_recall);
+static double keys_searched(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
+                            const HybridIndex *open);
 static double pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout);
 static Cost cost_of_pages(const IndexOptInfo *index, double pages);
 static bool
@@ -145,6 +148,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 		cost.judged = judged_share(root, path, &open, open.layout.words);
 		cost.key = judged_share(root, path, &open, Min(open.keys, 1));
 	}
+	cost.reach = reach_of(cost.key, index, &open);
 
 	if (path->indexorderbys == NIL)
 		cost_stream(&cost, path, &open.layout, distance.per_tuple, sequential_page);
@@ -172,7 +176,7 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
               const HybridTree *tree, Cost distance, double target_recall)
 {
 	const HybridLayout *layout = &open->layout;
-	double all = Max(path->indexinfo->tuples, 1), reach = reach_of(cost, path, open);
+	double all = Max(path->indexinfo->tuples, 1), reach = cost->reach;
 	double rows = all * reach, leaves = Max(tree->leaves * reach, 1), share;
 	double inner_pages = leaves / layout->inner.rows + tree->height;
 	double leaf_pages = rows / layout->leaf.rows + leaves / 2;
@@ -278,35 +282,60 @@ judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, 
 }
 
 /*
- * reach_of: return the share of the rows that are in lists which may have rows of the wanted first key. The lists at
- * both ends have other rows, too.
+ * reach_of: return the share of the rows that are in lists which may have rows of the wanted first key. `key` is that
+ * of the rows of this key. The lists at both ends have other rows, too. Without codes, there is one list.
  */
 static double
-reach_of(const ScanCost *cost, const IndexPath *path, const HybridIndex *open)
+reach_of(double key, const IndexOptInfo *index, const HybridIndex *open)
 {
-	return cost->key < 1 ? Min(cost->key + open->list_size / Max(path->indexinfo->tuples, 1), 1)
-	                     : 1;
+	return open->layout.bounds > 0 && key < 1
+	           ? Min(key + open->list_size / Max(index->tuples, 1), 1)
+	           : 1;
 }
 
 /* rows_examined: estimate the number of rows of the lists that a search examines, before it ends. */
 static double
-rows_examined(const ScanCost *cost, const PlannerInfo *root, const IndexPath *path,
+rows_examined(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
               const HybridIndex *open, const HybridTree *tree, double target_recall)
 {
 	double rows = Max(path->indexinfo->tuples, 1), wanted = WANTED, examined;
 	bool measured = tree->curve.size > 0;
-	double all = rows * reach_of(cost, path, open);
+	double all = rows * cost->reach;
 	double judged = Min(Max(cost->judged / Max(cost->key, 1 / rows), 1 / rows), 1);
 
 	if (hybrid_probes > 0)
 		return rows / Max(tree->leaves, 1) * hybrid_probes;
-	examined = measured ? hybrid_curve_rows(tree, target_recall) : all * SEARCHED + open->list_size;
+	if (measured)
+		examined = hybrid_curve_rows(tree, target_recall);
+	else
+		examined = all * SEARCHED + open->list_size * keys_searched(cost, root, path, open);
 	if (!measured || hybrid_curve_outdated(tree))
 		examined = Max(examined, hybrid_stopping_least_rows(tree, open->layout.dims, all));
 	if (root->limit_tuples > 0)
 		wanted = root->limit_tuples;
 	/* between two rows that the conditions do not exclude, others are excluded */
 	return Min(examined + PER_EXCLUDED * wanted * (1 / judged - 1), all);
+}
+
+/*
+ * keys_searched: return the number of first keys in whose lists a search looks for near rows. Without a condition on
+ * the first key, these are all keys, because the nearest rows may have any. A condition counts as one key.
+ */
+static double
+keys_searched(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
+              const HybridIndex *open)
+{
+	const TargetEntry *first = linitial_node(TargetEntry, path->indexinfo->indextlist);
+	VariableStatData statistics;
+	bool unknown;
+	double keys;
+
+	if (open->keys == 0 || cost->key < 1)
+		return 1;
+	examine_variable(root, (Node *) first->expr, (int) path->path.parent->relid, &statistics);
+	keys = get_variable_numdistinct(&statistics, &unknown);
+	ReleaseVariableStats(statistics);
+	return Max(keys, 1);
 }
 
 /*
@@ -375,10 +404,10 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 	int passes = 0;
 
 	/* each row that words do not exclude costs a distance and a comparison with the worst candidate kept */
-	cost->first = pages_of_vectors(index, layout) * sequential_page +
+	cost->first = pages_of_vectors(index, layout) * cost->reach * sequential_page +
 	              rows * (distance + 0.5 * cpu_operator_cost);
 	if (cost->judged < 1)
-		cost->first += Max(index->tuples, 0) * WORD_COST * cpu_operator_cost;
+		cost->first += Max(index->tuples, 0) * cost->reach * WORD_COST * cpu_operator_cost;
 	while (seen < rows && passes < 1000)
 		seen += hybrid_scan_candidates(passes++, HYBRID_FIRST_CANDIDATES, mem_multiplier);
 	if (seen < rows)
@@ -386,7 +415,7 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 			(rows - seen) / hybrid_scan_candidates(passes, HYBRID_FIRST_CANDIDATES, mem_multiplier),
 			1e6);
 	cost->all = cost->first * Max(passes, 1);
-	cost->pages = index->pages;
+	cost->pages = index->pages * cost->reach;
 }
 
 /* cost_stream: compute the cost of a scan that returns rows in the order in which it reads them. */
