@@ -84,7 +84,6 @@ hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits
 
 	hybrid_frontier_clear(frontier);
 	frontier->limits = *limits;
-	frontier->leaves = 0;
 	expand(frontier, &tree->root, &reach, tree->height);
 	for (list = 0; list < frontier->inner.count; list++)
 	{
@@ -98,9 +97,6 @@ hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits
 		}
 	}
 	make_blocks(frontier);
-	/* without conditions, the count on the meta page does */
-	if (frontier->scorer->open.layout.bounds == 0 || frontier->conditions_count == 0)
-		frontier->leaves = (int) tree->leaves;
 }
 
 bool
@@ -315,7 +311,6 @@ describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at)
 		keys[i] = keys[i] > FLT_MAX ? FLT_MAX : keys[i];
 		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
 		frontier->rows += frontier->size[at + i];
-		frontier->leaves++;
 	}
 }
 

@@ -47,7 +47,6 @@ typedef struct HybridFrontier
 	/* conditions on words; lists whose bounds exclude all words that satisfy them are left out */
 	const HyWordCondition *conditions;
 	int conditions_count;
-	int leaves; /* number of leaf lists that are not left out */
 	/* all leaf lists, 32 to a block, in the order of the inner lists */
 	HybridInnerSet inner;
 	HybridInnerSet upper; /* inner lists above those that name leaves */
