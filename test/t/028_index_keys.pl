@@ -112,6 +112,8 @@ close $handle;
 $node->start;
 my ($rc, $out, $err) = $node->psql('postgres', q{SELECT hybrid_index_check('small_v')});
 like($err, qr/index "small_v" has a key that is beyond the bounds of its list/, 'the check names the damage');
+($rc, $out, $err) = $node->psql('postgres', q{INSERT INTO small VALUES (1000, 500, vector_of(1)::vector(8))});
+like($err, qr/index "small_v" has no list whose bounds include a key/, 'so does an insert of a key that has no list');
 is($node->safe_psql('postgres', q{REINDEX INDEX small_v; SELECT hybrid_index_check('small_v')}), '200', 'REINDEX mends it');
 $node->stop;
 done_testing();

@@ -71,8 +71,11 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, uint64 key
 	if (!descend(search, BEAM, &found) &&
 	    (scorer->open.layout.bounds == 0 || !descend(search, PG_INT32_MAX, &found)))
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-		                errmsg("index \"%s\" has an inner list without entries",
-		                       RelationGetRelationName(scorer->index)),
+		                scorer->open.layout.bounds == 0
+		                    ? errmsg("index \"%s\" has an inner list without entries",
+		                             RelationGetRelationName(scorer->index))
+		                    : errmsg("index \"%s\" has no list whose bounds include a key",
+		                             RelationGetRelationName(scorer->index)),
 		                errhint("REINDEX it.")));
 	/* by inner product, no row is an outlier, because the radius of a list includes its longest rows */
 	if (scorer->tree.height > 0 && scorer->open.metric != HY_METRIC_IP &&
