@@ -94,7 +94,7 @@ same_output('associate', 'associate.md', 5, examples(slurp_file("$docs/associate
 
 $node->safe_psql('postgres', 'CREATE DATABASE search');
 $node->safe_psql('search', 'CREATE EXTENSION hybrid');
-same_output('search', 'hybrid-search.md', 9, examples(slurp_file("$docs/hybrid-search.md")));
+same_output('search', 'hybrid-search.md', 10, examples(slurp_file("$docs/hybrid-search.md")));
 
 $node->safe_psql('postgres', 'CREATE DATABASE tutorial');
 same_output('tutorial', 'tutorial.md', 9, examples(slurp_file("$docs/tutorial.md")));
