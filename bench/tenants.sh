@@ -11,22 +11,20 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
+# shellcheck source=bench/wordnet.sh
+. bench/wordnet.sh
+
 rows=${1:-1000000}
 dims=${2:-128}
 tenants=${3:-100000}
 queries=${4:-300}
-server=$(mktemp -d /tmp/hybrid-bench.XXXXXX)
-chmod 755 "$server"
-trap 'test/server.sh down "$server"; rm -rf "$server"' EXIT
-test/server.sh up "$server" "autovacuum = off" "shared_buffers = 3GB" "maintenance_work_mem = 512MB" "jit = off" \
-	"max_parallel_workers_per_gather = 0" "max_wal_size = 8GB" "wal_level = minimal" "max_wal_senders = 0"
-
-sql()
 {
-	test/server.sh run "$server" psql -X -q -At -v ON_ERROR_STOP=1
-}
+	build
+	server_settings=("shared_buffers = 3GB" "max_wal_size = 8GB" "work_mem = 4MB")
+	start_server
+} >&2
 
-sql <<SQL
+psql_in postgres >/dev/null <<SQL
 CREATE EXTENSION hybrid;
 SET client_min_messages = warning;
 SELECT setseed(0.5);
@@ -97,12 +95,12 @@ echo "index,fewest,most,queries,recall,p50_ms,p99_ms"
 for index in "item_plain ON item USING hybrid (v vector_l2_ops)" "item_include ON item USING hybrid (v vector_l2_ops) INCLUDE (tenant)" \
 	"item_key ON item USING hybrid (tenant, v vector_l2_ops)"; do
 	name=${index%% *}
-	sql <<< "SELECT concat_ws(',', '$name', (SELECT sum(n) FROM tenant), $dims, $tenants, (SELECT max(n) FROM tenant), round(s::numeric, 1), bytes, round(inserts::numeric, 2)) FROM built('$index');"
-	sql <<< "VACUUM item;"
+	psql_in postgres <<< "SELECT concat_ws(',', '$name', (SELECT sum(n) FROM tenant), $dims, $tenants, (SELECT max(n) FROM tenant), round(s::numeric, 1), bytes, round(inserts::numeric, 2)) FROM built('$index');"
+	psql_in postgres <<< "VACUUM item;"
 	for size in "1 50" "51 1000" "1001 10000" "10001 100000" "1 100000" "0 100000"; do
 		# without the key's words, only searches without a condition are worth measuring
 		[ "$name $size" = "item_plain 0 100000" ] || [ "$name" != item_plain ] || continue
-		sql <<< "SELECT concat_ws(',', '$name', ${size/ /, }, n, round(recall::numeric, 3), round(p50::numeric, 3), round(p99::numeric, 3)) FROM measured('$name', ${size/ /, }) WHERE n > 0;"
+		psql_in postgres <<< "SELECT concat_ws(',', '$name', ${size/ /, }, n, round(recall::numeric, 3), round(p50::numeric, 3), round(p99::numeric, 3)) FROM measured('$name', ${size/ /, }) WHERE n > 0;"
 	done
-	sql <<< "DROP INDEX $name;"
+	psql_in postgres <<< "DROP INDEX $name;"
 done

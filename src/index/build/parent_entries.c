@@ -12,21 +12,13 @@
 
 #define ALLOCATED_FIRST 64
 
-/* Bounded: the bounds of an entry. */
-typedef struct Bounded
-{
-	HybridBounds *bounds;
-	int number;
-} Bounded;
-
-static int compare_bounds(const void *a, const void *b);
-
 void
 hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open, int level)
 {
 	memset(entries, 0, sizeof(*entries));
 	entries->open = open;
 	entries->level = level;
+	entries->lists.inner = true;
 	entries->context = CurrentMemoryContext;
 }
 
@@ -81,42 +73,26 @@ hybrid_parent_entries_by_key(HybridParentEntries *entries, int *order, bool cove
 {
 	const HybridLayout *layout = &entries->open->layout;
 	int count = entries->lists.count, i;
-	Bounded *lists = palloc(Max(count, 1) * sizeof(Bounded));
+	HybridKeyedEntry *lists = hybrid_entries_by_key(layout, &entries->lists);
 
-	for (i = 0; i < count; i++)
-	{
-		lists[i].bounds =
-			hybrid_bounds(layout, entries->lists.vectors + (Size) i * layout->carried);
-		lists[i].number = i;
-	}
-	qsort(lists, count, sizeof(Bounded), compare_bounds);
 	if (cover && count > 0)
 	{
-		lists[0].bounds->least = 0;
-		lists[count - 1].bounds->most = PG_UINT64_MAX;
-	}
-	for (i = 0; i < count - 1 && cover; i++)
-	{
-		uint64 next = lists[i + 1].bounds->least;
-
-		lists[i].bounds->most = Max(lists[i].bounds->most, next - (next > 0 ? 1 : 0));
+		lists[0].bounds.least = 0;
+		lists[count - 1].bounds.most = PG_UINT64_MAX;
 	}
 	for (i = 0; i < count; i++)
+	{
+		if (cover && i < count - 1)
+		{
+			uint64 next = lists[i + 1].bounds.least;
+
+			lists[i].bounds.most = Max(lists[i].bounds.most, next - (next > 0 ? 1 : 0));
+		}
+		*hybrid_bounds(layout, entries->lists.vectors + (Size) lists[i].number * layout->carried) =
+			lists[i].bounds;
 		order[i] = lists[i].number;
+	}
 	pfree(lists);
-}
-
-/* compare_bounds: order by the least word, then by the greatest, then by the order of writing. */
-static int
-compare_bounds(const void *a, const void *b)
-{
-	const Bounded *x = (const Bounded *) a, *y = (const Bounded *) b;
-
-	if (x->bounds->least != y->bounds->least)
-		return x->bounds->least < y->bounds->least ? -1 : 1;
-	if (x->bounds->most != y->bounds->most)
-		return x->bounds->most < y->bounds->most ? -1 : 1;
-	return x->number - y->number;
 }
 
 void

@@ -249,23 +249,12 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 static bool
 split_by_key(const HybridIndex *open, const HybridContents *contents, uint8 *side)
 {
-	typedef struct Entry
-	{
-		HybridBounds bounds;
-		int number;
-	} Entry;
 	int count = contents->count, cut = -1, i;
-	Entry *entries;
+	HybridKeyedEntry *entries;
 
 	if (open->layout.bounds == 0)
 		return false;
-	entries = palloc(count * sizeof(Entry));
-	for (i = 0; i < count; i++)
-	{
-		entries[i].bounds = bounds_of(&open->layout, contents, i);
-		entries[i].number = i;
-	}
-	qsort(entries, count, sizeof(Entry), compare_bounds);
+	entries = hybrid_entries_by_key(&open->layout, contents);
 	for (i = 1; i < count; i++)
 	{
 		if (!contents->inner && entries[i].bounds.least == entries[i - 1].bounds.least)
@@ -279,15 +268,32 @@ split_by_key(const HybridIndex *open, const HybridContents *contents, uint8 *sid
 	return cut > 0;
 }
 
-/* compare_bounds: order by the least word, then by the greatest. */
+HybridKeyedEntry *
+hybrid_entries_by_key(const HybridLayout *layout, const HybridContents *contents)
+{
+	HybridKeyedEntry *entries = palloc(Max(contents->count, 1) * sizeof(HybridKeyedEntry));
+	int i;
+
+	for (i = 0; i < contents->count; i++)
+	{
+		entries[i].bounds = bounds_of(layout, contents, i);
+		entries[i].number = i;
+	}
+	qsort(entries, contents->count, sizeof(HybridKeyedEntry), compare_bounds);
+	return entries;
+}
+
+/* compare_bounds: order by the least word, then by the greatest, then by number. */
 static int
 compare_bounds(const void *a, const void *b)
 {
-	const HybridBounds *x = (const HybridBounds *) a, *y = (const HybridBounds *) b;
+	const HybridKeyedEntry *x = (const HybridKeyedEntry *) a, *y = (const HybridKeyedEntry *) b;
 
-	if (x->least != y->least)
-		return x->least < y->least ? -1 : 1;
-	return (x->most > y->most) - (x->most < y->most);
+	if (x->bounds.least != y->bounds.least)
+		return x->bounds.least < y->bounds.least ? -1 : 1;
+	if (x->bounds.most != y->bounds.most)
+		return x->bounds.most < y->bounds.most ? -1 : 1;
+	return x->number - y->number;
 }
 
 /* bounds_of: return the bounds of an entry. The word of the first key of a row is both. */

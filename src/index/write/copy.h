@@ -37,6 +37,17 @@ typedef struct HybridCopy
 	float radius;
 } HybridCopy;
 
+/* HybridKeyedEntry: an entry of HybridContents by its number, with the bounds of its first key. */
+typedef struct HybridKeyedEntry
+{
+	HybridBounds bounds; /* of a row, its word is both */
+	int number;
+} HybridKeyedEntry;
+
+/* hybrid_entries_by_key: in an index with keys, return the entries in the order of their bounds. Allocated. */
+extern HybridKeyedEntry *
+hybrid_entries_by_key(const HybridLayout *layout, const HybridContents *contents);
+
 /*
  * hybrid_copy_load: load the live entries of `count` lists of a level. The caller holds the locks
  * of these lists exclusively. Returns false if one of them was moved.

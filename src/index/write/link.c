@@ -478,8 +478,8 @@ write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 }
 
 /*
- * bound_lists: in an index with keys, compute the bounds of the new lists. New leaves cover the bounds of the old ones. The entries of an
- * inner list cover its bounds already.
+ * bound_lists: in an index with keys, compute the bounds of the new lists. New leaves cover the bounds of the old
+ * ones. The entries of an inner list cover its bounds already.
  */
 static void
 bound_lists(const HybridLayout *layout, const HybridReplaced *old, const Above *above,
