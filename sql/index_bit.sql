@@ -1,5 +1,7 @@
--- Indexes of bit: every stored string is looked at; distances are the operators'.
+-- Indexes of bit: lists and codes, as of vectors of zeros and ones; distances are the operators'.
 SET jit = off;
+-- at first all stored strings are read
+SET hybrid.target_recall = 1;
 
 -- ties in abundance, strings of zeroes and of ones, a NULL; the last byte is not whole
 CREATE TABLE item (id int, b bit(77));
@@ -35,6 +37,8 @@ END $$;
 
 CREATE INDEX item_hamming ON item USING hybrid (b bit_hamming_ops);
 CREATE INDEX item_jaccard ON item USING hybrid (b bit_jaccard_ops);
+-- without codes: one list
+CREATE INDEX item_l1 ON item USING hybrid ((ARRAY[id, id % 7]::vector(2)) vector_l1_ops);
 SELECT hybrid_index_check('item_hamming'), hybrid_index_check('item_jaccard');
 SELECT id, c.* FROM item, compare(b, 50) c WHERE id IN (7, 2002, 2003);
 SELECT c.* FROM item, compare(b, 5000) c WHERE id = 7;
@@ -46,7 +50,7 @@ SELECT hybrid_index_check('item_hamming') = count(b) AS all_of_them, hybrid_inde
 SELECT c.* FROM item, compare(b, 5000) c WHERE id = 7;
 SELECT storage, dims FROM hybrid_index_stats('item_hamming');
 -- rows that come and go: what VACUUM finds dead is used again, on every page
-SELECT pages AS before FROM hybrid_index_stats('item_hamming') \gset
+SELECT pages AS before FROM hybrid_index_stats('item_l1') \gset
 DELETE FROM item WHERE id % 4 = 0;
 VACUUM item;
 INSERT INTO item SELECT i * 4 + 0, ((i * 7919)::bit(32)::text || repeat('01', 30))::bit(77) FROM generate_series(5001, 5500) i;
@@ -59,7 +63,7 @@ INSERT INTO item SELECT i * 4 + 2, ((i * 7919)::bit(32)::text || repeat('01', 30
 DELETE FROM item WHERE id % 4 = 3;
 VACUUM item;
 INSERT INTO item SELECT i * 4 + 3, ((i * 7919)::bit(32)::text || repeat('01', 30))::bit(77) FROM generate_series(5001, 5500) i;
-SELECT pages - :before AS more_pages, entries > 1900 AS as_many FROM hybrid_index_stats('item_hamming');
+SELECT pages - :before AS more_pages, entries > 1900 AS as_many FROM hybrid_index_stats('item_l1');
 SELECT hybrid_index_check('item_hamming') = count(b) AS all_of_them, hybrid_index_check('item_jaccard') = count(b) AS here_too FROM item;
 BEGIN;
 SET LOCAL enable_seqscan = off;
@@ -95,6 +99,81 @@ INSERT INTO wide SELECT i, (repeat('1', i * 1000))::bit(64000) FROM generate_ser
 SELECT hybrid_index_check('wide_b');
 SELECT id, b <%> repeat('1', 12500)::bit(64000) AS d FROM wide ORDER BY b <%> repeat('1', 12500)::bit(64000) LIMIT 3;
 
+RESET hybrid.target_recall;
+RESET enable_seqscan;
+-- lists: strings in 60 clusters, with a fifth of the bits set; each search reads some of the lists and finds what it should
+CREATE TABLE lists (id int, k int, b bit(200));
+CREATE FUNCTION made(i int) RETURNS bit(200) LANGUAGE sql IMMUTABLE AS $$
+	SELECT string_agg((((hashint8extended(i % 60 * 1000 + j, 1) & 3 = 0) <> (hashint8extended(i * 1000 + j, 2) & 15 = 0))::int)::text, '' ORDER BY j)::bit(200)
+	FROM generate_series(1, 200) j $$;
+CREATE FUNCTION recall(OUT op text, OUT reached boolean, OUT lists_read text) RETURNS SETOF record LANGUAGE plpgsql AS $$
+DECLARE
+	q record;
+	farthest float8;
+	near int;
+	more int;
+	lists int;
+	leaves int := (SELECT stats.lists FROM hybrid_index_stats('lists_hamming') stats);
+	asked int;
+BEGIN
+	FOREACH op IN ARRAY ARRAY['<~>', '<%>'] LOOP
+		SELECT 0, 0, 0 INTO near, lists, asked;
+		FOR q IN SELECT made(i) AS b FROM generate_series(20001, 20030) i LOOP
+			PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_indexscan', 'off', true);
+			EXECUTE format('SELECT max(d) FROM (SELECT b %1$s %2$L AS d FROM lists WHERE b IS NOT NULL ORDER BY 1 LIMIT 10) s', op, q.b) INTO farthest;
+			PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_indexscan', 'on', true);
+			EXECUTE format('SELECT count(*) FILTER (WHERE d <= $1) FROM (SELECT b %1$s %2$L AS d FROM lists ORDER BY b %1$s %2$L LIMIT 10) s', op, q.b) INTO more USING farthest;
+			near := near + more;
+			lists := lists + (SELECT scan.lists FROM hybrid_last_scan() scan);
+			asked := asked + 1;
+		END LOOP;
+		reached := near >= asked * 10 * 0.93;
+		lists_read := CASE WHEN lists < asked * leaves * 0.7 THEN 'some' ELSE format('%s of %s', lists, asked * leaves) END;
+		RETURN NEXT;
+	END LOOP;
+END $$;
+INSERT INTO lists SELECT i, i % 5, made(i) FROM generate_series(1, 4000) i;
+INSERT INTO lists VALUES (4001, 1, NULL), (4002, 2, repeat('0', 200)::bit(200)), (4003, 3, repeat('1', 200)::bit(200));
+CREATE INDEX lists_hamming ON lists USING hybrid (b) WITH (list_size = 32);
+CREATE INDEX lists_jaccard ON lists USING hybrid (b bit_jaccard_ops) WITH (list_size = 32);
+SELECT hybrid_index_check('lists_hamming'), hybrid_index_check('lists_jaccard');
+SELECT storage, levels > 1 AS has_levels, lists > 60 AS has_lists, measured_by FROM hybrid_index_stats('lists_jaccard');
+SELECT * FROM recall();
+-- every row once, of whatever distance
+SET enable_seqscan = off;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM lists ORDER BY b <~> repeat('0110', 50)::bit(200) LIMIT 10000) s;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM lists ORDER BY b <%> repeat('0110', 50)::bit(200) LIMIT 10000) s;
+-- no bit set: all rows are at the same distance, and a few lists suffice for any of them
+SELECT count(*), min(d), max(d) FROM (SELECT b <%> repeat('0', 200)::bit(200) AS d FROM lists ORDER BY b <%> repeat('0', 200)::bit(200) LIMIT 10) s;
+SELECT lists < 30 AS few FROM hybrid_last_scan();
+SELECT count(*) FROM (SELECT id FROM lists ORDER BY b <%> repeat('0', 200)::bit(200) LIMIT 10000) s;
+SET hybrid.target_recall = 1;
+SELECT id FROM lists ORDER BY b <~> repeat('0', 200)::bit(200) LIMIT 1;
+SELECT id FROM lists ORDER BY b <%> repeat('1', 200)::bit(200) LIMIT 1;
+RESET hybrid.target_recall;
+RESET enable_seqscan;
+-- the index grows by inserts, shrinks, and is rebuilt by VACUUM
+INSERT INTO lists SELECT i, i % 5, made(i) FROM generate_series(4004, 8000) i;
+DELETE FROM lists WHERE id % 4 = 0;
+VACUUM lists;
+SELECT hybrid_index_check('lists_hamming') = count(b) AS all_of_them, hybrid_index_check('lists_jaccard') = count(b) AS here_too FROM lists;
+SELECT * FROM recall();
+TRUNCATE lists;
+INSERT INTO lists SELECT i, i % 5, made(i) FROM generate_series(1, 4000) i;
+VACUUM lists;
+SELECT hybrid_index_check('lists_hamming') = count(b) AS all_of_them, hybrid_index_check('lists_jaccard') = count(b) AS here_too FROM lists;
+SELECT * FROM recall();
+-- behind a key, and beside a column
+DROP INDEX lists_hamming, lists_jaccard;
+CREATE INDEX lists_key ON lists USING hybrid (k, b) WITH (list_size = 32);
+CREATE INDEX lists_include ON lists USING hybrid (b bit_jaccard_ops) INCLUDE (k) WITH (list_size = 32);
+INSERT INTO lists SELECT i, i % 5, made(i) FROM generate_series(4001, 4500) i;
+SELECT hybrid_index_check('lists_key'), hybrid_index_check('lists_include');
+SET enable_seqscan = off;
+SELECT count(*), min(id % 5), max(id % 5) FROM (SELECT id FROM lists WHERE k = 3 ORDER BY b <~> made(17) LIMIT 800) s;
+SELECT count(*), min(id % 5), max(id % 5) FROM (SELECT id FROM lists WHERE k = 3 ORDER BY b <%> made(17) LIMIT 800) s;
+RESET enable_seqscan;
+
 -- what is refused
 SELECT id FROM wide ORDER BY b <%> B'101';
 CREATE TABLE wider (b bit(64001), v varbit(8));
@@ -104,5 +183,5 @@ CREATE INDEX ON wider USING hybrid (v bit_hamming_ops);
 INSERT INTO wider VALUES (NULL, B'10101010');
 INSERT INTO wider VALUES (NULL, B'1010101');
 CREATE INDEX ON one_bit USING hybrid (b bit_hamming_ops) WITH (storage = int8);
-DROP TABLE item, signs, one_bit, wide, wider;
-DROP FUNCTION compare;
+DROP TABLE item, signs, one_bit, wide, wider, lists;
+DROP FUNCTION compare, made, recall;

@@ -55,3 +55,18 @@ hy_jaccard(const uint8_t *a, const uint8_t *b, size_t bytes)
 		return 1.0;
 	return 1.0 - (double) both / (double) either;
 }
+
+/*
+ * With a and b bits set in the two strings, i of them in both, c = i / sqrt(a b) the cosine of the two, and
+ * d the Jaccard distance:
+ *
+ *		1 - d = i / (a + b - i) <= i / (2 sqrt(a b) - i) = c / (2 - c)
+ *
+ * because a + b >= 2 sqrt(a b). So c is at least 2 (1 - d) / (2 - d), and 2 - 2 c, the squared distance of
+ * the directions, is at most 2 d / (2 - d). Two strings with as many bits set are at this distance.
+ */
+double
+hy_jaccard_square(double distance)
+{
+	return 2 * distance / (2 - distance);
+}

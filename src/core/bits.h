@@ -39,4 +39,10 @@ extern double hy_hamming(const uint8_t *a, const uint8_t *b, size_t bytes);
 /* hy_jaccard: return 1 - bits set in both / bits set in either; 1 when no bit is set in both. */
 extern double hy_jaccard(const uint8_t *a, const uint8_t *b, size_t bytes);
 
+/*
+ * hy_jaccard_square: return the greatest squared distance that the directions of two bit strings at this
+ * Jaccard distance can have, as vectors of zeros and ones.
+ */
+extern double hy_jaccard_square(double distance);
+
 #endif

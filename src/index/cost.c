@@ -190,11 +190,11 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 	if (cost->judged < 1)
 		all_codes += rows * WORD_COST * cpu_operator_cost;
 	share = Min(rows_examined(cost, root, path, open, tree, target_recall) / rows, 1);
-	cost->pages =
-		inner_pages + leaf_pages * share + Min(Min(RESCORED, wanted), vector_pages) * layout->span;
+	cost->pages = inner_pages + leaf_pages * share +
+	              Min(Min(RESCORED, wanted), vector_pages) * layout->leaf.span;
 	pages_cost = cost_of_pages(path->indexinfo, cost->pages);
-	all_pages_cost = cost_of_pages(path->indexinfo, inner_pages + leaf_pages +
-	                                                    Min(wanted * layout->span, vector_pages));
+	all_pages_cost = cost_of_pages(
+		path->indexinfo, inner_pages + leaf_pages + Min(wanted * layout->leaf.span, vector_pages));
 	cost->first = all_codes * share + leaves * distance * CODE_COST +
 	              Min(RESCORED, wanted) * distance + pages_cost;
 	/* the scan recomputes rounded distances from the values of the table */
@@ -361,7 +361,7 @@ pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout)
 {
 	if (layout->packed)
 		return index->pages;
-	return Min(ceil(Max(index->tuples, 1) / layout->per_page) * layout->span,
+	return Min(ceil(Max(index->tuples, 1) / layout->leaf.per_page) * layout->leaf.span,
 	           Max((double) index->pages, 1));
 }
 

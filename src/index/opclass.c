@@ -37,21 +37,18 @@ PG_FUNCTION_INFO_V1(hybrid_index_sparsevec_l1);
 PG_FUNCTION_INFO_V1(hybrid_index_bit_hamming);
 PG_FUNCTION_INFO_V1(hybrid_index_bit_jaccard);
 
-SUPPORT(l2, &hybrid_type_vector, HY_METRIC_L2, NULL);
-SUPPORT(ip, &hybrid_type_vector, HY_METRIC_IP, NULL);
-SUPPORT(cosine, &hybrid_type_vector, HY_METRIC_COSINE, NULL);
-SUPPORT(l1, &hybrid_type_vector, HY_METRIC_L1, NULL);
-SUPPORT(halfvec_l2, &hybrid_type_halfvec, HY_METRIC_L2, NULL);
-SUPPORT(halfvec_ip, &hybrid_type_halfvec, HY_METRIC_IP, NULL);
-SUPPORT(halfvec_cosine, &hybrid_type_halfvec, HY_METRIC_COSINE, NULL);
-SUPPORT(halfvec_l1, &hybrid_type_halfvec, HY_METRIC_L1, NULL);
-SUPPORT(sparsevec_l2, &hybrid_type_sparsevec, HY_METRIC_L2, hybrid_sparse_pair);
-SUPPORT(sparsevec_ip, &hybrid_type_sparsevec, HY_METRIC_IP, hybrid_sparse_pair);
-SUPPORT(sparsevec_cosine, &hybrid_type_sparsevec, HY_METRIC_COSINE, hybrid_sparse_pair);
-SUPPORT(sparsevec_l1, &hybrid_type_sparsevec, HY_METRIC_L1, hybrid_sparse_pair);
-/*
- * On bits, the Hamming distance equals the taxicab distance. Jaccard corresponds to no metric for
- * vectors.
- */
-SUPPORT(bit_hamming, &hybrid_type_bit, HY_METRIC_L1, hybrid_hamming_pair);
-SUPPORT(bit_jaccard, &hybrid_type_bit, HY_METRIC_L1, hybrid_jaccard_pair);
+SUPPORT(l2, &hybrid_type_vector, HY_METRIC_L2, NULL, NULL);
+SUPPORT(ip, &hybrid_type_vector, HY_METRIC_IP, NULL, NULL);
+SUPPORT(cosine, &hybrid_type_vector, HY_METRIC_COSINE, NULL, NULL);
+SUPPORT(l1, &hybrid_type_vector, HY_METRIC_L1, NULL, NULL);
+SUPPORT(halfvec_l2, &hybrid_type_halfvec, HY_METRIC_L2, NULL, NULL);
+SUPPORT(halfvec_ip, &hybrid_type_halfvec, HY_METRIC_IP, NULL, NULL);
+SUPPORT(halfvec_cosine, &hybrid_type_halfvec, HY_METRIC_COSINE, NULL, NULL);
+SUPPORT(halfvec_l1, &hybrid_type_halfvec, HY_METRIC_L1, NULL, NULL);
+SUPPORT(sparsevec_l2, &hybrid_type_sparsevec, HY_METRIC_L2, hybrid_sparse_pair, NULL);
+SUPPORT(sparsevec_ip, &hybrid_type_sparsevec, HY_METRIC_IP, hybrid_sparse_pair, NULL);
+SUPPORT(sparsevec_cosine, &hybrid_type_sparsevec, HY_METRIC_COSINE, hybrid_sparse_pair, NULL);
+SUPPORT(sparsevec_l1, &hybrid_type_sparsevec, HY_METRIC_L1, hybrid_sparse_pair, NULL);
+SUPPORT(bit_hamming, &hybrid_type_bit, HY_METRIC_L2, hybrid_hamming_pair, hybrid_hamming_square);
+SUPPORT(bit_jaccard, &hybrid_type_bit, HY_METRIC_COSINE, hybrid_jaccard_pair,
+        hybrid_jaccard_square);

@@ -17,15 +17,16 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE item AS SELECT i AS id, ARRAY[i, i % 7, i % 5, 1]::vector(4) AS v FROM generate_series(1, 1000) i;
 	CREATE TABLE wide AS SELECT i AS id, array_fill(i, ARRAY[5000])::vector(5000) AS v FROM generate_series(1, 40) i;
 	CREATE TABLE plain AS SELECT id, v FROM item;
+	CREATE TABLE bits AS SELECT i AS id, (hashint8extended(i, 1)::bit(64) || hashint8extended(i % 9, 2)::bit(64))::bit(128) AS v FROM generate_series(1, 1000) i;
 	CREATE TABLE sparse AS SELECT i AS id, format('{1:%s,%s:1,%s:3}/100000', i, 2 + i % 7, 100 * i)::sparsevec(100000) AS v FROM generate_series(1, 100) i;
 });
 
 # every row is asked for, so that every list is read, by codes and without them
-my %operator = (item => '<->', wide => '<->', plain => '<+>', sparse => '<->');
+my %operator = (item => '<->', wide => '<->', plain => '<+>', sparse => '<->', bits => '<~>');
 my %using = (item => 'USING hybrid (v)', wide => 'USING hybrid (v)', plain => 'USING hybrid (v vector_l1_ops) WITH (storage = float32)',
-	sparse => 'USING hybrid (v)');
+	sparse => 'USING hybrid (v)', bits => 'USING hybrid (v)');
 my %target = (item => q{'[1,2,3,4]'}, wide => q{array_fill(2, ARRAY[5000])::vector}, plain => q{'[1,2,3,4]'},
-	sparse => q{'{1:1}/100000'});
+	sparse => q{'{1:1}/100000'}, bits => q{repeat('01', 64)::bit(128)});
 my (%query, %exact, %answer, %file, %good, %say);
 my $copies = 12;
 for my $table (keys %operator)
@@ -165,6 +166,16 @@ my $none = pack('L', 0xFFFFFFFF);
 # the meta page
 damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 9\n.*HINT:  REINDEX it/s,
 	$query{item}, $check, $stats);
+# an index on bit that was built before they had codes
+damage('bits without codes', 'bits', [ $meta{format}, pack('L', 9) ], qr/0A000: index "\w+_v" has format version 9, this library reads 10\n.*HINT:  REINDEX it/s,
+	$query{bits}, q{SELECT hybrid_index_check('bits_v')}, q{SELECT hybrid_index_stats('bits_v')});
+damage('the view names a format without codes', 'bits', [ $meta{format}, pack('L', 9) ], qr/^(?!.*ERROR)/s,
+	q{SELECT 1 / count(*) FROM hybrid_indexes WHERE index = 'bits_v'::regclass AND entries IS NULL AND advice LIKE 'REINDEX it: another version%'});
+my ($bits_leaf) = grep { $_ != number('bits', $meta{root}, 'L') } blocks('bits', 'LIST');
+my $bits_vectors = number('bits', $bits_leaf * $page + $list{directory}, 'L');
+damage('other stored bits', 'bits', [ at($bits_vectors, 24), chr(ord(substr($good{bits}, at($bits_vectors, 24), 1)) ^ 1) ],
+	says('has a norm that is not that of the stored vector'), q{SELECT hybrid_index_check('bits_v')});
+damage('a residual of bits', 'bits', [ special($bits_vectors) - 12, pack('f', 1) ], says('has an impossible residual'), q{SELECT hybrid_index_check('bits_v')});
 # divides by zero unless the view has the row
 damage('the view names an unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/^(?!.*ERROR)/s,
 	q{SELECT 1 / count(*) FROM hybrid_indexes WHERE index = 'item_v'::regclass AND entries IS NULL AND advice LIKE 'REINDEX it: another version%'});
@@ -324,7 +335,7 @@ note(join ', ', map { "$_: $say{$_}" } sort keys %say);
 with_damage($_, '') for sort keys %query;
 $node->start;
 is($node->safe_psql('postgres', $exact{$_}), $answer{$_}, "$_: repaired") for sort keys %query;
-is($node->safe_psql('postgres', "SELECT hybrid_index_check('item_v'), hybrid_index_check('wide_v'), hybrid_index_check('plain_v'), hybrid_index_check('sparse_v')"), '1000|40|1000|100',
+is($node->safe_psql('postgres', "SELECT hybrid_index_check('item_v'), hybrid_index_check('wide_v'), hybrid_index_check('plain_v'), hybrid_index_check('sparse_v'), hybrid_index_check('bits_v')"), '1000|40|1000|100|1000',
 	'and whole');
 
 # an entry without a row, as lost writes of the heap would leave it

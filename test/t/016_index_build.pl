@@ -239,6 +239,19 @@ for my $workers (0, 2)
 is($keyed{2}, $keyed{0}, 'and the bytes are the same with a key');
 $node->safe_psql('postgres', 'DROP INDEX item_v');
 
+# The signs of vectors: leaves store bits, and inner lists store numbers.
+my %signs;
+for my $workers (0, 2)
+{
+	$node->safe_psql('postgres', "SET max_parallel_maintenance_workers = $workers; DROP INDEX IF EXISTS item_v;
+		CREATE INDEX item_v ON item USING hybrid ((binary_quantize(v)::bit(512)) bit_hamming_ops)");
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	$signs{$workers} = $node->safe_psql('postgres', q{SELECT bytes('item_v')});
+	is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v') = count(v) FROM item}), 't', "bits, $workers workers");
+}
+is($signs{2}, $signs{0}, 'and the bytes are the same with bits');
+$node->safe_psql('postgres', 'DROP INDEX item_v');
+
 # A row that cannot be indexed, whoever comes to it: its error, and no index.
 $node->safe_psql('postgres', 'INSERT INTO item VALUES (0, NULL)');
 my ($out, $err) = ('', '');

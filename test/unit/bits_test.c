@@ -212,6 +212,32 @@ test_distances(void)
 	CHECK_SAME_F64(hy_hamming(a, b, 0), 0.0);
 }
 
+/* Of all pairs of bytes: the directions are at most this far apart, and as far if as many bits are set. */
+static void
+test_jaccard_square(void)
+{
+	int x, y;
+
+	for (x = 1; x < 256; x++)
+	{
+		for (y = 1; y < 256; y++)
+		{
+			uint8_t a = (uint8_t) x, b = (uint8_t) y;
+			uint64_t both[3], only_a[3], only_b[3];
+			double square, most = hy_jaccard_square(hy_jaccard(&a, &b, 1));
+
+			count(&a, &b, 1, both);
+			count(&a, &a, 1, only_a);
+			count(&b, &b, 1, only_b);
+			square = 2 - 2 * (double) both[1] / sqrt((double) only_a[1] * (double) only_b[1]);
+			CHECK_MSG(square <= most + 1e-12, "%d and %d: %g > %g", x, y, square, most);
+			if (only_a[1] == only_b[1])
+				CHECK_MSG(fabs(square - most) <= 1e-12, "%d and %d: %g, not %g", x, y, square,
+				          most);
+		}
+	}
+}
+
 /* hybrid.simd selects these kernels too. */
 static void
 test_follows_the_level_in_use(void)
@@ -244,6 +270,7 @@ main(void)
 	UNIT_RUN(test_reads_within_bounds);
 	UNIT_RUN(test_long_string);
 	UNIT_RUN(test_distances);
+	UNIT_RUN(test_jaccard_square);
 	UNIT_RUN(test_follows_the_level_in_use);
 	return unit_finish();
 }

@@ -270,7 +270,8 @@ expected_blocks(const HybridBuild *build)
 	double tuples, visible;
 
 	table_relation_estimate_size(build->heap, NULL, &blocks, &tuples, &visible);
-	return tuples / build->definition.layout.per_page * build->definition.layout.span * 1.5;
+	return tuples / build->definition.layout.leaf.per_page * build->definition.layout.leaf.span *
+	       1.5;
 }
 
 void

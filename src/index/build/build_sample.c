@@ -111,7 +111,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 	hybrid_frame_init(&sampling.frame, &build->definition, NULL);
 	sampling.row_context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid sample row", ALLOCSET_DEFAULT_SIZES);
-	sampling.entry.vector = palloc(build->definition.layout.carried);
+	sampling.entry.vector = palloc(build->definition.layout.leaf.carried);
 	memset(sample, 0, sizeof(*sample));
 	hybrid_team_expect(team,
 	                   (int64) (plan->share * plan->tuples * plan->sampled / Max(plan->blocks, 1)));
@@ -223,7 +223,7 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 	{
 		float *place = palloc(layout->dims * sizeof(float));
 
-		hybrid_widen_vector(layout->storage, &sampling->entry.stored, sampling->entry.vector,
+		hybrid_widen_vector(layout->leaf.storage, &sampling->entry.stored, sampling->entry.vector,
 		                    layout->dims, build->widened);
 		hybrid_frame_place(&sampling->frame, build->widened, sampling->entry.stored.norm, place);
 		take_place(sampling, place, hybrid_position(tid));

@@ -33,7 +33,7 @@ hybrid_row_sort_begin(HybridRowSort *sort, const HybridLayout *layout, int kilob
 	sort->layout = layout;
 	sort->given = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
 	sort->taken = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
-	sort->payload = palloc(VARHDRSZ + sizeof(HybridStored) + layout->carried);
+	sort->payload = palloc(VARHDRSZ + sizeof(HybridStored) + layout->leaf.carried);
 	sort->state = tuplesort_begin_heap(descriptor, 3 - from, columns + from, operators + from,
 	                                   collations + from, nulls_first + from, kilobytes, coordinate,
 	                                   TUPLESORT_NONE);
@@ -44,7 +44,7 @@ hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry)
 {
 	const HybridLayout *layout = sort->layout;
 	Size words = layout->words * sizeof(uint64);
-	Size bytes = hybrid_stored_bytes(layout->storage, layout->dims, entry->vector);
+	Size bytes = hybrid_stored_bytes(layout->leaf.storage, layout->dims, entry->vector);
 	TupleTableSlot *slot = sort->given;
 	char *content = VARDATA(sort->payload);
 

@@ -83,13 +83,13 @@ typedef struct Sums
 	pg_atomic_uint64 low;           /* searches that found half or less */
 } Sums;
 
-/* TrueNeighbors: the true neighbors of a query, by their positions, and how near it is to centroids. */
+/* TrueNeighbors: the distance of the true neighbors of a query, and how near it is to centroids. */
 typedef struct TrueNeighbors
 {
 	float nearness;          /* see hybrid_lookup_nearness */
 	HybridOutliers outliers; /* seen by the search for it */
 	int count;
-	int64 positions[WANTED];
+	double farthest; /* distance of the last of them; a row as near is as good an answer */
 } TrueNeighbors;
 
 /*
@@ -204,7 +204,7 @@ static void
 find_true_neighbors(Measuring *measuring, Relation index)
 {
 	const HybridQueries *queries = measuring->queries;
-	int dims = measuring->open->layout.dims, q, i;
+	int dims = measuring->open->layout.dims, q;
 	float *x = palloc(TOGETHER * dims * sizeof(float));
 	HybridGroundTruth *found = palloc(TOGETHER * HYBRID_FIRST_NEAREST * sizeof(HybridGroundTruth));
 	int64 first, self[TOGETHER];
@@ -223,8 +223,8 @@ find_true_neighbors(Measuring *measuring, Relation index)
 			TrueNeighbors *neighbors = &measuring->measured->true_neighbors[first + q];
 
 			neighbors->count = Min(counts[q], WANTED);
-			for (i = 0; i < neighbors->count; i++)
-				neighbors->positions[i] = rows[i].position;
+			if (neighbors->count > 0)
+				neighbors->farthest = rows[neighbors->count - 1].distance;
 		}
 		hybrid_team_done(measuring->team, some);
 	}
@@ -335,17 +335,17 @@ add_result(Sums *sums, const TrueNeighbors *neighbors, int found, int64 rows)
 	pg_atomic_fetch_add_u64(&sums->low, neighbors->count > 0 && found * 2 <= neighbors->count);
 }
 
-/* found_of: return how many of the true neighbors were found. */
+/*
+ * found_of: return how many of the rows found are true neighbors. Many rows may be at the distance of the
+ * last one, above all rows of bits, and each of them counts.
+ */
 static int
 found_of(const TrueNeighbors *neighbors, const HybridFoundRow *found_rows, int count, int64 self)
 {
-	int found = 0, i, j;
+	int found = 0, i;
 
-	for (i = 0; i < count; i++)
-	{
-		for (j = 0; j < neighbors->count && found_rows[i].position != self; j++)
-			found += found_rows[i].position == neighbors->positions[j];
-	}
+	for (i = 0; i < count && found < neighbors->count; i++)
+		found += found_rows[i].position != self && found_rows[i].distance <= neighbors->farthest;
 	return found;
 }
 

@@ -104,6 +104,9 @@ begin_queries(Search *search, const float *x)
 		scorer->absolute = memcpy(palloc(place), shared->absolute, place);
 		scorer->tables = memcpy(palloc(tables), shared->tables, tables);
 		scorer->query.tables = scorer->tables;
+		if (shared->value != NULL)
+			scorer->value =
+				memcpy(palloc(VARSIZE(shared->value)), shared->value, VARSIZE(shared->value));
 		search->prepared[i] = scorer->query;
 		hy_topk_init(&search->kept[i], palloc(HYBRID_TRUTHS_KEPT * sizeof(HyNeighbor)),
 		             HYBRID_TRUTHS_KEPT);

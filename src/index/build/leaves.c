@@ -101,7 +101,7 @@ hybrid_leaves_begin_rows(HybridLeaves *leaves, int spare, SortCoordinate coordin
 {
 	const HybridLayout *layout = &leaves->open->layout;
 	bool assign = leaves->centroids->count > 0;
-	Size row = layout->carried + sizeof(HybridEntry);
+	Size row = layout->leaf.carried + sizeof(HybridEntry);
 	MemoryContext old;
 	int allocated, i;
 
@@ -125,7 +125,7 @@ hybrid_leaves_begin_rows(HybridLeaves *leaves, int spare, SortCoordinate coordin
 			leaves->batch_context, (Size) allocated * layout->dims * sizeof(float));
 	leaves->batch = palloc(allocated * sizeof(HybridEntry));
 	for (i = 0; i < allocated; i++)
-		leaves->batch[i].vector = palloc(layout->carried);
+		leaves->batch[i].vector = palloc(layout->leaf.carried);
 	leaves->batch_lists = palloc0(allocated * sizeof(int));
 	MemoryContextSwitchTo(old);
 }
@@ -138,7 +138,7 @@ hybrid_leaves_add(HybridLeaves *leaves)
 
 	if (leaves->centroids->count > 0)
 	{
-		hybrid_widen_vector(layout->storage, &entry->stored, entry->vector, layout->dims,
+		hybrid_widen_vector(layout->leaf.storage, &entry->stored, entry->vector, layout->dims,
 		                    leaves->widened);
 		hybrid_frame_place(leaves->frame, leaves->widened, entry->stored.norm,
 		                   leaves->batch_places + (Size) leaves->batch_rows * layout->dims);
@@ -275,7 +275,7 @@ hybrid_leaves_load_most(const HybridLeaves *leaves)
 {
 	const HybridLayout *layout = &leaves->open->layout;
 	/* cutting the rows makes a copy of their places */
-	Size row = layout->carried + 2 * layout->dims * sizeof(float) + 64;
+	Size row = layout->leaf.carried + 2 * layout->dims * sizeof(float) + 64;
 
 	return Max((int) Min(leaves->memory / ROWS_SHARE / row, LOADED_MOST),
 	           leaves->open->list_size * 2);
@@ -380,7 +380,7 @@ set_aside(const HybridLeaves *leaves, HybridWriting *writing, const HybridConten
 		}
 		entry.tid = rows->tids[order[i]];
 		entry.stored = rows->stored[order[i]];
-		entry.vector = rows->vectors + (Size) order[i] * layout->carried;
+		entry.vector = rows->vectors + (Size) order[i] * layout->leaf.carried;
 		hybrid_row_sort_put(writing->outliers, 0, &entry);
 		writing->outlier_rows++;
 	}
@@ -436,7 +436,7 @@ hybrid_leaves_allocate(const HybridLeaves *leaves, HybridContents *rows, int mos
 	rows->tids = palloc(room * sizeof(ItemPointerData));
 	rows->stored = palloc(room * sizeof(HybridStored));
 	rows->radii = palloc0(room * sizeof(float));
-	rows->vectors = MemoryContextAllocHuge(CurrentMemoryContext, room * layout->carried);
+	rows->vectors = MemoryContextAllocHuge(CurrentMemoryContext, room * layout->leaf.carried);
 	rows->places =
 		MemoryContextAllocHuge(CurrentMemoryContext, room * layout->dims * sizeof(float));
 }
@@ -446,12 +446,13 @@ hybrid_leaves_load(HybridLeaves *leaves, HybridRowSort *from, HybridContents *ro
 {
 	const HybridLayout *layout = &leaves->open->layout;
 	Size i = rows->count++;
-	char *vector = rows->vectors + i * layout->carried;
+	char *vector = rows->vectors + i * layout->leaf.carried;
 	int64 position;
 
 	hybrid_row_sort_next(from, &position, &rows->stored[i], vector);
 	rows->tids[i] = hybrid_position_tid(position);
-	hybrid_widen_vector(layout->storage, &rows->stored[i], vector, layout->dims, leaves->widened);
+	hybrid_widen_vector(layout->leaf.storage, &rows->stored[i], vector, layout->dims,
+	                    leaves->widened);
 	hybrid_frame_place(leaves->frame, leaves->widened, rows->stored[i].norm,
 	                   rows->places + i * layout->dims);
 }
@@ -465,7 +466,7 @@ hybrid_leaves_write_stream(HybridLeaves *leaves, HybridSink *sink)
 	float radius;
 
 	stream.leaves = leaves;
-	stream.vector = palloc(leaves->open->layout.carried);
+	stream.vector = palloc(leaves->open->layout.leaf.carried);
 	link = hybrid_new_list(leaves->frame, sink, 0, NULL, &entries, &radius);
 	pfree(stream.vector);
 	return link;

@@ -39,7 +39,7 @@ extern void hybrid_row_sort_begin(HybridRowSort *sort, const HybridLayout *layou
                                   SortCoordinate coordinate);
 extern void hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry);
 
-/* hybrid_row_sort_next: get the next row in sorted order. vector has layout.carried bytes. */
+/* hybrid_row_sort_next: get the next row in sorted order. vector has layout.leaf.carried bytes. */
 extern void
 hybrid_row_sort_next(HybridRowSort *sort, int64 *position, HybridStored *stored, void *vector);
 extern void hybrid_row_sort_end(HybridRowSort *sort);

@@ -76,7 +76,7 @@ key_of(const Pending *pending, int row)
 {
 	const HybridLayout *layout = &pending->leaves->open->layout;
 
-	return *hybrid_words(layout, pending->rows.vectors + (Size) row * layout->carried);
+	return *hybrid_words(layout, pending->rows.vectors + (Size) row * layout->leaf.carried);
 }
 
 /* end_key: write what can be written when the last row that was loaded begins another key. */
@@ -111,7 +111,8 @@ write_first(Pending *pending, int count)
 	MemoryContextReset(leaves->context);
 	memmove(rows->tids, rows->tids + count, left * sizeof(ItemPointerData));
 	memmove(rows->stored, rows->stored + count, left * sizeof(HybridStored));
-	memmove(rows->vectors, rows->vectors + (Size) count * layout->carried, left * layout->carried);
+	memmove(rows->vectors, rows->vectors + (Size) count * layout->leaf.carried,
+	        left * layout->leaf.carried);
 	memmove(rows->places, rows->places + (Size) count * layout->dims,
 	        left * layout->dims * sizeof(float));
 	rows->count = (int) left;

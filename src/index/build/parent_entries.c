@@ -40,14 +40,15 @@ hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list)
 			lists->tids = palloc(allocated * sizeof(ItemPointerData));
 			lists->stored = palloc(allocated * sizeof(HybridStored));
 			lists->radii = palloc(allocated * sizeof(float));
-			lists->vectors = MemoryContextAllocHuge(entries->context, allocated * layout->carried);
+			lists->vectors =
+				MemoryContextAllocHuge(entries->context, allocated * layout->inner.carried);
 		}
 		else
 		{
 			lists->tids = repalloc_huge(lists->tids, allocated * sizeof(ItemPointerData));
 			lists->stored = repalloc_huge(lists->stored, allocated * sizeof(HybridStored));
 			lists->radii = repalloc_huge(lists->radii, allocated * sizeof(float));
-			lists->vectors = repalloc_huge(lists->vectors, allocated * layout->carried);
+			lists->vectors = repalloc_huge(lists->vectors, allocated * layout->inner.carried);
 		}
 		entries->allocated = (int) allocated;
 		MemoryContextSwitchTo(old);
@@ -55,7 +56,7 @@ hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list)
 	lists->tids[i] = hybrid_link_tid(list->link);
 	lists->stored[i] = list->stored;
 	lists->radii[i] = list->radius;
-	memcpy(lists->vectors + i * layout->carried, list->vector, layout->carried);
+	memcpy(lists->vectors + i * layout->inner.carried, list->vector, layout->inner.carried);
 	lists->count++;
 }
 
@@ -64,8 +65,9 @@ hybrid_parent_entries_place(const HybridParentEntries *entries, int number, floa
 {
 	const HybridLayout *layout = &entries->open->layout;
 
-	hybrid_widen_vector(layout->storage, &entries->lists.stored[number],
-	                    entries->lists.vectors + number * layout->carried, layout->dims, place);
+	hybrid_widen_vector(layout->inner.storage, &entries->lists.stored[number],
+	                    entries->lists.vectors + number * layout->inner.carried, layout->dims,
+	                    place);
 }
 
 void
@@ -88,7 +90,8 @@ hybrid_parent_entries_by_key(HybridParentEntries *entries, int *order, bool cove
 
 			lists[i].bounds.most = Max(lists[i].bounds.most, next - (next > 0 ? 1 : 0));
 		}
-		*hybrid_bounds(layout, entries->lists.vectors + (Size) lists[i].number * layout->carried) =
+		*hybrid_bounds(layout,
+		               entries->lists.vectors + (Size) lists[i].number * layout->inner.carried) =
 			lists[i].bounds;
 		order[i] = lists[i].number;
 	}
@@ -109,7 +112,7 @@ hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order,
 	loaded->tids = palloc(count * sizeof(ItemPointerData));
 	loaded->stored = palloc(count * sizeof(HybridStored));
 	loaded->radii = palloc(count * sizeof(float));
-	loaded->vectors = MemoryContextAllocHuge(context, count * layout->carried);
+	loaded->vectors = MemoryContextAllocHuge(context, count * layout->inner.carried);
 	loaded->places = MemoryContextAllocHuge(context, (Size) count * layout->dims * sizeof(float));
 	for (i = 0; i < count; i++)
 	{
@@ -118,8 +121,8 @@ hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order,
 		loaded->tids[i] = lists->tids[from];
 		loaded->stored[i] = lists->stored[from];
 		loaded->radii[i] = lists->radii[from];
-		memcpy(loaded->vectors + i * layout->carried, lists->vectors + from * layout->carried,
-		       layout->carried);
+		memcpy(loaded->vectors + i * layout->inner.carried,
+		       lists->vectors + from * layout->inner.carried, layout->inner.carried);
 		hybrid_parent_entries_place(entries, from, loaded->places + (Size) i * layout->dims);
 	}
 }

@@ -153,12 +153,12 @@ static void
 take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
          const HybridFrame *frame, Page page, int slot, const ItemPointerData *tid)
 {
-	char *vector = palloc(layout->stride);
+	char *vector = palloc(layout->leaf.stride);
 	float *widened = palloc(layout->dims * sizeof(float));
 	HybridStored stored;
 
 	hybrid_vector_read(index, layout, (HybridSlot){page, 0, slot}, &stored, vector, NULL);
-	hybrid_widen_vector(layout->storage, &stored, vector, layout->dims, widened);
+	hybrid_widen_vector(layout->leaf.storage, &stored, vector, layout->dims, widened);
 	hybrid_frame_place(frame, widened, stored.norm, sample->places + sample->count * layout->dims);
 	sample->positions[sample->count++] = hybrid_position(tid);
 	pfree(vector);

@@ -117,8 +117,8 @@ check_init(HybridCheck *check)
 	check->open = hybrid_index_open(check->index);
 	hybrid_index_require_words(check->index, &check->open);
 	check->strategy = GetAccessStrategy(BAS_BULKREAD);
-	check->vector = palloc(layout->carried);
-	check->expected = palloc(layout->carried);
+	check->vector = palloc(Max(layout->leaf.carried, layout->inner.carried));
+	check->expected = palloc(layout->leaf.carried);
 	check->widened = palloc(layout->floats * sizeof(float));
 	check->place = palloc(layout->floats * sizeof(float));
 	check->rotated = palloc(Max(layout->padded, 1) * sizeof(float));
@@ -208,9 +208,9 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 static bool
 same_value(const HybridLayout *layout, void *a, void *b)
 {
-	Size bytes = hybrid_stored_bytes(layout->storage, layout->dims, a);
+	Size bytes = hybrid_stored_bytes(layout->leaf.storage, layout->dims, a);
 
-	return bytes == hybrid_stored_bytes(layout->storage, layout->dims, b) &&
+	return bytes == hybrid_stored_bytes(layout->leaf.storage, layout->dims, b) &&
 	       memcmp(a, b, bytes) == 0 &&
 	       memcmp(hybrid_words(layout, a), hybrid_words(layout, b),
 	              layout->words * sizeof(uint64)) == 0;

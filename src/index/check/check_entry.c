@@ -92,6 +92,7 @@ fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int
 	HybridBlock *entries = hybrid_block(shape, page, slot / HY_CODE_ROWS);
 	int row = slot % HY_CODE_ROWS;
 	HybridStored stored;
+	bool given = shape->storage == HYBRID_FLOAT32 || !hybrid_storage_is_dense(shape->storage);
 	float norm;
 
 	if (!ItemPointerIsValid(&entries->tid[row]))
@@ -103,16 +104,15 @@ fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int
 
 	hybrid_vector_read(check->index, layout, (HybridSlot){page, list->level, slot}, &stored,
 	                   check->vector, check->strategy);
-	if (!(stored.scale > 0) || !isfinite(stored.scale) ||
-	    ((layout->storage == HYBRID_FLOAT32 || layout->floats == 0) && stored.scale != 1))
+	if (!(stored.scale > 0) || !isfinite(stored.scale) || (given && stored.scale != 1))
 		return "has an impossible scale";
 	if (layout->floats == 0)
 		return stored.norm != 0 || stored.residual != 0 ? "has an impossible residual" : NULL;
-	hybrid_widen_vector(layout->storage, &stored, check->vector, layout->dims, check->widened);
+	hybrid_widen_vector(shape->storage, &stored, check->vector, layout->dims, check->widened);
 	norm = hy_norm_sq(HY_F32, check->widened, layout->dims);
 	if (memcmp(&norm, &stored.norm, sizeof(norm)) != 0)
 		return "has a norm that is not that of the stored vector";
-	if (stored.residual < 0 || (layout->storage == HYBRID_FLOAT32 && stored.residual != 0) ||
+	if (stored.residual < 0 || (given && stored.residual != 0) ||
 	    (list->level == 0 && isnan(stored.residual)))
 		return "has an impossible residual";
 	if (list->known && !within_bounds(check, list, page, slot))
@@ -130,9 +130,10 @@ within_bounds(HybridCheck *check, const HybridCheckedList *list, Page page, int 
 	if (layout->bounds == 0)
 		return true;
 	hybrid_words_get(layout, (HybridSlot){page, list->level, slot}, check->vector);
-	bounds = *hybrid_bounds(layout, check->vector);
-	if (list->level == 0)
-		bounds.most = bounds.least;
+	if (list->level > 0)
+		bounds = *hybrid_bounds(layout, check->vector);
+	else
+		bounds.least = bounds.most = *hybrid_words(layout, check->vector);
 	return list->bounds.least <= bounds.least && bounds.most <= list->bounds.most;
 }
 

@@ -213,7 +213,8 @@ read_centroid(HybridCheck *check, HybridCheckedList *list)
 		return;
 	list->centroid = palloc(layout->dims * sizeof(float));
 	list->rotated_centroid = palloc(layout->padded * sizeof(float));
-	hybrid_widen_vector(layout->storage, &stored, check->vector, layout->dims, list->centroid);
+	hybrid_widen_vector(layout->inner.storage, &stored, check->vector, layout->dims,
+	                    list->centroid);
 	hy_rotation_apply(check->frame.rotation, list->centroid, list->rotated_centroid);
 }
 
@@ -322,11 +323,11 @@ check_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block,
 	for (i = 0; i < shape->vector_pages; i++)
 	{
 		BlockNumber vectors = directory[shape->code_pages + i];
-		int needed = used - i / layout->span * layout->per_page;
+		int needed = used - i / shape->span * shape->per_page;
 
 		if (BlockNumberIsValid(vectors))
-			check_vectors_page(check, list, vectors, i % layout->span,
-			                   Max(0, Min(needed, layout->per_page)));
+			check_vectors_page(check, list, vectors, i % shape->span,
+			                   Max(0, Min(needed, shape->per_page)));
 		else if (needed > 0)
 			corrupted(check, &list->walked->link, "lacks a page of vectors", block);
 	}
@@ -358,7 +359,7 @@ static void
 check_vectors_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, int part,
                    int needed)
 {
-	const HybridLayout *layout = &check->open.layout;
+	const HybridListLayout *shape = hybrid_list_layout(&check->open.layout, list->level);
 	HybridPageKind kind = part == 0 ? HYBRID_PAGE_VECTORS : HYBRID_PAGE_VECTOR_TAIL;
 	Buffer buffer;
 	Page page;
@@ -371,19 +372,19 @@ check_vectors_page(HybridCheck *check, const HybridCheckedList *list, BlockNumbe
 	{
 		int count = hybrid_special(page)->count;
 
-		if (count < needed || count > layout->per_page)
+		if (count < needed || count > shape->per_page)
 			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 			                errmsg("index \"%s\" has %d vectors at block %u instead of %d to %d",
 			                       RelationGetRelationName(check->index), count, block, needed,
-			                       layout->per_page),
+			                       shape->per_page),
 			                errhint("REINDEX it.")));
-		check_bounds(check, page, block, count * layout->in_first, count * sizeof(HybridStored));
+		check_bounds(check, page, block, count * shape->in_first, count * sizeof(HybridStored));
 	}
 	else if (needed > 0)
 	{
 		Size begin, length;
 
-		hybrid_tail_range(layout, part, &begin, &length);
+		hybrid_tail_range(shape, part, &begin, &length);
 		check_bounds(check, page, block, length, 0);
 	}
 	UnlockReleaseBuffer(buffer);

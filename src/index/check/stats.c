@@ -193,7 +193,7 @@ index_columns(Relation index, Datum *values, bool *nulls)
 	memset(nulls, false, 6 * sizeof(bool));
 	values[0] = Int64GetDatum(tally.live);
 	values[1] = Int64GetDatum(tally.dead);
-	values[2] = CStringGetTextDatum(hybrid_storage_name(open.layout.storage));
+	values[2] = CStringGetTextDatum(hybrid_storage_name(open.layout.leaf.storage));
 	values[3] = Float8GetDatum(target);
 	/* if the number of lists is fixed, searches aim for no recall */
 	nulls[3] = target < 1 && hybrid_probes > 0;
@@ -477,7 +477,7 @@ row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, co
 	values[i++] = Int64GetDatum(tally->live);
 	values[i++] = Int64GetDatum(tally->dead);
 	values[i++] = Int32GetDatum(layout->dims);
-	values[i++] = CStringGetTextDatum(hybrid_storage_name(layout->storage));
+	values[i++] = CStringGetTextDatum(hybrid_storage_name(layout->leaf.storage));
 	values[i++] = Int32GetDatum(tree->height + 1);
 	values[i++] = Int64GetDatum(tally->leaves);
 	values[i++] = Int64GetDatum(tally->inner);

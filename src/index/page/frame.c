@@ -65,6 +65,9 @@ hybrid_frame_place(const HybridFrame *frame, const float *x, float norm, float *
 
 	if (frame->metric == HY_METRIC_COSINE)
 		factor = (float) (1 / sqrt((double) norm));
+	/* unlike a vector, a bit string without a direction is indexed; the origin is its place */
+	if (norm == 0 && frame->layout->leaf.storage == HYBRID_BITS)
+		factor = 0;
 	if (frame->center == NULL)
 	{
 		for (i = 0; i < dims; i++)

@@ -91,7 +91,7 @@ typedef struct HybridEntry
 {
 	ItemPointerData tid;
 	HybridStored stored;
-	void *vector; /* the stored value and the words: layout.carried bytes */
+	void *vector; /* the stored value and the words: layout.leaf.carried bytes */
 } HybridEntry;
 
 /* meta.c */
@@ -163,7 +163,7 @@ extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 
 /*
  * hybrid_entry_form: make the entry of a row from its values in the columns of the index. The caller allocates
- * entry->vector with layout.carried bytes. Returns false if the row is not indexed: its vector is NULL, or has
+ * entry->vector with layout.leaf.carried bytes. Returns false if the row is not indexed: its vector is NULL, or has
  * no direction although the metric is cosine. Raises an error if its dimensions differ from the index's.
  */
 extern bool hybrid_entry_form(const HybridIndex *index, const Datum *values, const bool *isnull,

@@ -58,9 +58,9 @@ hybrid_vector_read(Relation index, const HybridLayout *layout, HybridSlot slot,
 		hybrid_packed_read(index, layout, slot.page, slot.number, stored, vector, strategy);
 		return;
 	}
-	i = slot.number % layout->per_page;
-	blocks += shape->code_pages + slot.number / layout->per_page * layout->span;
-	for (p = 0; p < layout->span; p++)
+	i = slot.number % shape->per_page;
+	blocks += shape->code_pages + slot.number / shape->per_page * shape->span;
+	for (p = 0; p < shape->span; p++)
 	{
 		Buffer buffer =
 			hybrid_part_read(index, &list, p == 0 ? HYBRID_PAGE_VECTORS : HYBRID_PAGE_VECTOR_TAIL,
@@ -72,13 +72,13 @@ hybrid_vector_read(Relation index, const HybridLayout *layout, HybridSlot slot,
 		if (p == 0)
 		{
 			*stored = *hybrid_stored(page, i);
-			memcpy(vector, hybrid_vectors(page) + i * layout->stride, layout->in_first);
+			memcpy(vector, hybrid_vectors(page) + i * shape->stride, shape->in_first);
 		}
 		else
 		{
 			Size begin, length;
 
-			hybrid_tail_range(layout, p, &begin, &length);
+			hybrid_tail_range(shape, p, &begin, &length);
 			memcpy((char *) vector + begin, PageGetContents(page), length);
 		}
 		UnlockReleaseBuffer(buffer);

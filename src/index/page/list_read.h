@@ -23,7 +23,7 @@ extern Buffer hybrid_part_read(Relation index, const HybridLink *list, HybridPag
                                BlockNumber block, BufferAccessStrategy strategy);
 
 /*
- * hybrid_vector_read: copy the stored vector of a slot to `vector` (layout.stride bytes at most). The
+ * hybrid_vector_read: copy the stored vector of a slot to `vector` (`stride` bytes of its list's layout at most). The
  * caller holds a lock on the slot's page.
  */
 extern void hybrid_vector_read(Relation index, const HybridLayout *layout, HybridSlot slot,

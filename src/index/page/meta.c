@@ -26,6 +26,7 @@ static ambuild_function our_build = NULL;
 static void refuse_citus(Relation index);
 static const HybridOpclass *opclass_of(Relation index);
 static int32 declared_dims(Relation index);
+static uint32 format_of(const HybridOpclass *opclass, int dims);
 static HybridStorage chosen_storage(const HybridType *type, const HybridOptions *options);
 static bool possible_storage(const HybridType *type, uint32 storage);
 
@@ -46,12 +47,13 @@ hybrid_index_outdated(Relation index)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	Page page = BufferGetPage(buffer);
+	const HybridOpclass *opclass = opclass_of(index);
 	bool outdated;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	outdated = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_META &&
 	           hybrid_meta(page)->magic == HYBRID_INDEX_MAGIC &&
-	           hybrid_meta(page)->format != HYBRID_INDEX_FORMAT;
+	           hybrid_meta(page)->format != format_of(opclass, (int) hybrid_meta(page)->dims);
 	UnlockReleaseBuffer(buffer);
 	return outdated;
 }
@@ -91,10 +93,11 @@ hybrid_index_open(Relation index)
 		        (errcode(ERRCODE_INDEX_CORRUPTED),
 		         errmsg("index \"%s\" is not a hybrid index", RelationGetRelationName(index)),
 		         errdetail("Magic number %08x instead of %08x.", meta.magic, HYBRID_INDEX_MAGIC)));
-	if (meta.format != HYBRID_INDEX_FORMAT)
+	if (meta.format != format_of(opclass, (int) meta.dims))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("index \"%s\" has format version %u, this library reads %u",
-		                       RelationGetRelationName(index), meta.format, HYBRID_INDEX_FORMAT),
+		                       RelationGetRelationName(index), meta.format,
+		                       format_of(opclass, (int) meta.dims)),
 		                errhint("REINDEX it.")));
 	(void) hybrid_meta_check(index, page);
 	UnlockReleaseBuffer(buffer);
@@ -118,7 +121,7 @@ hybrid_index_open(Relation index)
 	open->opclass = opclass;
 	open->metric = opclass->metric;
 	open->lossless = hybrid_type_lossless(opclass->type, (HybridStorage) meta.storage);
-	open->coded = hybrid_opclass_coded(opclass);
+	open->coded = hybrid_opclass_coded(opclass, (int) meta.dims);
 	open->list_size = (int) meta.list_size;
 	open->seed = meta.seed;
 	open->keys = hybrid_keys_count(index);
@@ -169,7 +172,7 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 	definition->opclass = opclass;
 	definition->metric = opclass->metric;
 	definition->lossless = hybrid_type_lossless(type, storage);
-	definition->coded = hybrid_opclass_coded(opclass);
+	definition->coded = hybrid_opclass_coded(opclass, dims);
 	definition->list_size = options != NULL ? options->list_size : HYBRID_LIST_SIZE;
 	definition->seed = ROTATION_SEED;
 	hybrid_layout_init(&definition->layout, dims, storage, definition->coded,
@@ -184,10 +187,10 @@ hybrid_meta_init(Page page, const HybridIndex *index)
 	hybrid_page_init(page, HYBRID_PAGE_META, InvalidBlockNumber, 0);
 	meta = hybrid_meta(page);
 	meta->magic = HYBRID_INDEX_MAGIC;
-	meta->format = HYBRID_INDEX_FORMAT;
+	meta->format = format_of(index->opclass, index->layout.dims);
 	meta->included = hybrid_included_mark(index->included, index->layout.words);
 	meta->dims = index->layout.dims;
-	meta->storage = index->layout.storage;
+	meta->storage = index->layout.leaf.storage;
 	meta->seed = index->seed;
 	meta->list_size = index->list_size;
 	meta->center = InvalidBlockNumber;
@@ -352,6 +355,14 @@ declared_dims(Relation index)
 	if (dims < 0)
 		(void) getBaseTypeAndTypmod(column->atttypid, &dims);
 	return dims;
+}
+
+/* format_of: return the format version of indexes of this operator class and of this many dimensions. */
+static uint32
+format_of(const HybridOpclass *opclass, int dims)
+{
+	return !opclass->type->dense && hybrid_opclass_coded(opclass, dims) ? HYBRID_BITS_FORMAT
+	                                                                    : HYBRID_INDEX_FORMAT;
 }
 
 static HybridStorage

@@ -49,8 +49,8 @@ typedef struct ListWriter
 	PGAlignedBlock head; /* first page of the list; its tail is filled in at the end */
 } ListWriter;
 
-static int pages_of(const HybridLayout *layout, const HybridListLayout *shape, int rows);
-static HybridPageKind kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i);
+static int pages_of(const HybridListLayout *shape, int rows);
+static HybridPageKind kind_of(const HybridListLayout *shape, int i);
 static BlockNumber write_group(ListWriter *writer, BlockNumber at, int rows, int64 left,
                                const HybridNewEntries *entries);
 static int reserve_group(ListWriter *writer, BlockNumber at, int rows);
@@ -124,19 +124,19 @@ hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *ce
  * names.
  */
 static int
-pages_of(const HybridLayout *layout, const HybridListLayout *shape, int rows)
+pages_of(const HybridListLayout *shape, int rows)
 {
-	return 1 + shape->code_pages + (rows + layout->per_page - 1) / layout->per_page * layout->span;
+	return 1 + shape->code_pages + (rows + shape->per_page - 1) / shape->per_page * shape->span;
 }
 
 /* kind_of: return the kind of page number i of a group. */
 static HybridPageKind
-kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i)
+kind_of(const HybridListLayout *shape, int i)
 {
 	if (i <= shape->code_pages)
 		return i == 0 ? HYBRID_PAGE_LIST : HYBRID_PAGE_CODES;
-	return (i - 1 - shape->code_pages) % layout->span > 0 ? HYBRID_PAGE_VECTOR_TAIL
-	                                                      : HYBRID_PAGE_VECTORS;
+	return (i - 1 - shape->code_pages) % shape->span > 0 ? HYBRID_PAGE_VECTOR_TAIL
+	                                                     : HYBRID_PAGE_VECTORS;
 }
 
 /*
@@ -198,13 +198,13 @@ reserve_group(ListWriter *writer, BlockNumber at, int rows)
 	const HybridLayout *layout = writer->frame->layout;
 	BlockNumber *directory = hybrid_directory((Page) writer->images[0].data);
 	const HybridLink *list = &writer->list;
-	int pages = pages_of(layout, shape, rows), i;
+	int pages = pages_of(shape, rows), i;
 	HybridLink link;
 
 	writer->blocks[0] = at;
 	for (i = 1; i < pages; i++)
 	{
-		HybridPageKind kind = kind_of(layout, shape, i);
+		HybridPageKind kind = kind_of(shape, i);
 
 		link = writer->sink->reserve(writer->sink, kind);
 		writer->blocks[i] = link.head;
@@ -247,11 +247,11 @@ put_entry(ListWriter *writer, int slot, const HybridNewEntry *entry)
 		hy_code_put(writer->codes, &hybrid_block(shape, page, 0)->factors, layout->padded, slot,
 		            frame->bits, &code);
 
-	vectors = writer->images + 1 + shape->code_pages + slot / layout->per_page * layout->span;
-	hybrid_vector_put(layout, (Page) vectors[0].data, slot % layout->per_page, entry->stored,
+	vectors = writer->images + 1 + shape->code_pages + slot / shape->per_page * shape->span;
+	hybrid_vector_put(shape, (Page) vectors[0].data, slot % shape->per_page, entry->stored,
 	                  entry->vector);
-	for (p = 1; p < layout->span; p++)
-		hybrid_tail_put(layout, (Page) vectors[p].data, p, entry->vector);
+	for (p = 1; p < shape->span; p++)
+		hybrid_tail_put(shape, (Page) vectors[p].data, p, entry->vector);
 }
 
 /* radius_of: return the root mean square distance of the entries from the centroid, without outliers. */

@@ -28,8 +28,8 @@ typedef struct HybridNewEntry
 {
 	ItemPointerData tid; /* TID of a row, or a link: hybrid_link_tid */
 	const HybridStored *stored;
-	const void
-		*vector; /* the stored value, and the words of a leaf's entry: layout.carried bytes */
+	const void *
+		vector; /* the stored value, and the words of the entry: `carried` bytes of its list's layout */
 	const float *place; /* place of the entry, dims numbers; not used in an index without codes */
 	float radius;       /* radius of the list below, in an inner list; 0 in a leaf */
 } HybridNewEntry;

@@ -101,7 +101,7 @@ hybrid_packed_read(Relation index, const HybridLayout *layout, Page list_page, i
 	const HybridPiece piece = *hybrid_piece(shape, list_page, slot);
 	HybridLink list = {special->list, special->generation};
 	bool sane =
-		piece.length >= hybrid_sparse_bytes(0) && piece.length <= layout->stride &&
+		piece.length >= hybrid_sparse_bytes(0) && piece.length <= layout->leaf.stride &&
 		(Size) piece.start + piece.length <= (Size) shape->vector_pages * HYBRID_STREAM_PAGE;
 	int first = 0, last = -1, number;
 
@@ -151,7 +151,7 @@ hybrid_packed_fault(const HybridLayout *layout, Page page, Size *needed)
 		int first, last, number;
 
 		if (piece->length > piece->room || piece->length < hybrid_sparse_bytes(0) ||
-		    piece->length > layout->stride)
+		    piece->length > layout->leaf.stride)
 			fault = "has a value of an impossible length";
 		else if (piece->start < end)
 			fault = "has two values in one place";
@@ -220,7 +220,7 @@ put_entry(ListWriter *writer, const HybridNewEntry *entry)
 	const HybridLayout *layout = writer->layout;
 	const HybridListLayout *shape = &layout->leaf;
 	Page page = (Page) writer->page.data;
-	Size length = hybrid_stored_bytes(layout->storage, layout->dims, entry->vector);
+	Size length = hybrid_stored_bytes(layout->leaf.storage, layout->dims, entry->vector);
 	HyCode code = {0, 0, 0};
 	HybridPiece piece;
 	int slot = hybrid_packed_place(shape, page, length, &piece), first, last, number;

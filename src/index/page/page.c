@@ -20,9 +20,10 @@
 #define PACKED_BLOCKS 7 /* blocks of a list page: 224 entries, whose values together have 2.7 MB */
 #define PACKED_DIRECTORY 1024 /* minimum bytes of the directory, so that its pages hold 2 MB */
 
+static void value_layout_init(HybridListLayout *list, HybridStorage storage, int dims, int words);
 static void packed_layout_init(HybridListLayout *list, Size words);
 static void list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius);
-static bool try_blocks(HybridListLayout *list, const HybridLayout *layout, int blocks);
+static bool try_blocks(HybridListLayout *list, int blocks);
 static LocationIndex list_lower(const HybridListLayout *list, int used);
 static uint64 *slot_words(const HybridLayout *layout, HybridSlot slot, int *count);
 pg_noreturn static void damaged(Relation index, BlockNumber block, const char *what);
@@ -31,41 +32,26 @@ void
 hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool with_codes,
                    int words, bool with_keys)
 {
-	Size with_stored;
-
 	Assert(dims >= 1);
 	memset(layout, 0, sizeof(*layout));
 	layout->dims = dims;
 	layout->padded = with_codes ? hy_rotation_padded(dims) : 0;
 	layout->code_bytes = hy_code_block_size(layout->padded);
-	layout->storage = storage;
-	layout->floats = hybrid_storage_is_dense(storage) ? dims : 0;
+	layout->floats = with_codes || hybrid_storage_is_dense(storage) ? dims : 0;
 	layout->packed = storage == HYBRID_SPARSE;
-	layout->stride = layout->carried = hybrid_storage_stride(storage, dims);
 	layout->words = words;
 	layout->bounds = with_codes && with_keys ? 2 : 0;
-	if (words > 0)
-		layout->carried = MAXALIGN(layout->stride) + Max(words, layout->bounds) * sizeof(uint64);
-	with_stored = layout->stride + sizeof(HybridStored);
+	value_layout_init(&layout->leaf, storage, dims, words);
 	if (layout->packed)
 	{
 		/* without codes there are no inner lists */
 		packed_layout_init(&layout->leaf, words * HYBRID_WORDS_BYTES);
-		Assert(layout->leaf.vector_pages * USABLE >= layout->stride);
+		Assert(layout->leaf.vector_pages * USABLE >= layout->leaf.stride);
 		return;
 	}
-	if (with_stored <= USABLE)
-	{
-		layout->span = 1;
-		layout->per_page = (int) (USABLE / with_stored);
-		layout->in_first = layout->stride;
-	}
-	else
-	{
-		layout->in_first = USABLE - sizeof(HybridStored);
-		layout->span = 1 + (int) ((layout->stride - layout->in_first + USABLE - 1) / USABLE);
-		layout->per_page = 1;
-	}
+	/* the mean of bits is not made of bits */
+	value_layout_init(&layout->inner, storage == HYBRID_BITS ? HYBRID_FLOAT16 : storage, dims,
+	                  layout->bounds);
 	list_layout_init(&layout->leaf, layout, false);
 	list_layout_init(&layout->inner, layout, true);
 }
@@ -179,11 +165,13 @@ hybrid_list_page_check(Relation index, const HybridLayout *layout, Page page, Bl
 const HybridListLayout *
 hybrid_page_shape(const HybridLayout *layout, Page page)
 {
-	const HybridListPage *content = hybrid_list_page(page);
+	int used = hybrid_list_page(page)->used, lower = ((PageHeader) page)->pd_lower;
+	const HybridListLayout *leaf = &layout->leaf, *inner = &layout->inner;
+	bool longer = leaf->code_pages + leaf->vector_pages >= inner->code_pages + inner->vector_pages;
 
-	return ((PageHeader) page)->pd_lower == list_lower(&layout->leaf, content->used)
-	           ? &layout->leaf
-	           : &layout->inner;
+	if (lower != list_lower(inner, used))
+		return leaf;
+	return lower == list_lower(leaf, used) && longer ? leaf : inner;
 }
 
 bool
@@ -264,7 +252,8 @@ hybrid_list_put(const HybridLayout *layout, HybridSlot slot, const uint8 *bits, 
 void
 hybrid_words_put(const HybridLayout *layout, HybridSlot slot, const void *value)
 {
-	const uint64 *words = hybrid_words(layout, unconstify(void *, value));
+	const uint64 *words =
+		hybrid_entry_words(hybrid_list_layout(layout, slot.level), unconstify(void *, value));
 	int count, i;
 	uint64 *stored = slot_words(layout, slot, &count);
 
@@ -275,7 +264,7 @@ hybrid_words_put(const HybridLayout *layout, HybridSlot slot, const void *value)
 void
 hybrid_words_get(const HybridLayout *layout, HybridSlot slot, void *value)
 {
-	uint64 *words = hybrid_words(layout, value);
+	uint64 *words = hybrid_entry_words(hybrid_list_layout(layout, slot.level), value);
 	int count, i;
 	const uint64 *stored = slot_words(layout, slot, &count);
 
@@ -324,38 +313,37 @@ hybrid_words_judge(const HybridLayout *layout, Page page, const HyWordCondition 
 }
 
 void
-hybrid_vector_put(const HybridLayout *layout, Page page, int i, const HybridStored *stored,
+hybrid_vector_put(const HybridListLayout *list, Page page, int i, const HybridStored *stored,
                   const void *vector)
 {
 	PageHeader header = (PageHeader) page;
 	HybridPageSpecial *special = hybrid_special(page);
 
-	Assert(i <= special->count && i < layout->per_page);
+	Assert(i <= special->count && i < list->per_page);
 	if (i == special->count)
 	{
 		special->count++;
-		header->pd_lower =
-			(LocationIndex) (SizeOfPageHeaderData + special->count * layout->in_first);
+		header->pd_lower = (LocationIndex) (SizeOfPageHeaderData + special->count * list->in_first);
 		header->pd_upper =
 			(LocationIndex) (header->pd_special - special->count * sizeof(HybridStored));
 	}
 	*hybrid_stored(page, i) = *stored;
-	memcpy(hybrid_vectors(page) + i * layout->stride, vector, layout->in_first);
+	memcpy(hybrid_vectors(page) + i * list->stride, vector, list->in_first);
 }
 
 void
-hybrid_tail_range(const HybridLayout *layout, int page_of_span, Size *begin, Size *length)
+hybrid_tail_range(const HybridListLayout *list, int page_of_span, Size *begin, Size *length)
 {
-	*begin = layout->in_first + (page_of_span - 1) * USABLE;
-	*length = Min(USABLE, layout->stride - *begin);
+	*begin = list->in_first + (page_of_span - 1) * USABLE;
+	*length = Min(USABLE, list->stride - *begin);
 }
 
 void
-hybrid_tail_put(const HybridLayout *layout, Page page, int page_of_span, const void *vector)
+hybrid_tail_put(const HybridListLayout *list, Page page, int page_of_span, const void *vector)
 {
 	Size begin, length;
 
-	hybrid_tail_range(layout, page_of_span, &begin, &length);
+	hybrid_tail_range(list, page_of_span, &begin, &length);
 	memcpy(PageGetContents(page), (const char *) vector + begin, length);
 	((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
 }
@@ -382,6 +370,29 @@ hybrid_codes_range(const HybridLayout *layout, int i, Size *begin, Size *length)
 
 	*begin = i * most;
 	*length = Min(most, layout->code_bytes - *begin);
+}
+
+/* value_layout_init: compute how the values of entries are stored. */
+static void
+value_layout_init(HybridListLayout *list, HybridStorage storage, int dims, int words)
+{
+	list->storage = storage;
+	list->stride = list->carried = hybrid_storage_stride(storage, dims);
+	list->words = words;
+	if (words > 0)
+		list->carried = MAXALIGN(list->stride) + words * sizeof(uint64);
+	if (list->stride + sizeof(HybridStored) <= USABLE)
+	{
+		list->span = 1;
+		list->per_page = (int) (USABLE / (list->stride + sizeof(HybridStored)));
+		list->in_first = list->stride;
+	}
+	else
+	{
+		list->in_first = USABLE - sizeof(HybridStored);
+		list->span = 1 + (int) ((list->stride - list->in_first + USABLE - 1) / USABLE);
+		list->per_page = 1;
+	}
 }
 
 /*
@@ -415,28 +426,28 @@ list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius
 	int blocks;
 
 	list->radius = radius;
-	list->codes_offset = sizeof(HybridBlock) + (radius ? HYBRID_RADIUS_BYTES : 0) +
-	                     (radius ? layout->bounds : layout->words) * HYBRID_WORDS_BYTES;
+	list->codes_offset =
+		sizeof(HybridBlock) + (radius ? HYBRID_RADIUS_BYTES : 0) + list->words * HYBRID_WORDS_BYTES;
 	list->block_bytes = MAXALIGN(list->codes_offset + layout->code_bytes);
 	for (blocks = (int) (USABLE / list->block_bytes); blocks > 0; blocks--)
 	{
-		if (try_blocks(list, layout, blocks))
+		if (try_blocks(list, blocks))
 			return;
 	}
 	list->block_bytes = MAXALIGN(list->codes_offset);
 	list->code_pages = (int) ((layout->code_bytes + most - 1) / most);
-	if (!try_blocks(list, layout, 1))
+	if (!try_blocks(list, 1))
 		elog(ERROR, "a block of %d dimensions does not fit a page", layout->dims);
 }
 
 static bool
-try_blocks(HybridListLayout *list, const HybridLayout *layout, int blocks)
+try_blocks(HybridListLayout *list, int blocks)
 {
 	Size directory;
 
 	list->blocks = blocks;
 	list->rows = blocks * HY_CODE_ROWS;
-	list->vector_pages = (list->rows + layout->per_page - 1) / layout->per_page * layout->span;
+	list->vector_pages = (list->rows + list->per_page - 1) / list->per_page * list->span;
 	directory = MAXALIGN((list->code_pages + list->vector_pages) * sizeof(BlockNumber));
 	list->first_block = SizeOfPageHeaderData + sizeof(HybridListPage) + directory;
 	return list->first_block + blocks * list->block_bytes <= SizeOfPageHeaderData + USABLE;
@@ -471,7 +482,7 @@ slot_words(const HybridLayout *layout, HybridSlot slot, int *count)
 	char *words =
 		(char *) hybrid_block_words(hybrid_block(shape, slot.page, slot.number / HY_CODE_ROWS));
 
-	*count = slot.level > 0 ? layout->bounds : layout->words;
+	*count = shape->words;
 	if (slot.level > 0)
 		words += HYBRID_RADIUS_BYTES;
 	return (uint64 *) words + slot.number % HY_CODE_ROWS;

@@ -49,6 +49,8 @@
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
 #define HYBRID_INDEX_FORMAT 9
+/* format of an index on bit with codes; in format 9, an index on bit had one list and no codes */
+#define HYBRID_BITS_FORMAT 10
 /* last two bytes of a page; dump tools identify the access method by them */
 #define HYBRID_PAGE_ID 0xFFA7
 
@@ -249,6 +251,16 @@ StaticAssertDecl(sizeof(HybridPiece) == 12, "a piece is 12 bytes on disk");
 /* HybridListLayout: how the entries of a leaf, or of an inner list, are stored on pages. */
 typedef struct HybridListLayout
 {
+	/* storage of the entries' values: the values of rows in a leaf, centroids in an inner list */
+	HybridStorage storage;
+	Size stride; /* maximum bytes of a stored value */
+	int words; /* words of an entry: keys and included columns in a leaf, bounds in an inner list */
+	/* bytes of an entry's value in memory; the entry's words are at its end */
+	Size carried;
+	/* fields for values of fixed length */
+	int per_page;      /* vectors of a VECTORS page */
+	int span;          /* pages of a vector */
+	Size in_first;     /* bytes of a vector on its first page */
 	bool radius;       /* blocks have the radii of the lists below */
 	int blocks;        /* blocks of a list page */
 	int rows;          /* entries of a list page: blocks * 32 */
@@ -259,23 +271,15 @@ typedef struct HybridListLayout
 	Size first_block; /* offset of the first block from the start of the page */
 } HybridListLayout;
 
-/* HybridLayout: how values of one type, dimension and storage are stored on pages. */
+/* HybridLayout: how values of one type, dimension and storage, and centroids, are stored on pages. */
 typedef struct HybridLayout
 {
 	int dims;
-	int floats; /* elements of a vector: dims; 0 if the type is not dense */
-	int padded; /* dimensions of a code; 0 if the index has no codes */
-	HybridStorage storage;
+	int floats;  /* elements of a widened value: dims; 0 if no value is ever widened */
+	int padded;  /* dimensions of a code; 0 if the index has no codes */
 	bool packed; /* values vary in length and are stored on VALUES pages */
-	Size stride; /* maximum bytes of a stored value */
 	int words;   /* keys and included columns: words of an entry of a leaf */
 	int bounds; /* words of an entry of an inner list: 2 (HybridBounds) if there are keys, else 0 */
-	/* bytes of an entry's value in memory; the entry's words are at its end */
-	Size carried;
-	/* fields for values of fixed length */
-	int per_page;    /* vectors of a VECTORS page */
-	int span;        /* pages of a vector */
-	Size in_first;   /* bytes of a vector on its first page */
 	Size code_bytes; /* bytes of the codes of a block of 32 entries */
 	HybridListLayout leaf;
 	HybridListLayout inner;
@@ -331,7 +335,7 @@ extern void hybrid_page_check(Relation index, Page page, BlockNumber block, Hybr
 
 /*
  * hybrid_page_shape: return the layout of a LIST page, derived from its pd_lower, because only the head
- * of a list stores the level.
+ * of a list stores the level. If both layouts are possible, it is the one with the longer directory.
  */
 extern const HybridListLayout *hybrid_page_shape(const HybridLayout *layout, Page page);
 
@@ -397,16 +401,16 @@ extern int hybrid_words_judge(const HybridLayout *layout, Page page,
  * hybrid_vector_put: write slot i <= count of a VECTORS page. If a vector is longer than the page, write
  * only its first part.
  */
-extern void hybrid_vector_put(const HybridLayout *layout, Page page, int i,
+extern void hybrid_vector_put(const HybridListLayout *list, Page page, int i,
                               const HybridStored *stored, const void *vector);
 
 /* hybrid_tail_range: compute which bytes of a vector are on page number `page_of_span` >= 1 of its span. */
 extern void
-hybrid_tail_range(const HybridLayout *layout, int page_of_span, Size *begin, Size *length);
+hybrid_tail_range(const HybridListLayout *list, int page_of_span, Size *begin, Size *length);
 
 /* hybrid_tail_put: write to page number `page_of_span` >= 1 the part of a vector that belongs there. */
 extern void
-hybrid_tail_put(const HybridLayout *layout, Page page, int page_of_span, const void *vector);
+hybrid_tail_put(const HybridListLayout *list, Page page, int page_of_span, const void *vector);
 
 /* hybrid_codes_put: fill CODES page number i of a list page from the codes of its block. */
 extern void hybrid_codes_put(const HybridLayout *layout, Page page, int i, const uint8 *codes);
@@ -487,18 +491,25 @@ hybrid_block_words(HybridBlock *block)
 	return (uint64 *) (block + 1);
 }
 
-/* hybrid_words: return the words that follow an entry's value in memory: layout->carried bytes. */
+/* hybrid_entry_words: return the words that follow an entry's value in memory: list->carried bytes. */
+static inline uint64 *
+hybrid_entry_words(const HybridListLayout *list, void *value)
+{
+	return (uint64 *) ((char *) value + list->carried) - list->words;
+}
+
+/* hybrid_words: return the words that follow the value of a leaf's entry in memory. */
 static inline uint64 *
 hybrid_words(const HybridLayout *layout, void *value)
 {
-	return (uint64 *) ((char *) value + layout->carried) - Max(layout->words, layout->bounds);
+	return hybrid_entry_words(&layout->leaf, value);
 }
 
 /* hybrid_bounds: return the bounds that follow the centroid of a list in memory. */
 static inline HybridBounds *
 hybrid_bounds(const HybridLayout *layout, void *value)
 {
-	return (HybridBounds *) hybrid_words(layout, value);
+	return (HybridBounds *) hybrid_entry_words(&layout->inner, value);
 }
 
 /* hybrid_block_codes: return the codes of a block. Valid only if list->code_pages == 0. */

@@ -24,6 +24,7 @@ static float largest_magnitude(const float *x, int dims);
 static float half_scale(float largest);
 static float residual_of(const float *x, const float *stored, int dims);
 static void widen_bytes(const int8 *restrict bytes, float scale, int dims, float *restrict out);
+static void widen_bits(const uint8 *restrict bits, int dims, float *restrict out);
 
 const char *
 hybrid_storage_name(HybridStorage storage)
@@ -133,7 +134,7 @@ void
 hybrid_widen_vector(HybridStorage storage, const HybridStored *stored, const void *vector, int dims,
                     float *out)
 {
-	float scale = stored->scale;
+	float scale;
 	int i;
 
 	switch (storage)
@@ -143,6 +144,7 @@ hybrid_widen_vector(HybridStorage storage, const HybridStored *stored, const voi
 			return;
 		case HYBRID_FLOAT16:
 			hy_kernels()->widen_f16(out, vector, dims);
+			scale = stored->scale;
 			if (scale != 1)
 			{
 				for (i = 0; i < dims; i++)
@@ -150,9 +152,11 @@ hybrid_widen_vector(HybridStorage storage, const HybridStored *stored, const voi
 			}
 			return;
 		case HYBRID_INT8:
-			widen_bytes((const int8 *) vector, scale, dims, out);
+			widen_bytes((const int8 *) vector, stored->scale, dims, out);
 			return;
 		case HYBRID_BITS:
+			widen_bits((const uint8 *) vector, dims, out);
+			return;
 		case HYBRID_SPARSE:
 			break;
 	}
@@ -246,4 +250,21 @@ widen_bytes(const int8 *restrict bytes, float scale, int dims, float *restrict o
 	}
 	while (bytes < end)
 		*out++ = (float) *bytes++ * scale;
+}
+
+/* widen_bits: convert bits, the first of a byte first, to zeros and ones. */
+static void
+widen_bits(const uint8 *restrict bits, int dims, float *restrict out)
+{
+	int i, b;
+
+	for (i = 0; i + BITS_PER_BYTE <= dims; i += BITS_PER_BYTE)
+	{
+		uint32 byte = bits[i / BITS_PER_BYTE];
+
+		for (b = 0; b < BITS_PER_BYTE; b++)
+			out[i + b] = (float) (int) (byte >> (BITS_PER_BYTE - 1 - b) & 1);
+	}
+	for (; i < dims; i++)
+		out[i] = (float) (bits[i / BITS_PER_BYTE] >> (BITS_PER_BYTE - 1 - i % BITS_PER_BYTE) & 1);
 }

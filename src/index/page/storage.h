@@ -93,7 +93,10 @@ extern void hybrid_store_halves(HybridStorage storage, const uint16 *x, int dims
  */
 extern void hybrid_store_as_given(HybridStored *stored);
 
-/* hybrid_widen_vector: convert a stored dense vector to fp32. */
+/*
+ * hybrid_widen_vector: convert a stored dense vector, or the bits of a bit string, to fp32. `stored` is not
+ * used for float32 and bits.
+ */
 extern void hybrid_widen_vector(HybridStorage storage, const HybridStored *stored,
                                 const void *vector, int dims, float *out);
 

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "port/pg_bitutils.h"
 #include "utils/varbit.h"
 
 #include "core/bits.h"
@@ -55,9 +56,12 @@ const HybridType hybrid_type_bit = {.name = "bit",
                                     .store = store_bit};
 
 bool
-hybrid_opclass_coded(const HybridOpclass *opclass)
+hybrid_opclass_coded(const HybridOpclass *opclass, int dims)
 {
-	return opclass->type->dense && opclass->metric != HY_METRIC_L1;
+	const HybridType *type = opclass->type;
+
+	return opclass->metric != HY_METRIC_L1 && dims <= HYBRID_MAX_DIM &&
+	       (type->dense || type->storage == HYBRID_BITS);
 }
 
 bool
@@ -73,12 +77,36 @@ hybrid_type_floats(const HybridType *type, const void *value)
 	const HybridDense *dense = (const HybridDense *) value;
 	float *floats;
 
+	if (type->storage == HYBRID_BITS && !type->dense)
+	{
+		const VarBit *bits = (const VarBit *) value;
+
+		floats = palloc(VARBITLEN(bits) * sizeof(float));
+		hybrid_widen_vector(HYBRID_BITS, NULL, VARBITS(bits), VARBITLEN(bits), floats);
+		return floats;
+	}
 	Assert(type->dense);
 	if (type->dtype == HY_F32)
 		return (const float *) (const void *) dense->x;
 	floats = palloc(dense->dim * sizeof(float));
 	hy_kernels()->widen_f16(floats, (const uint16 *) (const void *) dense->x, dense->dim);
 	return floats;
+}
+
+void
+hybrid_bit_value(const float *x, int dims, void *value)
+{
+	VarBit *bits = (VarBit *) value;
+	int i;
+
+	memset(bits, 0, VARBITTOTALLEN(dims));
+	SET_VARSIZE(bits, VARBITTOTALLEN(dims));
+	VARBITLEN(bits) = dims;
+	for (i = 0; i < dims; i++)
+	{
+		if (x[i] > 0.5f)
+			VARBITS(bits)[i / BITS_PER_BYTE] |= (bits8) (HIGHBIT >> (i % BITS_PER_BYTE));
+	}
 }
 
 double
@@ -110,6 +138,20 @@ hybrid_jaccard_pair(HyMetric metric, int dims, const void *value, const void *st
 	(void) metric;
 	(void) dims;
 	return hy_jaccard(VARBITS(bits), (const uint8 *) stored, VARBITBYTES(bits));
+}
+
+double
+hybrid_hamming_square(double distance, double norm)
+{
+	(void) norm;
+	return distance;
+}
+
+double
+hybrid_jaccard_square(double distance, double norm)
+{
+	/* if no bit of the query is set, all rows are at the distance 1, and none can be nearer than another */
+	return norm > 0 ? hy_jaccard_square(distance) : 0;
 }
 
 static int
@@ -144,7 +186,7 @@ store_vector(HyMetric metric, const HybridLayout *layout, const void *value, voi
 
 	if (metric == HY_METRIC_COSINE && !hy_has_cosine(hy_norm_sq(HY_F32, vector->x, vector->dim)))
 		return false;
-	hybrid_store_vector(layout->storage, vector->x, vector->dim, out, stored);
+	hybrid_store_vector(layout->leaf.storage, vector->x, vector->dim, out, stored);
 	return true;
 }
 
@@ -157,7 +199,7 @@ store_halfvec(HyMetric metric, const HybridLayout *layout, const void *value, vo
 
 	if (metric == HY_METRIC_COSINE && !hy_has_cosine(hy_norm_sq(HY_F16, halves, dense->dim)))
 		return false;
-	hybrid_store_halves(layout->storage, halves, dense->dim, out, stored);
+	hybrid_store_halves(layout->leaf.storage, halves, dense->dim, out, stored);
 	return true;
 }
 
@@ -188,6 +230,9 @@ store_bit(HyMetric metric, const HybridLayout *layout, const void *value, void *
 
 	(void) metric;
 	hybrid_store_as_given(stored);
-	memcpy(out, VARBITS(bits), layout->stride);
+	memcpy(out, VARBITS(bits), layout->leaf.stride);
+	/* codes are computed from the bits as a vector, whose squared length is the number of bits set */
+	if (layout->padded > 0)
+		stored->norm = (float) pg_popcount((const char *) out, (int) layout->leaf.stride);
 	return true;
 }

@@ -337,7 +337,7 @@ go_on(HybridLookup *search, double after)
 static void
 rescore_rows(HybridLookup *search, double after)
 {
-	int ahead = Max((int) (EXPECTED / search->scorer.open.layout.stride), 1), most = FEW_ROWS;
+	int ahead = Max((int) (EXPECTED / search->scorer.open.layout.leaf.stride), 1), most = FEW_ROWS;
 	HyHeapItem chosen[MOST_ROWS];
 
 	if (search->filter != NULL)

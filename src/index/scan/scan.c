@@ -370,11 +370,11 @@ take_query(HybridScan *state, const HybridType *type, const void *value)
 		ereport(ERROR,
 		        (errcode(ERRCODE_DATA_EXCEPTION),
 		         errmsg("different %s %d and %d", type->dimension, dims, type->dims(value))));
-	if (type->dense)
+	if (!type->dense)
+		state->value = value;
+	if (type->dense || state->index.coded)
 		hybrid_probe_init(&state->query, state->index.metric, hybrid_type_floats(type, value),
 		                  dims);
-	else
-		state->value = value;
 }
 
 /*

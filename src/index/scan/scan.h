@@ -46,7 +46,7 @@ typedef struct HybridScan
 	bool null_query; /* the query is NULL: return every row, in heap order */
 	bool ordered;    /* there is an ORDER BY */
 	HybridProbe query;
-	const void *value; /* the query as a value, if its type is not dense */
+	const void *value; /* the query as a value, for exact distances, if its type is not dense */
 	/* fields set from the conditions */
 	double radius; /* maximum distance of the rows wanted; infinite if all rows are wanted */
 	bool within;   /* there are conditions; a row whose distance is NaN satisfies none */

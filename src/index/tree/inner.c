@@ -177,8 +177,8 @@ hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, in
 {
 	bool keeps = inner->centroids != NULL;
 	HybridStored own, *stored = keeps ? &inner->stored[entry] : &own;
-	void *vector =
-		keeps ? inner->centroids + entry * scorer->open.layout.stride : (char *) scorer->vector;
+	void *vector = keeps ? inner->centroids + entry * scorer->open.layout.inner.stride
+	                     : (char *) scorer->vector;
 
 	if (!keeps || !inner->kept[entry])
 		hybrid_scorer_read(scorer, &inner->link, level, inner->at[entry], stored, vector);
@@ -252,14 +252,14 @@ read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 			break;
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (memory < CENTROIDS_MOST && layout->span == 1)
+	if (memory < CENTROIDS_MOST && layout->inner.span == 1)
 	{
 		HybridInner *inner = &entries.list->inner;
 
 		/* the system provides the memory of centroids only when it is used */
 		inner->stored = palloc(inner->count * sizeof(HybridStored));
 		inner->kept = palloc0(inner->count * sizeof(bool));
-		inner->centroids = MemoryContextAllocHuge(context, inner->count * layout->stride);
+		inner->centroids = MemoryContextAllocHuge(context, inner->count * layout->inner.stride);
 	}
 	MemoryContextSwitchTo(old);
 	return entries.list;

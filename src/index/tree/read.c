@@ -62,7 +62,7 @@ hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const H
 	store->stride = stride_of(&open->layout);
 	if (RelationGetNumberOfBlocks(index) > (BlockNumber) NBuffers / 4)
 		store->strategy = GetAccessStrategy(BAS_BULKREAD);
-	store->vector = palloc(open->layout.stride);
+	store->vector = palloc(open->layout.leaf.stride);
 	store->widened = palloc(open->layout.floats * sizeof(float));
 	hybrid_store_rewind(store);
 }
@@ -184,15 +184,15 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 static HyDtype
 dtype_of(const HybridLayout *layout)
 {
-	return layout->storage == HYBRID_FLOAT16 ? HY_F16 : HY_F32;
+	return layout->leaf.storage == HYBRID_FLOAT16 ? HY_F16 : HY_F32;
 }
 
 /* stride_of: return the bytes of a value in the form that readers get. */
 static Size
 stride_of(const HybridLayout *layout)
 {
-	if (layout->floats == 0)
-		return layout->stride;
+	if (!hybrid_storage_is_dense(layout->leaf.storage))
+		return layout->leaf.stride;
 	return layout->dims * hy_dtype_size(dtype_of(layout));
 }
 
@@ -209,16 +209,16 @@ yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *n
 	*residual = stored->residual;
 	if (layout->packed)
 	{
-		memcpy(out, store->vector, hybrid_stored_bytes(layout->storage, dims, store->vector));
+		memcpy(out, store->vector, hybrid_stored_bytes(layout->leaf.storage, dims, store->vector));
 		return;
 	}
-	if (layout->floats == 0 || layout->storage == HYBRID_FLOAT32 ||
-	    (layout->storage == HYBRID_FLOAT16 && stored->scale == 1))
+	if (!hybrid_storage_is_dense(layout->leaf.storage) || layout->leaf.storage == HYBRID_FLOAT32 ||
+	    (layout->leaf.storage == HYBRID_FLOAT16 && stored->scale == 1))
 	{
 		memcpy(out, store->vector, store->stride);
 		return;
 	}
-	hybrid_widen_vector(layout->storage, stored, store->vector, dims, store->widened);
+	hybrid_widen_vector(layout->leaf.storage, stored, store->vector, dims, store->widened);
 	if (store->dtype == HY_F32)
 	{
 		memcpy(out, store->widened, store->stride);

@@ -8,6 +8,7 @@
 
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/varbit.h"
 
 #include "core/distance.h"
 
@@ -49,7 +50,9 @@ hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open
 	scorer->lowers = palloc(rows * sizeof(float));
 	scorer->masks = palloc(rows / HY_CODE_ROWS * sizeof(uint32));
 	scorer->taken = palloc(rows / HY_CODE_ROWS * sizeof(uint32));
-	scorer->vector = palloc(layout->stride);
+	scorer->vector = palloc(Max(layout->leaf.stride, layout->inner.stride));
+	if (open->opclass->square != NULL)
+		scorer->value = palloc(VARBITTOTALLEN(layout->dims));
 	scorer->widened = palloc(layout->dims * sizeof(float));
 }
 
@@ -62,6 +65,8 @@ hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe)
 	int i;
 
 	scorer->probe = probe;
+	if (scorer->value != NULL)
+		hybrid_bit_value(probe->x, probe->dims, scorer->value);
 	hybrid_tree_read(scorer->index, &scorer->tree);
 	if (!scorer->framed || scorer->center != scorer->tree.center)
 	{
@@ -209,10 +214,10 @@ hybrid_scorer_position(const HybridScorer *scorer, Page page, BlockNumber block,
 	const HybridListLayout *shape = hybrid_list_layout(layout, level);
 	HybridVectorPosition at = {block, slot};
 
-	if (layout->span == 1)
+	if (shape->span == 1)
 	{
-		at.block = hybrid_directory(page)[shape->code_pages + slot / layout->per_page];
-		at.slot = slot % layout->per_page;
+		at.block = hybrid_directory(page)[shape->code_pages + slot / shape->per_page];
+		at.slot = slot % shape->per_page;
 	}
 	return at;
 }
@@ -220,11 +225,11 @@ hybrid_scorer_position(const HybridScorer *scorer, Page page, BlockNumber block,
 void
 hybrid_scorer_expect(const HybridScorer *scorer, HybridVectorPosition at)
 {
-	const HybridLayout *layout = &scorer->open.layout;
+	const HybridListLayout *shape = &scorer->open.layout.leaf;
 
-	if (layout->span == 1)
+	if (shape->span == 1)
 		hybrid_buffer_expect(scorer->index, at.block,
-		                     SizeOfPageHeaderData + at.slot * layout->stride, layout->stride);
+		                     SizeOfPageHeaderData + at.slot * shape->stride, shape->stride);
 }
 
 void
@@ -232,9 +237,10 @@ hybrid_scorer_read(HybridScorer *scorer, const HybridLink *list, int level, Hybr
                    HybridStored *stored, void *vector)
 {
 	const HybridLayout *layout = &scorer->open.layout;
+	const HybridListLayout *shape = hybrid_list_layout(layout, level);
 	Buffer buffer;
 
-	if (layout->span > 1)
+	if (shape->span > 1)
 	{
 		buffer = hybrid_list_read(scorer->index, layout, list, level, at.block, NULL);
 		hybrid_vector_read(scorer->index, layout,
@@ -245,8 +251,8 @@ hybrid_scorer_read(HybridScorer *scorer, const HybridLink *list, int level, Hybr
 	{
 		buffer = lock_vector(scorer, list, at);
 		*stored = *hybrid_stored(BufferGetPage(buffer), at.slot);
-		memcpy(vector, hybrid_vectors(BufferGetPage(buffer)) + at.slot * layout->stride,
-		       layout->stride);
+		memcpy(vector, hybrid_vectors(BufferGetPage(buffer)) + at.slot * shape->stride,
+		       shape->stride);
 	}
 	UnlockReleaseBuffer(buffer);
 }
@@ -257,8 +263,8 @@ hybrid_scorer_reach(HybridScorer *scorer, const HybridStored *stored, const void
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	HyDtype dtype;
-	const void *view =
-		hybrid_stored_view(layout->storage, stored, vector, layout->dims, scorer->widened, &dtype);
+	const void *view = hybrid_stored_view(layout->inner.storage, stored, vector, layout->dims,
+	                                      scorer->widened, &dtype);
 
 	return reach_of(scorer, view, dtype, copy);
 }
@@ -297,23 +303,29 @@ hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list, HybridVectorPosi
                   float *width)
 {
 	const HybridLayout *layout = &scorer->open.layout;
+	const HybridOpclass *opclass = scorer->open.opclass;
 	const void *vector = scorer->vector, *view;
 	Buffer buffer = InvalidBuffer;
 	HybridStored stored;
 	HyDtype dtype;
 	double distance, lower, more;
 
-	if (layout->span > 1)
+	if (layout->leaf.span > 1)
 		hybrid_scorer_read(scorer, list, 0, at, &stored, scorer->vector);
 	else
 	{
 		buffer = lock_vector(scorer, list, at);
 		stored = *hybrid_stored(BufferGetPage(buffer), at.slot);
-		vector = hybrid_vectors(BufferGetPage(buffer)) + at.slot * layout->stride;
+		vector = hybrid_vectors(BufferGetPage(buffer)) + at.slot * layout->leaf.stride;
 	}
-	view =
-		hybrid_stored_view(layout->storage, &stored, vector, layout->dims, scorer->widened, &dtype);
-	distance = hy_distance_to(scorer->open.metric, scorer->probe->x, dtype, view, layout->dims);
+	if (scorer->value != NULL)
+		distance = opclass->distance(opclass->metric, layout->dims, scorer->value, vector);
+	else
+	{
+		view = hybrid_stored_view(layout->leaf.storage, &stored, vector, layout->dims,
+		                          scorer->widened, &dtype);
+		distance = hy_distance_to(scorer->open.metric, scorer->probe->x, dtype, view, layout->dims);
+	}
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
 	lower = hybrid_lower_bound(scorer->probe, distance, stored.norm, stored.residual);
@@ -325,6 +337,8 @@ hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list, HybridVectorPosi
 float
 hybrid_scorer_unit(const HybridScorer *scorer, double distance)
 {
+	if (scorer->value != NULL)
+		return (float) scorer->open.opclass->square(distance, scorer->length);
 	switch (scorer->open.metric)
 	{
 		case HY_METRIC_L2:

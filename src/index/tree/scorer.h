@@ -62,6 +62,7 @@ typedef struct HybridScorer
 	float *lowers;
 	uint32 *masks;
 	uint32 *taken; /* space for the masks of the previous scoring of a page */
+	void *value;   /* the query as a bit string, in an index on bit; else NULL */
 	/* space for one vector */
 	void *vector;
 	float *widened;
@@ -106,7 +107,7 @@ extern void hybrid_scorer_expect(const HybridScorer *scorer, HybridVectorPositio
 
 /*
  * hybrid_scorer_read: copy the vector that a list stores at this position, in its stored form, to `vector`
- * (layout.stride bytes at most).
+ * (`stride` bytes of its list's layout at most).
  */
 extern void hybrid_scorer_read(HybridScorer *scorer, const HybridLink *list, int level,
                                HybridVectorPosition at, HybridStored *stored, void *vector);
@@ -128,7 +129,10 @@ extern HybridReach hybrid_scorer_reach_place(HybridScorer *scorer, const float *
 extern double hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list,
                                 HybridVectorPosition at, float *width);
 
-/* hybrid_scorer_unit: convert a distance to the unit of the estimates. */
+/*
+ * hybrid_scorer_unit: convert a distance to the unit of the estimates. In an index by Jaccard distance, rows
+ * at this distance have at most this estimate.
+ */
 extern float hybrid_scorer_unit(const HybridScorer *scorer, double distance);
 
 #endif

@@ -266,7 +266,7 @@ static void
 read_places(Siblings *siblings, const HybridLevel *below)
 {
 	const HybridLayout *layout = &siblings->open->layout;
-	char *vector = palloc(layout->stride);
+	char *vector = palloc(layout->inner.stride);
 	HybridStored stored;
 	int i;
 
@@ -286,7 +286,7 @@ read_places(Siblings *siblings, const HybridLevel *below)
 				&siblings->lists[i].bounds);
 		UnlockReleaseBuffer(buffer);
 		siblings->lists[i].place = palloc(layout->dims * sizeof(float));
-		hybrid_widen_vector(layout->storage, &stored, vector, layout->dims,
+		hybrid_widen_vector(layout->inner.storage, &stored, vector, layout->dims,
 		                    siblings->lists[i].place);
 	}
 	pfree(vector);

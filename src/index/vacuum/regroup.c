@@ -166,7 +166,7 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 	double places = hybrid_regroup_lists(open, rows) * open->layout.dims * sizeof(float);
 	double memory = Max(2 * places / PLACING, kept_bytes(open, tree, rows) + places) / 1024;
 	double sorted = open->metric != HY_METRIC_IP ? rows * (1 + SET_ASIDE) : rows;
-	double file = sorted * (open->layout.carried + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
+	double file = sorted * (open->layout.leaf.carried + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
 	/* warn only once, not at each VACUUM */
 	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
 
@@ -231,7 +231,7 @@ static double
 kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
 {
 	double leaf =
-		open->layout.carried + sizeof(HybridStored) + sizeof(ItemPointerData) + sizeof(float);
+		open->layout.inner.carried + sizeof(HybridStored) + sizeof(ItemPointerData) + sizeof(float);
 
 	return rows * NOTE + hybrid_regroup_lists(open, rows) * leaf * GROWN + tree->leaves * OLD_LEAF;
 }

@@ -76,7 +76,7 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGat
 	generation.regroup = regroup;
 	generation.gate = gate;
 	generation.most = regroup->sample_most;
-	generation.vector = palloc(layout->stride);
+	generation.vector = palloc(layout->leaf.stride);
 	generation.widened = palloc(layout->dims * sizeof(float));
 	pg_prng_seed(&generation.random, SEED);
 	find_due(&generation, leaves);
@@ -226,7 +226,7 @@ sample_row(Generation *generation, Page page, int slot, int64 position)
 	}
 	hybrid_vector_read(regroup->index, layout, (HybridSlot){page, 0, slot}, &stored,
 	                   generation->vector, NULL);
-	hybrid_widen_vector(layout->storage, &stored, generation->vector, layout->dims,
+	hybrid_widen_vector(layout->leaf.storage, &stored, generation->vector, layout->dims,
 	                    generation->widened);
 	hybrid_frame_place(&regroup->frame, generation->widened, stored.norm,
 	                   sample->places + place * layout->dims);

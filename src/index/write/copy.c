@@ -128,11 +128,12 @@ hybrid_copy_make(const HybridIndex *open, const HybridContents *contents, int *o
 	copy->order = order;
 	copy->count = count;
 	copy->place = palloc(layout->dims * sizeof(float));
-	copy->vector = palloc(layout->carried);
+	copy->vector = palloc(layout->inner.carried);
 	if (layout->bounds > 0)
 		bound_copy(copy);
-	hybrid_store_vector(layout->storage, centroid, layout->dims, copy->vector, &copy->stored);
-	hybrid_widen_vector(layout->storage, &copy->stored, copy->vector, layout->dims, copy->place);
+	hybrid_store_vector(layout->inner.storage, centroid, layout->dims, copy->vector, &copy->stored);
+	hybrid_widen_vector(layout->inner.storage, &copy->stored, copy->vector, layout->dims,
+	                    copy->place);
 }
 
 void
@@ -190,7 +191,8 @@ make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int 
 	}
 	contents->tids = palloc(*room * sizeof(ItemPointerData));
 	contents->stored = palloc(*room * sizeof(HybridStored));
-	contents->vectors = MemoryContextAllocHuge(CurrentMemoryContext, *room * layout->carried);
+	contents->vectors = MemoryContextAllocHuge(CurrentMemoryContext,
+	                                           *room * hybrid_list_layout(layout, level)->carried);
 	contents->places =
 		MemoryContextAllocHuge(CurrentMemoryContext, *room * layout->dims * sizeof(float));
 	contents->radii = palloc0(*room * sizeof(float));
@@ -213,6 +215,7 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 		HybridBlock *entries = hybrid_block(shape, page, slot / HY_CODE_ROWS);
 		int row = slot % HY_CODE_ROWS;
 		Size i = contents->count;
+		char *vector = contents->vectors + i * shape->carried;
 
 		if ((entries->live & (1U << row)) == 0)
 			continue;
@@ -227,11 +230,9 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 		if (shape->radius)
 			contents->radii[i] = hybrid_block_radii(entries)[row];
 		hybrid_vector_read(index, layout, (HybridSlot){page, level, slot}, &contents->stored[i],
-		                   contents->vectors + i * layout->carried, NULL);
-		hybrid_words_get(layout, (HybridSlot){page, level, slot},
-		                 contents->vectors + i * layout->carried);
-		hybrid_widen_vector(layout->storage, &contents->stored[i],
-		                    contents->vectors + i * layout->carried, layout->dims, widened);
+		                   vector, NULL);
+		hybrid_words_get(layout, (HybridSlot){page, level, slot}, vector);
+		hybrid_widen_vector(shape->storage, &contents->stored[i], vector, layout->dims, widened);
 		/* leaves store vectors, whereas inner lists store places */
 		if (level == 0)
 			hybrid_frame_place(frame, widened, contents->stored[i].norm,
@@ -300,10 +301,13 @@ compare_bounds(const void *a, const void *b)
 static HybridBounds
 bounds_of(const HybridLayout *layout, const HybridContents *contents, int i)
 {
-	HybridBounds bounds = *hybrid_bounds(layout, contents->vectors + (Size) i * layout->carried);
+	const HybridListLayout *shape = hybrid_list_layout(layout, contents->inner);
+	void *vector = contents->vectors + (Size) i * shape->carried;
+	HybridBounds bounds;
 
-	if (!contents->inner)
-		bounds.most = bounds.least;
+	if (contents->inner)
+		return *hybrid_bounds(layout, vector);
+	bounds.least = bounds.most = *hybrid_words(layout, vector);
 	return bounds;
 }
 
@@ -355,7 +359,8 @@ next_entry(void *arg, HybridNewEntry *entry)
 
 	entry->tid = contents->tids[i];
 	entry->stored = &contents->stored[i];
-	entry->vector = contents->vectors + i * copy->layout->carried;
+	entry->vector =
+		contents->vectors + i * hybrid_list_layout(copy->layout, contents->inner)->carried;
 	entry->place = contents->places + i * copy->layout->dims;
 	entry->radius = contents->radii[i];
 }

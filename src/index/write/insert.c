@@ -102,7 +102,7 @@ hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 				                errhint("REINDEX it.")));
 			if (state->search != NULL)
 			{
-				hybrid_widen_vector(layout->storage, &state->entry.stored, state->entry.vector,
+				hybrid_widen_vector(layout->leaf.storage, &state->entry.stored, state->entry.vector,
 				                    layout->dims, state->widened);
 				hybrid_probe_init(&probe, state->open.metric, state->widened, layout->dims);
 				hybrid_leaf_find(
@@ -142,7 +142,7 @@ insert_state(Relation index, IndexInfo *info)
 	state = palloc0(sizeof(InsertState));
 	state->open = hybrid_index_open(index);
 	hybrid_index_require_words(index, &state->open);
-	state->entry.vector = palloc(state->open.layout.carried);
+	state->entry.vector = palloc(state->open.layout.leaf.carried);
 	state->widened = palloc(state->open.layout.floats * sizeof(float));
 	if (state->open.coded)
 	{
@@ -305,7 +305,7 @@ find_slot(Relation index, const InsertState *state, Target *target)
 	target->slot = 0;
 	target->piece.start = 0;
 	target->piece.length = target->piece.room =
-		(uint32) hybrid_stored_bytes(layout->storage, layout->dims, state->entry.vector);
+		(uint32) hybrid_stored_bytes(layout->leaf.storage, layout->dims, state->entry.vector);
 	return true;
 }
 
@@ -322,7 +322,7 @@ place_in(const InsertState *state, Page page, HybridPiece *piece)
 		return free_slot(&layout->leaf, page);
 	return hybrid_packed_place(
 		&layout->leaf, page,
-		hybrid_stored_bytes(layout->storage, layout->dims, state->entry.vector), piece);
+		hybrid_stored_bytes(layout->leaf.storage, layout->dims, state->entry.vector), piece);
 }
 
 /* free_slot: return a dead or unused slot of a list page, or -1. */

@@ -332,7 +332,7 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 			Buffer buffer = hybrid_list_read(index, layout, &above.link, above.level,
 			                                 above.entry_block[0], NULL);
 			float *place = palloc(dims * sizeof(float));
-			void *vector = palloc(layout->stride);
+			void *vector = palloc(layout->inner.stride);
 			HybridStored stored;
 
 			/* if the parent list has been moved since, its entries are still there */
@@ -341,7 +341,7 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 				(HybridSlot){BufferGetPage(buffer), above.level, above.entry_slot[0]}, &stored,
 				vector, NULL);
 			UnlockReleaseBuffer(buffer);
-			hybrid_widen_vector(layout->storage, &stored, vector, dims, place);
+			hybrid_widen_vector(layout->inner.storage, &stored, vector, dims, place);
 			pfree(vector);
 			return place;
 		}

@@ -22,11 +22,12 @@ void
 hybrid_write_vector(Relation index, const HybridLayout *layout, const HybridOverflow *slot,
                     const HybridStored *stored, const void *vector)
 {
-	BlockNumber *named = slot->directory + hybrid_list_layout(layout, slot->level)->code_pages +
-	                     slot->slot / layout->per_page * layout->span;
+	const HybridListLayout *shape = hybrid_list_layout(layout, slot->level);
+	BlockNumber *named =
+		slot->directory + shape->code_pages + slot->slot / shape->per_page * shape->span;
 	int p;
 
-	for (p = 0; p < layout->span; p++)
+	for (p = 0; p < shape->span; p++)
 	{
 		GenericXLogState *record = GenericXLogStart(index);
 		HybridPageKind kind = p == 0 ? HYBRID_PAGE_VECTORS : HYBRID_PAGE_VECTOR_TAIL;
@@ -34,9 +35,9 @@ hybrid_write_vector(Relation index, const HybridLayout *layout, const HybridOver
 		Page page = begin_part(index, record, slot->list, kind, &named[p], &buffer);
 
 		if (p == 0)
-			hybrid_vector_put(layout, page, slot->slot % layout->per_page, stored, vector);
+			hybrid_vector_put(shape, page, slot->slot % shape->per_page, stored, vector);
 		else
-			hybrid_tail_put(layout, page, p, vector);
+			hybrid_tail_put(shape, page, p, vector);
 		GenericXLogFinish(record);
 		UnlockReleaseBuffer(buffer);
 	}
