@@ -101,9 +101,10 @@ fill()
 {
 	tables postgres
 	psql_in postgres <<-SQL
-		INSERT INTO item SELECT i, $value FROM generate_series(1, $rows + $queries) i
-			JOIN noise c ON c.id = chosen(i, 1, greatest($rows / 200, 1)) % 20000 JOIN noise a ON a.id = chosen(i, 2, 20000) JOIN noise b ON b.id = chosen(i, 3, 20000),
-			LATERAL (SELECT c.v + a.v * array_fill(0.5, ARRAY[$dims])::vector + b.v * array_fill(0.5, ARRAY[$dims])::vector AS v OFFSET 0) s;
+		INSERT INTO item SELECT i, $value FROM (
+			SELECT i, c.v + a.v * array_fill(0.5, ARRAY[$dims])::vector + b.v * array_fill(0.5, ARRAY[$dims])::vector AS v
+			FROM generate_series(1, $rows + $queries) i JOIN noise c ON c.id = chosen(i, 1, greatest($rows / 200, 1)) % 20000
+				JOIN noise a ON a.id = chosen(i, 2, 20000) JOIN noise b ON b.id = chosen(i, 3, 20000) OFFSET 0) s;
 		WITH taken AS (DELETE FROM item WHERE id > $rows RETURNING x) INSERT INTO question SELECT x, NULL FROM taken;
 		ALTER TABLE item ADD PRIMARY KEY (id);
 		VACUUM ANALYZE item;
