@@ -139,6 +139,8 @@ CREATE INDEX lists_jaccard ON lists USING hybrid (b bit_jaccard_ops) WITH (list_
 SELECT hybrid_index_check('lists_hamming'), hybrid_index_check('lists_jaccard');
 SELECT storage, levels > 1 AS has_levels, lists > 60 AS has_lists, measured_by FROM hybrid_index_stats('lists_jaccard');
 SELECT * FROM recall();
+-- which the calibration found, whose queries are directions in the one and strings in the other
+SELECT i, rows < 3000 AS some_rows FROM unnest('{lists_hamming,lists_jaccard}'::regclass[]) i, hybrid_index_curve(i) WHERE recall BETWEEN 0.94 AND 0.96;
 -- every row once, of whatever distance
 SET enable_seqscan = off;
 SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM lists ORDER BY b <~> repeat('0110', 50)::bit(200) LIMIT 10000) s;

@@ -97,14 +97,17 @@ void
 hybrid_bit_value(const float *x, int dims, void *value)
 {
 	VarBit *bits = (VarBit *) value;
+	float most = 0;
 	int i;
 
+	for (i = 0; i < dims; i++)
+		most = Max(most, x[i]);
 	memset(bits, 0, VARBITTOTALLEN(dims));
 	SET_VARSIZE(bits, VARBITTOTALLEN(dims));
 	VARBITLEN(bits) = dims;
 	for (i = 0; i < dims; i++)
 	{
-		if (x[i] > 0.5f)
+		if (x[i] > most / 2)
 			VARBITS(bits)[i / BITS_PER_BYTE] |= (bits8) (HIGHBIT >> (i % BITS_PER_BYTE));
 	}
 }

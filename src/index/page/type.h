@@ -81,8 +81,9 @@ extern bool hybrid_type_lossless(const HybridType *type, HybridStorage storage);
 extern const float *hybrid_type_floats(const HybridType *type, const void *value);
 
 /*
- * hybrid_bit_value: make the bit string whose bits are set where x (dims numbers) is nearer to 1 than to 0.
- * `value` has VARBITTOTALLEN(dims) bytes.
+ * hybrid_bit_value: make the bit string of which x (dims numbers) is a multiple, but for rounding errors: of
+ * rows that calibration takes as queries, only the directions are known. `value` has VARBITTOTALLEN(dims)
+ * bytes.
  */
 extern void hybrid_bit_value(const float *x, int dims, void *value);
 
