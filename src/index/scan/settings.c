@@ -13,7 +13,14 @@
 double hybrid_target_recall = 0.95;
 int hybrid_probes = 0;
 int hybrid_iterative_scan = HYBRID_ITERATIVE_STRICT;
-int hybrid_max_scan_tuples = 20000;
+/*
+ * A search takes half a microsecond to check the filter on a cached row, less than a tenth of what HNSW takes for a row that
+ * it visits, so the default is five times pgvector's. (WordNet, a filter that 1% of the rows satisfy, LIMIT 10 at .95: a
+ * search checks 21,000 rows on average. With a limit of 20,000, recall is .93, and .88 at a target of .99; with this one it
+ * is 1.00.)
+ */
+#define MOST_TUPLES 100000
+int hybrid_max_scan_tuples = MOST_TUPLES;
 double hybrid_scan_mem_multiplier = 1;
 bool hybrid_adjust_scans = true;
 
@@ -46,7 +53,7 @@ hybrid_define_index_settings(void)
 		"hybrid.max_scan_tuples",
 		"Number of examined rows after which an index scan does not continue.",
 		"Counts rows whose vectors the scan read or that it checked against a filter.",
-		&hybrid_max_scan_tuples, 20000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+		&hybrid_max_scan_tuples, MOST_TUPLES, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomRealVariable(
 		"hybrid.scan_mem_multiplier", "Maximum memory of an index scan, as a multiple of work_mem.",
 		NULL, &hybrid_scan_mem_multiplier, 1, 1, 1000, PGC_USERSET, 0, NULL, NULL, NULL);
