@@ -56,6 +56,27 @@ hy_csr_find(const HyCsr *csr, int64_t id)
 	return node < csr->nodes && csr->ids[node] == id ? node : -1;
 }
 
+int64_t
+hy_csr_first_number(const uint32_t *number, int64_t begin, int64_t end, int64_t least)
+{
+	while (begin < end)
+	{
+		int64_t middle = begin + (end - begin) / 2;
+
+		if (number[middle] < least)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return begin;
+}
+
+int64_t
+hy_csr_entry(const HyCsr *csr, int64_t row, int64_t column)
+{
+	return hy_csr_first_number(csr->column, csr->row_start[row], csr->row_start[row + 1], column);
+}
+
 double
 hy_csr_sum(const float *weight, int64_t count)
 {

@@ -114,4 +114,14 @@ extern int64_t hy_csr_first(const HyCsr *csr, int64_t id);
 /* hy_csr_find: return the dense number of a node id, or -1 if the graph has no such node. */
 extern int64_t hy_csr_find(const HyCsr *csr, int64_t id);
 
+/*
+ * hy_csr_first_number: return the index of the first number that is at least `least`, or `end`.  The
+ * numbers from begin to end ascend.
+ */
+extern int64_t
+hy_csr_first_number(const uint32_t *number, int64_t begin, int64_t end, int64_t least);
+
+/* hy_csr_entry: return the place of the entry of a row that has this column, which must exist. */
+extern int64_t hy_csr_entry(const HyCsr *csr, int64_t row, int64_t column);
+
 #endif

@@ -4,8 +4,8 @@
  *
  * The entries between two edits move: forward by each entry that an earlier edit inserts, and back
  * by each entry that an earlier edit deletes.  If nodes appear or vanish, the numbers of the nodes
- * after them change, in all entries.  The sums s_i are computed again for the nodes whose outgoing
- * entries changed.  One pass over the entries visits those of each node in canonical order.
+ * after them change, in all entries, while these move.  The sums s_i are computed again for the nodes
+ * whose outgoing entries changed.
  */
 #include "core/csr_plan.h"
 
@@ -16,17 +16,28 @@
 /* Nodes whose numbers are looked up together. */
 #define NODES_PER_GROUP 64
 
+/* The nodes of a group are renumbered by different amounts. */
+#define VARIES INT32_MAX
+
+/* Numbers that are moved and changed together, so that they stay in the cache between. */
+#define NUMBERS_PER_BLOCK 4096
+
 static HyStatus make_room(HyCsrPlan *plan);
 static HyStatus move_parallels(HyCsrPlan *plan);
-static HyStatus renumber(HyCsrPlan *plan);
+static HyStatus plan_numbers(HyCsrPlan *plan);
+static void renumber(const HyCsrPlan *plan, uint32_t *number, int64_t count);
 static int64_t count_before(const HyCsrPlan *plan, int64_t node);
 static void move_ids(HyCsrPlan *plan);
 static void
 move_starts(const HyCsrPlan *plan, uint32_t *start, int64_t nodes, const HyCsrStep *entry);
 static HyStatus insert_entries(HyCsrPlan *plan);
 static HyStatus sum_again(HyCsrPlan *plan);
-static HyStatus find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count);
-static void move(void *array, size_t size, int64_t count, const HyCsrStep *step, int64_t steps);
+static HyStatus
+find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count, int64_t *most);
+static HyStatus move(const HyCsrPlan *renumbered, void *array, size_t size, int64_t count,
+                     const HyCsrStep *step, int64_t steps);
+static HyStatus move_part(const HyCsrPlan *renumbered, void *array, size_t size, int64_t begin,
+                          int64_t count, int64_t shift);
 static int compare_numbers(const void *a, const void *b);
 
 HyStatus
@@ -42,7 +53,7 @@ hy_csr_plan_apply(HyCsrPlan *plan)
 	if (status == HY_OK)
 		status = move_parallels(plan);
 	if (status == HY_OK)
-		status = renumber(plan);
+		status = plan_numbers(plan);
 	if (status != HY_OK)
 		return status;
 	for (i = 0; i < plan->edits; i++)
@@ -57,10 +68,13 @@ hy_csr_plan_apply(HyCsrPlan *plan)
 	}
 	if (plan->steps > 0)
 	{
-		move(csr->column, sizeof(*csr->column), edges, plan->in, plan->steps);
-		move(csr->weight, sizeof(*csr->weight), edges, plan->in, plan->steps);
-		move(origins->entry, sizeof(*origins->entry), edges, plan->in, plan->steps);
-		move(csr->out_row, sizeof(*csr->out_row), edges, plan->out, plan->steps);
+		status = move(plan, csr->column, sizeof(*csr->column), edges, plan->in, plan->steps);
+		if (status == HY_OK)
+			status = move(plan, csr->out_row, sizeof(*csr->out_row), edges, plan->out, plan->steps);
+		if (status != HY_OK)
+			return status;
+		move(NULL, csr->weight, sizeof(*csr->weight), edges, plan->in, plan->steps);
+		move(NULL, origins->entry, sizeof(*origins->entry), edges, plan->in, plan->steps);
 		move_ids(plan);
 		move_starts(plan, csr->row_start, nodes, plan->in);
 		move_starts(plan, csr->out_start, nodes, plan->out);
@@ -164,20 +178,14 @@ move_parallels(HyCsrPlan *plan)
 	return HY_OK;
 }
 
-/*
- * renumber: give all entries the numbers that their nodes have after the patch.  The numbers in an
- * entry that is deleted do not matter.
- */
+/* plan_numbers: determine by how much the numbers of nodes change. */
 static HyStatus
-renumber(HyCsrPlan *plan)
+plan_numbers(HyCsrPlan *plan)
 {
-	HyCsr *csr = plan->csr;
+	const HyCsr *csr = plan->csr;
 	int64_t groups = csr->nodes / NODES_PER_GROUP + 1;
-	uint32_t *array[] = {csr->column, csr->out_row};
 	int64_t shift = 0;
-	int32_t *by;
 	int64_t i;
-	int a;
 
 	for (i = 0; i < plan->nodes; i++)
 	{
@@ -187,41 +195,43 @@ renumber(HyCsrPlan *plan)
 	/* nodes after the last one change no number */
 	if (plan->nodes == 0 || plan->node[0].at == csr->nodes)
 		return HY_OK;
-	by = hy_alloc_array(plan->allocator, (size_t) groups, sizeof(int32_t));
-	if (by == NULL)
+	plan->shift = hy_alloc_array(plan->allocator, (size_t) groups, sizeof(int32_t));
+	if (plan->shift == NULL)
 		return HY_NOMEM;
-	/* INT32_MAX: not the same for all nodes of the group */
 	for (i = 0; i < groups; i++)
 	{
-		int64_t steps = count_before(plan, i * NODES_PER_GROUP);
+		/* the steps before the first node are those of all nodes, unless there are more before the last */
+		int64_t steps = count_before(plan, i * NODES_PER_GROUP + 1);
 
-		by[i] = count_before(plan, (i + 1) * NODES_PER_GROUP) != steps ? INT32_MAX
-		        : steps == 0                                           ? 0
-		                     : (int32_t) plan->node[steps - 1].other;
+		plan->shift[i] = count_before(plan, (i + 1) * NODES_PER_GROUP) != steps ? VARIES
+		                 : steps == 0                                           ? 0
+		                              : (int32_t) plan->node[steps - 1].other;
 	}
-	for (a = 0; a < 2; a++)
-	{
-		for (i = 0; i < csr->edges; i++)
-		{
-			int64_t node = array[a][i];
-			int64_t change = by[node / NODES_PER_GROUP];
-
-			if (hy_cancelled_at(i, plan->cancel))
-			{
-				hy_free(plan->allocator, by);
-				return HY_CANCELLED;
-			}
-			if (change == INT32_MAX)
-			{
-				int64_t steps = count_before(plan, node + 1);
-
-				change = steps == 0 ? 0 : plan->node[steps - 1].other;
-			}
-			array[a][i] = (uint32_t) (node + change);
-		}
-	}
-	hy_free(plan->allocator, by);
 	return HY_OK;
+}
+
+/*
+ * renumber: give entries the numbers that their nodes have after the patch.  The number of an entry that is
+ * deleted does not matter.
+ */
+static void
+renumber(const HyCsrPlan *plan, uint32_t *number, int64_t count)
+{
+	int64_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		int64_t node = number[i];
+		int64_t shift = plan->shift[node / NODES_PER_GROUP];
+
+		if (shift == VARIES)
+		{
+			int64_t steps = count_before(plan, node + 1);
+
+			shift = steps == 0 ? 0 : plan->node[steps - 1].other;
+		}
+		number[i] = (uint32_t) (node + shift);
+	}
 }
 
 /* count_before: return the number of steps of nodes before this node. */
@@ -251,8 +261,8 @@ move_ids(HyCsrPlan *plan)
 	int64_t shift = 0;
 	int64_t i;
 
-	move(csr->ids, sizeof(*csr->ids), csr->nodes, plan->node, plan->nodes);
-	move(csr->out_weight, sizeof(*csr->out_weight), csr->nodes, plan->node, plan->nodes);
+	move(NULL, csr->ids, sizeof(*csr->ids), csr->nodes, plan->node, plan->nodes);
+	move(NULL, csr->out_weight, sizeof(*csr->out_weight), csr->nodes, plan->node, plan->nodes);
 	for (i = 0; i < plan->nodes; i++)
 	{
 		const HyCsrStep *step = &plan->node[i];
@@ -279,7 +289,7 @@ move_starts(const HyCsrPlan *plan, uint32_t *start, int64_t nodes, const HyCsrSt
 	/* the list of a new node is still empty, so it starts where the list of the next node starts */
 	for (i = 0; i < plan->nodes; i++)
 		plan->node[i].other = start[plan->node[i].at];
-	move(start, sizeof(*start), nodes + 1, plan->node, plan->nodes);
+	move(NULL, start, sizeof(*start), nodes + 1, plan->node, plan->nodes);
 	for (i = 0; i < plan->nodes; i++)
 	{
 		const HyCsrStep *step = &plan->node[i];
@@ -334,65 +344,55 @@ insert_entries(HyCsrPlan *plan)
 	return HY_OK;
 }
 
-/* sum_again: compute s_i for the nodes whose outgoing entries have changed. */
+/*
+ * sum_again: compute s_i for the nodes whose outgoing entries have changed.  The weights of these entries
+ * are looked up in their rows.
+ */
 static HyStatus
 sum_again(HyCsrPlan *plan)
 {
 	HyCsr *csr = plan->csr;
-	const HyAllocator *allocator = plan->allocator;
-	uint32_t *source = hy_alloc_array(allocator, (size_t) plan->edits + 1, sizeof(uint32_t));
-	int64_t *next = hy_alloc_array(allocator, (size_t) plan->edits + 1, sizeof(int64_t));
-	uint64_t *wanted = hy_alloc_zero(allocator, (size_t) (csr->nodes / 64 + 1) * sizeof(uint64_t));
-	const uint32_t *column = csr->column;
-	const int64_t edges = csr->edges;
+	uint32_t *source = hy_alloc_array(plan->allocator, (size_t) plan->edits + 1, sizeof(uint32_t));
 	float *leaving = NULL;
-	HyStatus status = HY_NOMEM;
-	int64_t total = 0;
-	int64_t count;
+	HyStatus status = source == NULL ? HY_NOMEM : HY_OK;
+	int64_t most = 0;
+	int64_t polled = 0;
+	int64_t count = 0;
 	int64_t i;
 
-	if (source == NULL || next == NULL || wanted == NULL)
-		goto done;
-	status = find_sources(plan, source, &count);
-	if (status != HY_OK)
-		goto done;
-	for (i = 0; i < count; i++)
+	if (status == HY_OK)
+		status = find_sources(plan, source, &count, &most);
+	if (status == HY_OK)
 	{
-		wanted[source[i] / 64] |= (uint64_t) 1 << source[i] % 64;
-		next[i] = total;
-		total += csr->out_start[source[i] + 1] - csr->out_start[source[i]];
+		leaving = hy_alloc_array(plan->allocator, (size_t) most + 1, sizeof(float));
+		status = leaving == NULL ? HY_NOMEM : HY_OK;
 	}
-	status = HY_NOMEM;
-	leaving = hy_alloc_array(allocator, (size_t) total + 1, sizeof(float));
-	if (leaving == NULL)
-		goto done;
-	status = HY_CANCELLED;
-	for (i = 0; count > 0 && i < edges; i++)
+	for (i = 0; status == HY_OK && i < count; i++)
 	{
-		if (hy_cancelled_at(i, plan->cancel))
-			goto done;
-		if ((wanted[column[i] / 64] >> column[i] % 64 & 1) != 0)
-			leaving[next[hy_csr_first_number(source, 0, count, column[i])]++] = csr->weight[i];
-	}
-	for (i = count; i-- > 0;)
-	{
+		const uint32_t *row = csr->out_row + csr->out_start[source[i]];
 		int64_t length = csr->out_start[source[i] + 1] - csr->out_start[source[i]];
+		int64_t k;
 
-		csr->out_weight[source[i]] = hy_csr_sum(leaving + next[i] - length, length);
+		for (k = 0; status == HY_OK && k < length; k++)
+		{
+			if (hy_cancelled_at(polled++, plan->cancel))
+				status = HY_CANCELLED;
+			leaving[k] = csr->weight[hy_csr_entry(csr, row[k], source[i])];
+		}
+		if (status == HY_OK)
+			csr->out_weight[source[i]] = hy_csr_sum(leaving, length);
 	}
-	status = HY_OK;
-
-done:
-	hy_free(allocator, source);
-	hy_free(allocator, next);
-	hy_free(allocator, wanted);
-	hy_free(allocator, leaving);
+	hy_free(plan->allocator, source);
+	hy_free(plan->allocator, leaving);
 	return status;
 }
 
-/* find_sources: list the nodes whose outgoing entries have changed, ascending, and count them. */
+/*
+ * find_sources: list the nodes whose outgoing entries have changed, ascending, and count them.  Stores the
+ * largest number of outgoing entries of one of them in *most.
+ */
 static HyStatus
-find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count)
+find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count, int64_t *most)
 {
 	const HyCsr *csr = plan->csr;
 	int64_t found = 0;
@@ -414,8 +414,11 @@ find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count)
 	                       plan->cancel);
 	for (i = 0; i < found; i++)
 	{
+		int64_t length = csr->out_start[source[i] + 1] - csr->out_start[source[i]];
+
 		if (*count == 0 || source[*count - 1] != source[i])
 			source[(*count)++] = source[i];
+		*most = length > *most ? length : *most;
 	}
 	return status;
 }
@@ -423,38 +426,72 @@ find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count)
 /*
  * move: move the parts of an array between its steps.  Parts that move up are moved first, the last
  * of them first.  Then parts that move down are moved, the first of them first.  So no part
- * overwrites another that has yet to be moved.
+ * overwrites another that has yet to be moved.  If renumbered is not NULL, the array has numbers of nodes,
+ * which change, too.
  */
-static void
-move(void *array, size_t size, int64_t count, const HyCsrStep *step, int64_t steps)
+static HyStatus
+move(const HyCsrPlan *renumbered, void *array, size_t size, int64_t count, const HyCsrStep *step,
+     int64_t steps)
 {
-	char *base = array;
+	HyStatus status = HY_OK;
 	int64_t shift = 0;
 	int64_t end = count;
 	int64_t i;
 
 	for (i = 0; i < steps; i++)
 		shift += step[i].change;
-	for (i = steps; i-- > 0;)
+	for (i = steps; status == HY_OK && i-- > 0;)
 	{
 		int64_t begin = step[i].at + (step[i].change < 0);
 
 		if (shift > 0)
-			memmove(base + (size_t) (begin + shift) * size, base + (size_t) begin * size,
-			        (size_t) (end - begin) * size);
+			status = move_part(renumbered, array, size, begin, end - begin, shift);
 		shift -= step[i].change;
 		end = step[i].at;
 	}
-	for (i = 0; i < steps; i++)
+	if (status == HY_OK)
+		status = move_part(renumbered, array, size, 0, end, 0);
+	for (i = 0; status == HY_OK && i < steps; i++)
 	{
 		int64_t begin = step[i].at + (step[i].change < 0);
 
 		end = i + 1 < steps ? step[i + 1].at : count;
 		shift += step[i].change;
-		if (shift < 0)
-			memmove(base + (size_t) (begin + shift) * size, base + (size_t) begin * size,
-			        (size_t) (end - begin) * size);
+		if (shift <= 0)
+			status = move_part(renumbered, array, size, begin, end - begin, shift);
 	}
+	return status;
+}
+
+/* move_part: move a part of an array. */
+static HyStatus
+move_part(const HyCsrPlan *renumbered, void *array, size_t size, int64_t begin, int64_t count,
+          int64_t shift)
+{
+	char *from = (char *) array + (size_t) begin * size;
+	char *to = from + shift * (int64_t) size;
+	int64_t done = 0;
+
+	if (renumbered == NULL || renumbered->shift == NULL)
+	{
+		if (shift != 0)
+			memmove(to, from, (size_t) count * size);
+		return HY_OK;
+	}
+	while (done < count)
+	{
+		int64_t block = count - done < NUMBERS_PER_BLOCK ? count - done : NUMBERS_PER_BLOCK;
+		int64_t at = shift > 0 ? count - done - block : done;
+
+		/* poll as often in many small parts as in a large one */
+		if ((begin + at) / HY_CANCEL_BLOCK != (begin + at + block) / HY_CANCEL_BLOCK &&
+		    hy_cancelled(renumbered->cancel))
+			return HY_CANCELLED;
+		memmove(to + (size_t) at * size, from + (size_t) at * size, (size_t) block * size);
+		renumber(renumbered, (uint32_t *) (to + (size_t) at * size), block);
+		done += block;
+	}
+	return HY_OK;
 }
 
 static int

@@ -65,6 +65,7 @@ hy_csr_plan_free(HyCsrPlan *plan)
 	hy_free(plan->allocator, plan->in);
 	hy_free(plan->allocator, plan->out);
 	hy_free(plan->allocator, plan->node);
+	hy_free(plan->allocator, plan->shift);
 }
 
 /* make_cells: order the new edges like entries. */
@@ -397,21 +398,6 @@ plan_nodes(HyCsrPlan *plan)
 			node[plan->nodes++] = (HyCsrStep){.at = at, .change = exists ? -1 : 1, .id = id};
 	}
 	return HY_OK;
-}
-
-int64_t
-hy_csr_first_number(const uint32_t *number, int64_t begin, int64_t end, int64_t least)
-{
-	while (begin < end)
-	{
-		int64_t middle = begin + (end - begin) / 2;
-
-		if (number[middle] < least)
-			begin = middle + 1;
-		else
-			end = middle;
-	}
-	return begin;
 }
 
 HyStatus

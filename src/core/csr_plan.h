@@ -62,6 +62,8 @@ typedef struct HyCsrPlan
 	int64_t steps;
 	HyCsrStep *node; /* for the nodes */
 	int64_t nodes;
+	int32_t *
+		shift; /* by how much the numbers of the nodes of a group change; NULL: no number changes */
 } HyCsrPlan;
 
 /* hy_csr_plan: make a plan.  The caller has set its first five fields, and cleared the others. */
@@ -72,13 +74,6 @@ extern HyStatus hy_csr_plan_apply(HyCsrPlan *plan);
 
 /* hy_csr_plan_free: free the arrays of a plan, also of an incomplete plan. */
 extern void hy_csr_plan_free(HyCsrPlan *plan);
-
-/*
- * hy_csr_first_number: return the index of the first number that is at least `least`, or `end`.  The
- * numbers from begin to end ascend.
- */
-extern int64_t
-hy_csr_first_number(const uint32_t *number, int64_t begin, int64_t end, int64_t least);
 
 /*
  * hy_enlarge: replace an array of count elements by a copy with space for `room` elements.  array is

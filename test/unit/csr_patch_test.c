@@ -596,6 +596,81 @@ test_large_change(void)
 	free(origin);
 }
 
+/* add_nodes: make edges of new nodes whose ids lie below, among or above those of the others, which are even. */
+static int64_t
+add_nodes(UnitRandom *random, HyEdge *edge, int64_t nodes, int where, int64_t more)
+{
+	int64_t i;
+
+	for (i = 0; i < more; i++)
+	{
+		int64_t id = where == 0 ? -1 - i : where == 1 ? i * 5 % nodes * 2 + 1 : 2 * nodes + i;
+		int64_t other = (int64_t) unit_random_below(random, (uint64_t) nodes) * 2;
+
+		edge[i] = i % 2 == 0 ? (HyEdge){id, other, 1} : (HyEdge){other, id, 2};
+	}
+	return more;
+}
+
+/*
+ * Some nodes come to a graph of many entries, with ids below, among and above those of the others, and go again.  Then
+ * others come and go in the same patch.
+ */
+static void
+test_nodes_of_a_large_graph(void)
+{
+	const int64_t nodes = 3000;
+	const int64_t old = 2 * HY_CANCEL_BLOCK;
+	const int64_t all = old + 50;
+	UnitRandom random = {36};
+	HyEdge *edge = stage_edges(&random, nodes, all);
+	HyEdge *work = malloc(sizeof(HyEdge) * (size_t) all);
+	uint32_t *origin = malloc(sizeof(uint32_t) * (size_t) all);
+	UnitMemory memory;
+	HyOrigins origins;
+	HyCsr csr;
+	int64_t i;
+	int step;
+
+	for (i = 0; i < all; i++)
+	{
+		origin[i] = i < old ? 1 : 2;
+		edge[i].source *= 2;
+		edge[i].target *= 2;
+	}
+	unit_memory_init(&memory, 0);
+	memcpy(work, edge, sizeof(HyEdge) * (size_t) old);
+	CHECK_INT(hy_csr_build_from(&(HyCsrInput){.edge = work, .origin = origin, .count = old},
+	                            &memory.allocator, NULL, &csr, &origins),
+	          HY_OK);
+	for (step = 0; step < 9; step++)
+	{
+		static const int where[] = {0, -1, 1, -1, 2, -1, 0, 1, 2};
+		const uint64_t changed = 4;
+		HyCsrPatch what = {.changed = &changed, .edge = edge + old, .origin = origin + old};
+		HyOrigins origins_anew;
+		HyCsr anew;
+		bool differs;
+
+		if (where[step] >= 0)
+			what.count = add_nodes(&random, edge + old, nodes, where[step], all - old - step);
+		CHECK_INT(hy_csr_patch(&csr, &origins, &what, &memory.allocator, NULL, &differs), HY_OK);
+		CHECK(differs);
+		memcpy(work, edge, sizeof(HyEdge) * (size_t) all);
+		CHECK_INT(hy_csr_build_from(
+					  &(HyCsrInput){.edge = work, .origin = origin, .count = old + what.count},
+					  &memory.allocator, NULL, &anew, &origins_anew),
+		          HY_OK);
+		check_same(&csr, &origins, &anew, &origins_anew);
+		free_both(&anew, &origins_anew, &memory.allocator);
+	}
+	free_both(&csr, &origins, &memory.allocator);
+	CHECK_INT(memory.outstanding, 0);
+	free(origin);
+	free(work);
+	free(edge);
+}
+
 int
 main(void)
 {
@@ -605,6 +680,7 @@ main(void)
 	UNIT_RUN(test_out_of_range);
 	UNIT_RUN(test_before_change);
 	UNIT_RUN(test_large_change);
+	UNIT_RUN(test_nodes_of_a_large_graph);
 	UNIT_RUN(test_fails_anywhere);
 	return unit_finish();
 }
