@@ -40,8 +40,6 @@ enum PagerankArgument
 };
 
 static void read_params(FunctionCallInfo fcinfo, HySpreadParams *params);
-static int64
-start_of(const HyCsr *csr, const HybridSeed *seeds, int seed_count, uint32 *node, double *value);
 
 Datum
 hybrid_pagerank(PG_FUNCTION_ARGS)
@@ -80,7 +78,7 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 	hop = hybrid_call_array(&call, call.csr->nodes, sizeof(int32));
 	ranking = hybrid_ranking(&call, call.csr->nodes, k);
 
-	start[1] = start_of(call.csr, seeds, seed_count, node, value);
+	start[1] = hybrid_seeds_of_rank(call.csr, seeds, seed_count, node, value);
 	set.node = node;
 	set.value = value;
 	hybrid_spreading_run(&call, &params, &set, &(HySpreadResult){activation, hop, NULL}, NULL);
@@ -113,29 +111,4 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 		                       float8out_internal(params->decay), float8out_internal(tolerance),
 		                       HYBRID_MOST_STEPS),
 		                errhint("Lower damping, or raise tolerance.")));
-}
-
-/*
- * start_of: store the nodes where the rank starts and their values, and return the number of these
- * nodes. They are the seeds that are in the graph, or all nodes with equal values if seeds is NULL.
- * The activation of seeds is divided by the largest, so that no sum overflows.
- */
-static int64
-start_of(const HyCsr *csr, const HybridSeed *seeds, int seed_count, uint32 *node, double *value)
-{
-	double largest = 0;
-	int64 count =
-		seeds == NULL ? csr->nodes : hybrid_seeds_find(csr, seeds, seed_count, node, value);
-	int64 i;
-
-	for (i = 0; seeds == NULL && i < count; i++)
-	{
-		node[i] = (uint32) i;
-		value[i] = 1;
-	}
-	for (i = 0; i < count; i++)
-		largest = Max(largest, value[i]);
-	for (i = 0; largest > 0 && i < count; i++)
-		value[i] /= largest;
-	return count;
 }

@@ -91,6 +91,26 @@ hybrid_seeds_find(const HyCsr *csr, const HybridSeed *seeds, int count, uint32 *
 	return filled;
 }
 
+int64
+hybrid_seeds_of_rank(const HyCsr *csr, const HybridSeed *seeds, int count, uint32 *node,
+                     double *value)
+{
+	double largest = 0;
+	int64 starts = seeds == NULL ? csr->nodes : hybrid_seeds_find(csr, seeds, count, node, value);
+	int64 i;
+
+	for (i = 0; seeds == NULL && i < starts; i++)
+	{
+		node[i] = (uint32) i;
+		value[i] = 1;
+	}
+	for (i = 0; i < starts; i++)
+		largest = Max(largest, value[i]);
+	for (i = 0; largest > 0 && i < starts; i++)
+		value[i] /= largest;
+	return starts;
+}
+
 /* elements: return the elements of an array. Raises unless they are as many as seeds, and none is NULL. */
 static const void *
 elements(ArrayType *array, const char *name, int given)

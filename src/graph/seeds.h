@@ -35,4 +35,12 @@ extern HybridSeed *hybrid_seeds_argument(FunctionCallInfo fcinfo, int sets, int 
 extern int64 hybrid_seeds_find(const HyCsr *csr, const HybridSeed *seeds, int count, uint32 *node,
                                double *value);
 
+/*
+ * hybrid_seeds_of_rank: store the nodes where the rank starts and their values, and return the number of
+ * these nodes. They are the seeds that are in the graph, or all nodes with equal values if seeds is NULL.
+ * The activation of seeds is divided by the largest, so that no sum overflows.
+ */
+extern int64 hybrid_seeds_of_rank(const HyCsr *csr, const HybridSeed *seeds, int count,
+                                  uint32 *node, double *value);
+
 #endif
