@@ -84,6 +84,12 @@ SELECT * FROM hybrid_associate('doc', 'id', 'v', '[1,0,0]', 'links', vector_weig
 SELECT * FROM hybrid_associate('doc', 'id', 'v', '[1,0,0]', 'links', metric => 'ip');
 SELECT * FROM hybrid_associate('doc', 'id', 'v', '[1,0,0]', 'links', hops => -1);
 
+-- the context of an error names the columns, and does not show the statement that runs inside
+\set VERBOSITY default
+SELECT * FROM hybrid_associate('doc', 'id', 'v', '[1,0]', 'links');
+SELECT * FROM hybrid_associate('doc', 'id', 'v', '[1,0,0]', 'SELECT 1, 1 / 0');
+DO $$ BEGIN PERFORM hybrid_associate('doc', 'id', 'v', '[1,0,0]', 'links', hops => -1); END $$;
+\set VERBOSITY terse
 -- the privileges and the row security of the caller
 CREATE ROLE regress_associate;
 GRANT USAGE ON SCHEMA assoc TO regress_associate;

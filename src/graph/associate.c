@@ -2,91 +2,29 @@
  * associate.c
  *		hybrid_associate: the rows nearest to a vector, and the rows related to them, by one score.
  *
- * One statement does it all, on the snapshot and with the privileges of the caller. A row that is not among
- * the nearest is no nearer than the last of them. This limits its score, so the statement reads the vectors
- * of only those related rows that may be among the first k. A row without a vector has similarity 0, which
- * may be more than that of the last.
- *
- * The search_path of the caller applies to the graph only: the statement qualifies all names and operators.
+ * One statement does it all (associate_statement.h), on the snapshot and with the privileges of the caller.
  */
 #include "postgres.h"
 
-#include "access/relation.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "executor/tstoreReceiver.h"
 #include "graph/arguments.h"
+#include "graph/associate_statement.h"
 #include "graph/call.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
 
 PG_FUNCTION_INFO_V1(hybrid_associate);
 
-/* Argument n is $(n + 1) in the statement. */
-enum AssociateArgument
-{
-	REL_ARGUMENT,
-	ID_ARGUMENT,
-	COL_ARGUMENT,
-	QUERY_ARGUMENT,
-	GRAPH_ARGUMENT,
-	K_ARGUMENT,
-	SEEDS_ARGUMENT,
-	WEIGHT_ARGUMENT,
-	METRIC_ARGUMENT,
-	/* the last of the arguments that are passed to hybrid_spread, which checks them */
-	LAST_ARGUMENT = 15
-};
-
-/* clang-format off */
-#define OP(name) " OPERATOR(pg_catalog." name ") "
-#define SCORE(similarity, activation) \
-	"(($8" OP("*") similarity ")" OP("+") "((1" OP("-") "$8)" OP("*") activation "))"
-
-/*
- * These parts are inserted: 1 the relation, 2 its id column, 3 the distance of row r, 4 the similarity
- * computed from f.distance, 5 the schema of the extension.
- */
-#define STATEMENT \
-	"WITH near AS MATERIALIZED (SELECT f.id, %4$s AS similarity, " \
-	"  pg_catalog.row_number() OVER (ORDER BY f.distance, f.id) AS place " \
-	"  FROM (SELECT r.%2$s::pg_catalog.int8 AS id, %3$s AS distance FROM %1$s r WHERE r.%2$s IS NOT NULL " \
-	"  ORDER BY 2 LIMIT GREATEST($6, $7)) f WHERE f.distance" OP("<") "'NaN'), " \
-	"reached AS MATERIALIZED (" \
-	"  SELECT s.id, s.activation" OP("/") "pg_catalog.max(s.activation) OVER () AS activation, s.hop, s.via " \
-	"  FROM (SELECT COALESCE(pg_catalog.array_agg(id), '{}') AS ids, " \
-	"  COALESCE(pg_catalog.array_agg(GREATEST(similarity, 0)), '{}') AS strengths " \
-	"  FROM near WHERE place" OP("<=") "$7) n, LATERAL %5$s.hybrid_spread($5, n.ids, n.strengths, " \
-	"  hops => $10, decay => $11, fan => $12, hub => $13, direction => $14, types => $15, params => $16, " \
-	"  unknown => true) s), " \
-	"scored AS MATERIALIZED (SELECT n.id, n.similarity, COALESCE(s.activation, 0) AS activation, s.hop, s.via, " \
-	SCORE("n.similarity", "COALESCE(s.activation, 0)") " AS score " \
-	"  FROM near n LEFT JOIN reached s ON s.id" OP("=") "n.id), " \
-	"bound AS MATERIALIZED (SELECT l.score, l.id, n.similarity " \
-	"  FROM (SELECT GREATEST(pg_catalog.min(similarity), 0) AS similarity FROM near) n LEFT JOIN " \
-	"  (SELECT score, id FROM scored ORDER BY score DESC, id OFFSET $6" OP("-") "1 LIMIT 1) l ON true), " \
-	"related AS (SELECT f.id, CASE WHEN f.distance" OP("<") "'NaN' THEN %4$s END AS similarity, f.activation, f.hop, f.via " \
-	"  FROM (SELECT s.*, %3$s AS distance FROM reached s, bound b, %1$s r WHERE r.%2$s" OP("=") "s.id " \
-	"  AND (b.score IS NULL OR " SCORE("b.similarity", "s.activation") OP(">") "b.score " \
-	"  OR s.id" OP("<") "b.id AND " SCORE("b.similarity", "s.activation") OP("=") "b.score) " \
-	"  AND NOT EXISTS (SELECT FROM near WHERE near.id" OP("=") "s.id)) f) " \
-	"SELECT id, score, similarity, activation, hop, via FROM scored UNION ALL " \
-	"SELECT id, " SCORE("COALESCE(similarity, 0)", "activation") ", similarity, activation, hop, via FROM related " \
-	"ORDER BY 2 DESC, 1 LIMIT $6"
-/* clang-format on */
-
 static void check_arguments(FunctionCallInfo fcinfo);
-static char *make_statement(FunctionCallInfo fcinfo);
-static int
-check_column(FunctionCallInfo fcinfo, int n, const Oid *types, const char *list, int32 *typmod);
+pg_noreturn static void rethrow(const HybridCall *call, const char *statement, const char *place);
 
 Datum
 hybrid_associate(PG_FUNCTION_ARGS)
 {
 	HybridCall call;
 	SPIExecuteOptions options = {.read_only = true, .must_return_tuples = true};
+	const char *statement;
+	const char *place;
 	int n;
 
 	hybrid_call_begin(&call, fcinfo);
@@ -100,9 +38,21 @@ hybrid_associate(PG_FUNCTION_ARGS)
 	SetTuplestoreDestReceiverParams(options.dest, call.result->setResult,
 	                                call.result->econtext->ecxt_per_query_memory, false, NULL,
 	                                NULL);
-	SPI_connect();
-	SPI_execute_extended(make_statement(fcinfo), &options);
-	SPI_finish();
+	statement = hybrid_associate_statement(fcinfo);
+	place =
+		psprintf("hybrid_associate over column \"%s\" of \"%s\"",
+	             NameStr(*PG_GETARG_NAME(COL_ARGUMENT)), get_rel_name(PG_GETARG_OID(REL_ARGUMENT)));
+	PG_TRY();
+	{
+		SPI_connect();
+		SPI_execute_extended(statement, &options);
+		SPI_finish();
+	}
+	PG_CATCH();
+	{
+		rethrow(&call, statement, place);
+	}
+	PG_END_TRY();
 	return hybrid_call_end(&call);
 }
 
@@ -125,83 +75,27 @@ check_arguments(FunctionCallInfo fcinfo)
 	(void) hybrid_number_argument(fcinfo, WEIGHT_ARGUMENT, names[WEIGHT_ARGUMENT], &weights);
 }
 
-/* make_statement: return the text of the statement. Raises on unsuitable columns and on the metric. */
-static char *
-make_statement(FunctionCallInfo fcinfo)
+/* rethrow: raise the current error again. Its context names the place, and does not show the statement. */
+static void
+rethrow(const HybridCall *call, const char *statement, const char *place)
 {
-	static const HybridWords metrics = {{"cosine", "l2", "l1"},
-	                                    "Metrics are \"cosine\", \"l2\" and \"l1\"."};
-	static const char *const operators[] = {"<=>", "<->", "<+>"};
-	static const char *const names[] = {"vector", "halfvec", "sparsevec"};
-	static const Oid integers[] = {INT2OID, INT4OID, INT8OID};
-	Oid rel = PG_GETARG_OID(REL_ARGUMENT);
-	Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
-	const char *namespace = get_namespace_name(schema);
-	const char *quoted;
-	int metric = hybrid_word_argument(fcinfo, METRIC_ARGUMENT, "metric", &metrics);
-	/* locked until the transaction ends, so that its name and its columns mean the same to the statement */
-	Relation relation = try_relation_open(rel, AccessShareLock);
-	Oid vectors[lengthof(names)];
-	const char *name;
-	int32 typmod;
-	char *distance;
-	int i;
+	ErrorData *error;
+	char *begin;
 
-	if (relation == NULL)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-		                errmsg("relation with OID %u does not exist", rel)));
-	/* the extension was dropped while the query ran */
-	if (namespace == NULL)
-		elog(ERROR, "cache lookup failed for function %u", fcinfo->flinfo->fn_oid);
-	quoted = quote_identifier(namespace);
-	for (i = 0; i < (int) lengthof(names); i++)
-		vectors[i] = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(names[i]),
-		                             ObjectIdGetDatum(schema));
-	check_column(fcinfo, ID_ARGUMENT, integers, "smallint, integer or bigint", &typmod);
-	i = check_column(fcinfo, COL_ARGUMENT, vectors, "vector, halfvec or sparsevec", &typmod);
-	/* without a cast, an index on another type than vector would not be used */
-	distance = psprintf(
-		"r.%s OPERATOR(%s.%s) $4::%s", quote_identifier(NameStr(*PG_GETARG_NAME(COL_ARGUMENT))),
-		quoted, operators[metric],
-		format_type_extended(vectors[i], typmod,
-	                         FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
-	name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
-	                                  RelationGetRelationName(relation));
-	relation_close(relation, NoLock);
-	return psprintf(
-		STATEMENT, name, quote_identifier(NameStr(*PG_GETARG_NAME(ID_ARGUMENT))), distance,
-		metric == 0 ? "(1" OP("-") "f.distance)" : "(1" OP("/") "(1" OP("+") "f.distance))",
-		quoted);
-}
-
-/*
- * check_column: return the index in types of the type of a column, which argument n names. *typmod is set
- * to the column's type modifier. Raises if there is no such column, or if its type is none of the three.
- * list names the three types in the error.
- */
-static int
-check_column(FunctionCallInfo fcinfo, int n, const Oid *types, const char *list, int32 *typmod)
-{
-	Oid rel = PG_GETARG_OID(REL_ARGUMENT);
-	const char *column = NameStr(*PG_GETARG_NAME(n));
-	AttrNumber number = get_attnum(rel, column);
-	Oid type;
-	Oid base;
-	Oid collation;
-	int i;
-
-	if (number <= 0)
-		ereport(ERROR,
-		        (errcode(ERRCODE_UNDEFINED_COLUMN),
-		         errmsg("column \"%s\" of \"%s\" does not exist", column, get_rel_name(rel))));
-	get_atttypetypmodcoll(rel, number, &type, typmod, &collation);
-	base = getBaseTypeAndTypmod(type, typmod);
-	for (i = 0; i < 3; i++)
+	MemoryContextSwitchTo(call->context);
+	error = CopyErrorData();
+	FlushErrorState();
+	begin = error->context == NULL ? NULL : strstr(error->context, statement);
+	if (begin != NULL)
 	{
-		if (base == types[i])
-			return i;
+		const char *end = begin + strlen(statement);
+
+		/* the whole line, which may be in any language */
+		end += strcspn(end, "\n");
+		while (begin > error->context && begin[-1] != '\n')
+			begin--;
+		error->context =
+			psprintf("%.*s%s%s", (int) (begin - error->context), error->context, place, end);
 	}
-	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-	                errmsg("column \"%s\" of \"%s\" is of type %s, not %s", column,
-	                       get_rel_name(rel), format_type_be(type), list)));
+	ReThrowError(error);
 }
