@@ -293,7 +293,7 @@ search_for(Measuring *measuring, int query)
 			limits.missing[i] = levels[level];
 		limits.other = limits.target = limits.first = levels[level];
 		/* what a search found lately does not count here: the curve tells what the estimate is worth */
-		limits.lately = INFINITY;
+		limits.lately = limits.trusted = INFINITY;
 		limits.nearness[0] = -INFINITY;
 		limits.nearness[1] = INFINITY;
 		limits.known = true;
@@ -508,11 +508,18 @@ rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)
 	for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 	{
 		const Sums *sums = measuring->measured->sums[i];
-		double missing = limits.missing[i] < 0 ? limits.other : limits.missing[i], number;
-		int level = level_of(missing);
+		double missing = limits.missing[i] < 0 ? limits.other : limits.missing[i];
+		const Sums *least = known(sums, all, level_of(missing));
+		const Sums *most = &sums[level_of(Min(missing, limits.trusted))];
+		double number = tried_of(most);
 
-		number = tried_of(&sums[level]);
-		rows += number * (missing > 0 ? mean_of(&sums[level].rows, &sums[level]) : measuring->rows);
+		/*
+		 * A search ends at the latest when it has scored as many rows as at the level `most`. It may end sooner, with the
+		 * half of its rows that shows that the curve may be trusted.
+		 */
+		rows += number * (missing > 0
+		                      ? Min(mean_of(&most->rows, most), 2 * mean_of(&least->rows, least))
+		                      : measuring->rows);
 		tried += number;
 	}
 	return tried > 0 ? rows / tried : mean_of(&all[LEVELS - 1].rows, &all[LEVELS - 1]);

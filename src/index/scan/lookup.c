@@ -110,7 +110,7 @@ static bool examine_lists(HybridLookup *search);
 static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
 static int found_since(const HybridLookup *search, int first, float limit);
-static int found_lately(const HybridLookup *search, float limit);
+static void count_lately(HybridLookup *search, float limit);
 static bool within(const HybridLookup *search, const HybridFoundRow *row, float limit);
 static void examine(HybridLookup *search, int which, BlockNumber following);
 static void
@@ -543,7 +543,7 @@ choose_lists(HybridLookup *search, int *chosen)
 
 /*
  * compare: compare the number of rows found in the last lists with the number that was expected there.
- * Also count the rows that were found in the last third of the rows scored.
+ * Also count the rows that were found in the last half and third of the rows scored.
  */
 static void
 compare(HybridLookup *search, float limit)
@@ -553,7 +553,7 @@ compare(HybridLookup *search, float limit)
 
 	if (stopping->taken_count == 0)
 		before = count;
-	stopping->lately = found_lately(search, limit);
+	count_lately(search, limit);
 	hybrid_stopping_compare(stopping, &search->frontier, limit, search->nearest.k,
 	                        found_since(search, before, limit));
 }
@@ -570,22 +570,28 @@ found_since(const HybridLookup *search, int first, float limit)
 }
 
 /*
- * found_lately: count the rows found whose distance is at most the limit, and whose lists lie in the last
- * third of the rows scored.
+ * count_lately: count the rows found whose distance is at most the limit, and whose lists lie in the last half of the
+ * rows scored, and those in the last third.
  */
-static int
-found_lately(const HybridLookup *search, float limit)
+static void
+count_lately(HybridLookup *search, float limit)
 {
-	int found = 0, i;
+	HybridStopping *stopping = &search->stopping;
+	int64 rows = search->work->rows;
+	int i;
 
+	stopping->in_half = stopping->lately = 0;
 	for (i = 0; i < search->found.count; i++)
 	{
 		const HybridFoundRow *row = &search->found.items[i];
+		int64 place = search->frontier.lists[row->list].place;
 
-		found += search->frontier.lists[row->list].place > search->work->rows / 3 * 2 &&
-		         within(search, row, limit);
+		if (place > rows / 2 && within(search, row, limit))
+		{
+			stopping->in_half++;
+			stopping->lately += place > rows / 3 * 2;
+		}
 	}
-	return found;
 }
 
 /* within: test whether the distance of a row found is at most the limit. */

@@ -33,6 +33,8 @@ typedef struct HybridLookupLimits
 	float first;
 	/* the most rows, per row wanted, that may have come from the last third of the rows scored */
 	float lately;
+	/* the most that counts of `missing` if more rows than `lately` came from the last half */
+	float trusted;
 	float nearness[2];
 	float outliers; /* as in HybridCurve; 0: unknown */
 	float outlier_reach;

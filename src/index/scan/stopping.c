@@ -170,6 +170,8 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	stopping->rest = hybrid_frontier_expect(frontier, &stopping->tail, limit);
 	stopping->estimated = true;
 	missing = difficulty < 0 ? -1 : limits->missing[difficulty];
+	if (stopping->in_half > limits->lately * k)
+		missing = Min(missing, limits->trusted);
 	/*
 	 * The curve says nothing about a query that is nearer or farther than all queries on which it was
 	 * measured. (bench/recall.sh, 30 clusters of unequal widths, LIMIT 100 at .95: 2% of the queries find
