@@ -169,10 +169,20 @@ hybrid_lookup_end(HybridLookup *search)
 const HybridTree *
 hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe, HybridLookupWork *work)
 {
-	hybrid_scorer_query(&search->scorer, probe);
+	HybridScorer *scorer = &search->scorer;
+	const HybridTree *tree = &scorer->tree;
+
+	hybrid_scorer_query(scorer, probe);
 	memset(work, 0, sizeof(*work));
 	search->work = work;
 	hybrid_frontier_clear(&search->frontier);
+	if (scorer->open.metric == HY_METRIC_IP && tree->height > 0)
+	{
+		const HybridInner *root =
+			hybrid_inner_set_add(&search->frontier.upper, scorer, &tree->root, tree->height);
+
+		hybrid_scorer_stretch(scorer, hybrid_inner_row_length(scorer, root, tree->height));
+	}
 	search->rows_count = 0;
 	hy_lazy_clear(&search->rows_order);
 	hybrid_found_rows_clear(&search->found);
@@ -181,7 +191,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe, HybridLookup
 	search->reached = HY_SCAN_NO_LIMIT;
 	hybrid_lookup_bound(search, PG_INT64_MAX, INFINITY);
 	hybrid_stopping_clear(&search->stopping);
-	return &search->scorer.tree;
+	return tree;
 }
 
 void

@@ -15,6 +15,7 @@
 #include "utils/snapmgr.h"
 
 #include "server/compat.h"
+#include "core/distance.h"
 #include "server/memory.h"
 
 #include "index/tree/inner.h"
@@ -24,6 +25,7 @@
 #define MEMORY_MOST (32 * 1024 * 1024)
 /* bytes of the cache above which no more centroids are kept */
 #define CENTROIDS_MOST (16 * 1024 * 1024)
+#define LENGTHS 32 /* number of lists from which the length of rows is computed */
 
 /* Key: key of one list. It includes the index OID because invalidations name the relation, not its file. */
 typedef struct Key
@@ -42,7 +44,8 @@ typedef struct Remembered
 	Key key;
 	uint64 changes;
 	int pins;
-	bool current; /* the list is in the hash table */
+	bool current;     /* the list is in the hash table */
+	float row_length; /* see hybrid_inner_row_length; 0: not computed yet */
 } Remembered;
 
 /* Slot: an entry of the hash table. */
@@ -185,6 +188,31 @@ hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, in
 	if (keeps)
 		inner->kept[entry] = true;
 	return hybrid_scorer_reach(scorer, stored, vector, copy);
+}
+
+float
+hybrid_inner_row_length(HybridScorer *scorer, const HybridInner *inner, int level)
+{
+	Remembered *list = (Remembered *) unconstify(HybridInner *, inner);
+	const float *center = scorer->frame.center;
+	int dims = scorer->open.layout.dims, step = inner->count / LENGTHS + 1, i, j, lists = 0;
+	float *centroid;
+	double squares = 0;
+
+	if (list->row_length > 0 || inner->count == 0)
+		return list->row_length;
+	centroid = palloc(dims * sizeof(float));
+	for (i = 0; i < inner->count; i += step)
+	{
+		(void) hybrid_inner_reach(scorer, inner, level, i, centroid);
+		for (j = 0; center != NULL && j < dims; j++)
+			centroid[j] += center[j];
+		squares += hy_norm_sq(HY_F32, centroid, dims) + inner->radii[i] * inner->radii[i];
+		lists++;
+	}
+	pfree(centroid);
+	list->row_length = (float) sqrt(squares / lists);
+	return list->row_length;
 }
 
 static void

@@ -66,6 +66,12 @@ hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridR
                    float eps, float *estimates, float *lowers);
 
 /*
+ * hybrid_inner_row_length: return about the root mean square of the lengths of the rows below an inner list of this level,
+ * for an index by inner product. It comes from a sample of the lists below, and is kept with the list.
+ */
+extern float hybrid_inner_row_length(HybridScorer *scorer, const HybridInner *inner, int level);
+
+/*
  * hybrid_inner_reach: return the distance to the centroid of an entry of an inner list of this level. If
  * `copy` is not NULL, it receives the centroid (dims floats).
  */

@@ -26,6 +26,7 @@ static void score_wanted(HybridScorer *scorer, const HybridAim *aim, const HyCod
                          int from, int to, const uint32 *wanted);
 static void score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks,
                          int from, int count, bool whole);
+static void place_query(HybridScorer *scorer, const float *x, float norm);
 static Buffer
 lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at);
 
@@ -59,10 +60,7 @@ hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open
 void
 hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe)
 {
-	const HybridLayout *layout = &scorer->open.layout;
 	float norm = hy_norm_sq(HY_F32, probe->x, probe->dims);
-	const float *center;
-	int i;
 
 	scorer->probe = probe;
 	if (scorer->value != NULL)
@@ -79,18 +77,22 @@ hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe)
 		scorer->framed = true;
 		MemoryContextSwitchTo(old);
 	}
-	hybrid_frame_place(&scorer->frame, probe->x, norm, scorer->place);
-	hy_rotation_apply(scorer->frame.rotation, scorer->place, scorer->rotated);
-	hy_code_query_init(&scorer->query, scorer->rotated, layout->padded, scorer->tables);
-	scorer->along = 0;
-	scorer->length = (float) sqrt(norm);
-	if (scorer->open.metric != HY_METRIC_IP)
+	scorer->stretch = 1;
+	place_query(scorer, probe->x, norm);
+}
+
+void
+hybrid_scorer_stretch(HybridScorer *scorer, float length)
+{
+	float factor = length / scorer->length;
+	int i;
+
+	if (!(factor > 0) || !isfinite(factor))
 		return;
-	center = scorer->frame.center;
-	for (i = 0; i < layout->dims; i++)
-		scorer->absolute[i] = scorer->place[i] + (center != NULL ? center[i] : 0);
-	if (center != NULL)
-		scorer->along = (float) -hy_distance(HY_METRIC_IP, scorer->absolute, center, layout->dims);
+	scorer->stretch = factor;
+	for (i = 0; i < scorer->open.layout.dims; i++)
+		scorer->absolute[i] = scorer->probe->x[i] * factor;
+	place_query(scorer, scorer->absolute, length * length);
 }
 
 HybridReach
@@ -346,8 +348,29 @@ hybrid_scorer_unit(const HybridScorer *scorer, double distance)
 		case HY_METRIC_COSINE:
 			return (float) (2 * distance);
 		default:
-			return (float) distance;
+			return (float) (distance * scorer->stretch);
 	}
+}
+
+/* place_query: compute the place of a query, and what depends on it. norm is |x|^2. */
+static void
+place_query(HybridScorer *scorer, const float *x, float norm)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	const float *center = scorer->frame.center;
+	int i;
+
+	hybrid_frame_place(&scorer->frame, x, norm, scorer->place);
+	hy_rotation_apply(scorer->frame.rotation, scorer->place, scorer->rotated);
+	hy_code_query_init(&scorer->query, scorer->rotated, layout->padded, scorer->tables);
+	scorer->along = 0;
+	scorer->length = (float) sqrt(norm);
+	if (scorer->open.metric != HY_METRIC_IP)
+		return;
+	for (i = 0; i < layout->dims; i++)
+		scorer->absolute[i] = scorer->place[i] + (center != NULL ? center[i] : 0);
+	if (center != NULL)
+		scorer->along = (float) -hy_distance(HY_METRIC_IP, scorer->absolute, center, layout->dims);
 }
 
 /* lock_vector: return the locked page of a vector, and check that the page has this slot. */

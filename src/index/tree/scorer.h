@@ -55,6 +55,8 @@ typedef struct HybridScorer
 	float *rotated;
 	float along;  /* <q,center> */
 	float length; /* |q| */
+	/* the place and `length` are those of the query times this: see hybrid_scorer_stretch */
+	float stretch;
 	uint8 *tables;
 	HyCodeQuery query;
 	/* results for the last page: numbers by slot, masks by block */
@@ -76,6 +78,13 @@ extern void hybrid_scorer_init(HybridScorer *scorer, Relation index, const Hybri
  * valid.
  */
 extern void hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe);
+
+/*
+ * hybrid_scorer_stretch: in an index by inner product, score the query as if it had this length. The order of rows does not
+ * depend on the length of the query, but the errors of the estimates do: they are in proportion to |q - c|, so for a query
+ * far shorter than the rows they are large beside the inner products. Has no effect on a query without a length.
+ */
+extern void hybrid_scorer_stretch(HybridScorer *scorer, float length);
 
 /* hybrid_scorer_root: return the distance to the center, which is the root's centroid. */
 extern HybridReach hybrid_scorer_root(const HybridScorer *scorer);
