@@ -34,6 +34,12 @@ SELECT count(*) AS nodes, count(*) FILTER (WHERE f.community <> c.component) AS 
 	SELECT id, component FROM hybrid_components(format('SELECT source, target FROM link JOIN found a ON a.id = source JOIN found b ON b.id = target
 		WHERE a.method = ''leiden'' AND b.method = ''leiden'' AND a.seed = %1$s AND b.seed = %1$s AND a.community = b.community', s.seed))) c
 	JOIN found f ON f.id = c.id WHERE f.seed = s.seed AND f.method = 'leiden';
+-- label propagation: no community of neighbors weighs more for a node than its own
+WITH edge AS (SELECT source AS a, target AS b, weight AS w FROM link UNION ALL SELECT target, source, weight FROM link),
+	near AS (SELECT f.seed, f.id, f.community AS own, g.community, sum(w) AS w FROM found f JOIN edge ON a = f.id AND a <> b
+		JOIN found g ON g.id = b AND g.seed = f.seed AND g.method = f.method WHERE f.method = 'label_propagation' GROUP BY 1, 2, 3, 4)
+SELECT count(DISTINCT seed) AS seeds, count(*) FILTER (WHERE w > 1e-6 + (SELECT coalesce(sum(m.w), 0) FROM near m
+	WHERE (m.seed, m.id, m.community) = (near.seed, near.id, near.own))) AS wrong FROM near;
 -- the same each time, in whatever order edges come
 SELECT count(*) AS differ FROM found f JOIN hybrid_communities('SELECT * FROM link ORDER BY target, weight, source', seed => 3) c USING (id)
 WHERE f.method = 'leiden' AND f.seed = 3 AND f.community <> c.community;
