@@ -184,6 +184,12 @@ CREATE INDEX ON wider USING hybrid (b bit_hamming_ops);
 CREATE INDEX ON wider USING hybrid (v bit_hamming_ops);
 INSERT INTO wider VALUES (NULL, B'10101010');
 INSERT INTO wider VALUES (NULL, B'1010101');
+-- a greater length, which does not rebuild the index, does not damage it
+ALTER TABLE wider ALTER v TYPE varbit(16);
+SELECT hybrid_index_check('wider_v_idx');
+INSERT INTO wider VALUES (NULL, B'10101011');
+INSERT INTO wider VALUES (NULL, B'1010101111111111');
+SELECT hybrid_index_check('wider_v_idx');
 CREATE INDEX ON one_bit USING hybrid (b bit_hamming_ops) WITH (storage = int8);
 DROP TABLE item, signs, one_bit, wide, wider, lists;
 DROP FUNCTION compare, made, recall;

@@ -10,6 +10,7 @@
 #include "access/generic_xlog.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "server/citus.h"
 #include "storage/bufmgr.h"
@@ -26,6 +27,7 @@ static ambuild_function our_build = NULL;
 static void refuse_citus(Relation index);
 static const HybridOpclass *opclass_of(Relation index);
 static int32 declared_dims(Relation index);
+static Oid column_type(Relation index);
 static uint32 format_of(const HybridOpclass *opclass, int dims);
 static HybridStorage chosen_storage(const HybridType *type, const HybridOptions *options);
 static bool possible_storage(const HybridType *type, uint32 storage);
@@ -103,9 +105,11 @@ hybrid_index_open(Relation index)
 	UnlockReleaseBuffer(buffer);
 	/*
 	 * The column may no longer declare dimensions: ALTER TABLE can drop them without rebuilding the
-	 * index.
+	 * index. It can also raise the length of a bit varying.
 	 */
 	declared = declared_dims(index);
+	if (column_type(index) == VARBITOID && declared > (int32) meta.dims)
+		declared = -1;
 	if (meta.dims < 1 || meta.dims > (uint32) opclass->type->max_dims ||
 	    (declared >= 0 && meta.dims != (uint32) declared) ||
 	    !possible_storage(opclass->type, meta.storage) || meta.list_size < HYBRID_LIST_SIZE_MIN ||
@@ -355,6 +359,13 @@ declared_dims(Relation index)
 	if (dims < 0)
 		(void) getBaseTypeAndTypmod(column->atttypid, &dims);
 	return dims;
+}
+
+/* column_type: return the type of the index's column, or the base type of a domain. */
+static Oid
+column_type(Relation index)
+{
+	return getBaseType(TupleDescAttr(RelationGetDescr(index), hybrid_keys_count(index))->atttypid);
 }
 
 /* format_of: return the format version of indexes of this operator class and of this many dimensions. */
