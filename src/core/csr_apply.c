@@ -22,6 +22,9 @@
 /* Numbers that are moved and changed together, so that they stay in the cache between. */
 #define NUMBERS_PER_BLOCK 4096
 
+/* Searches that take turns. */
+#define SEARCHES 16
+
 static HyStatus make_room(HyCsrPlan *plan);
 static HyStatus move_parallels(HyCsrPlan *plan);
 static HyStatus plan_numbers(HyCsrPlan *plan);
@@ -32,6 +35,8 @@ static void
 move_starts(const HyCsrPlan *plan, uint32_t *start, int64_t nodes, const HyCsrStep *entry);
 static HyStatus insert_entries(HyCsrPlan *plan);
 static HyStatus sum_again(HyCsrPlan *plan);
+static void
+find_weights(const HyCsr *csr, const uint32_t *row, int64_t rows, uint32_t source, float *weight);
 static HyStatus
 find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count, int64_t *most);
 static HyStatus move(const HyCsrPlan *renumbered, void *array, size_t size, int64_t count,
@@ -217,9 +222,17 @@ plan_numbers(HyCsrPlan *plan)
 static void
 renumber(const HyCsrPlan *plan, uint32_t *number, int64_t count)
 {
-	int64_t i;
+	const int32_t first = (int32_t) plan->node[0].at;
+	const int32_t shift_of_all = (int32_t) plan->node[plan->nodes - 1].other;
+	int64_t i = 0;
 
-	for (i = 0; i < count; i++)
+	/* if all the nodes come and go at one place, this loop changes several numbers at once */
+	if (plan->node[plan->nodes - 1].at == first)
+	{
+		for (; i < count; i++)
+			number[i] += (int32_t) number[i] >= first ? (uint32_t) shift_of_all : 0;
+	}
+	for (; i < count; i++)
 	{
 		int64_t node = number[i];
 		int64_t shift = plan->shift[node / NODES_PER_GROUP];
@@ -373,11 +386,12 @@ sum_again(HyCsrPlan *plan)
 		int64_t length = csr->out_start[source[i] + 1] - csr->out_start[source[i]];
 		int64_t k;
 
-		for (k = 0; status == HY_OK && k < length; k++)
+		for (k = 0; status == HY_OK && k < length; k += SEARCHES)
 		{
 			if (hy_cancelled_at(polled++, plan->cancel))
 				status = HY_CANCELLED;
-			leaving[k] = csr->weight[hy_csr_entry(csr, row[k], source[i])];
+			find_weights(csr, row + k, length - k < SEARCHES ? length - k : SEARCHES, source[i],
+			             leaving + k);
 		}
 		if (status == HY_OK)
 			csr->out_weight[source[i]] = hy_csr_sum(leaving, length);
@@ -385,6 +399,41 @@ sum_again(HyCsrPlan *plan)
 	hy_free(plan->allocator, source);
 	hy_free(plan->allocator, leaving);
 	return status;
+}
+
+/*
+ * find_weights: look up the weights of the entries that some rows have for a source.  Each of them has one.
+ * The searches take turns, so that the processor waits for the memory of all of them at once.
+ */
+static void
+find_weights(const HyCsr *csr, const uint32_t *row, int64_t rows, uint32_t source, float *weight)
+{
+	uint32_t first[SEARCHES];
+	uint32_t count[SEARCHES];
+	bool more = rows > 0;
+	int64_t k;
+
+	for (k = 0; k < rows; k++)
+	{
+		first[k] = csr->row_start[row[k]];
+		count[k] = csr->row_start[row[k] + 1] - first[k];
+	}
+	while (more)
+	{
+		more = false;
+		for (k = 0; k < rows; k++)
+		{
+			uint32_t half = count[k] / 2;
+			uint32_t before = first[k] + half - (half > 0);
+
+			/* no branch, because it would be wrong half of the time */
+			first[k] += half & (uint32_t) - (int32_t) (csr->column[before] < source);
+			count[k] -= half;
+			more = more || count[k] > 1;
+		}
+	}
+	for (k = 0; k < rows; k++)
+		weight[k] = csr->weight[first[k]];
 }
 
 /*

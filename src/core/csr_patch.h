@@ -16,8 +16,8 @@
 
 typedef struct HyCsrPatch
 {
-	/* bit o % 64 of word o / 64: whether the edges of origin o are replaced; bit 0 is not set */
-	const uint64_t *changed;
+	/* for each origin whether its edges are replaced; not set for HY_ORIGIN_MANY */
+	const bool *changed;
 	const HyEdge *edge;     /* the edges that these origins have now */
 	const uint32_t *origin; /* of each edge */
 	int64_t count;

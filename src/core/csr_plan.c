@@ -31,7 +31,7 @@ static int compare_steps(const void *a, const void *b);
 static inline bool
 is_changed(const HyCsrPlan *plan, uint32_t origin)
 {
-	return (plan->patch->changed[origin / 64] >> origin % 64 & 1) != 0;
+	return plan->patch->changed[origin];
 }
 
 static inline int
@@ -160,7 +160,7 @@ static HyStatus
 next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)
 {
 	const uint32_t *entry = plan->origins->entry;
-	const uint64_t *changed = plan->patch->changed;
+	const bool *changed = plan->patch->changed;
 	int64_t at = *e;
 
 	while (at < stop)
@@ -169,8 +169,13 @@ next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)
 
 		if (hy_cancelled(plan->cancel))
 			return HY_CANCELLED;
-		/* the bit of HY_ORIGIN_MANY is not set */
-		while (at < end && (changed[entry[at] / 64] >> entry[at] % 64 & 1) == 0)
+		/* few are changed, so one branch for several entries saves half of the time */
+		while (end - at >= 8 &&
+		       !(changed[entry[at]] | changed[entry[at + 1]] | changed[entry[at + 2]] |
+		         changed[entry[at + 3]] | changed[entry[at + 4]] | changed[entry[at + 5]] |
+		         changed[entry[at + 6]] | changed[entry[at + 7]]))
+			at += 8;
+		while (at < end && !changed[entry[at]])
 			at++;
 		if (at < end)
 			break;

@@ -141,12 +141,13 @@ hybrid_leaves_finish(HybridLeaves *leaves)
 	}
 }
 
-uint64 *
+bool *
 hybrid_leaves_changed(const HybridLeaves *leaves)
 {
 	const HybridLeaf *last = &leaves->leaf[leaves->count - 1];
 	const uint32 end = last->first + Max(last->blocks, last->pages.count);
-	uint64 *changed = palloc0(sizeof(uint64) * ((Size) end / 64 + 1));
+	bool *changed = MemoryContextAllocExtended(CurrentMemoryContext, (Size) end + 1,
+	                                           MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	int i;
 
 	for (i = 0; i < leaves->count; i++)
@@ -155,12 +156,8 @@ hybrid_leaves_changed(const HybridLeaves *leaves)
 		BlockNumber block;
 
 		for (block = 0; block < Max(leaf->blocks, leaf->pages.count); block++)
-		{
-			uint32 number = leaf->first + block;
-
-			if (block >= leaf->pages.count || hybrid_page_must_be_read(&leaf->pages, block))
-				changed[number / 64] |= UINT64CONST(1) << number % 64;
-		}
+			changed[leaf->first + block] =
+				block >= leaf->pages.count || hybrid_page_must_be_read(&leaf->pages, block);
 	}
 	return changed;
 }

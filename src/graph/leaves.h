@@ -72,9 +72,9 @@ extern void hybrid_leaves_forget(HybridLeaves *leaves, HybridPageReader *reader)
 extern void hybrid_leaves_finish(HybridLeaves *leaves);
 
 /*
- * hybrid_leaves_changed: return a set of bits, in which the numbers of the pages that must be read, and of those
- * that are gone, are set.
+ * hybrid_leaves_changed: return an array that tells for the number of each page whether the page must be read, or is
+ * gone.
  */
-extern uint64 *hybrid_leaves_changed(const HybridLeaves *leaves);
+extern bool *hybrid_leaves_changed(const HybridLeaves *leaves);
 
 #endif

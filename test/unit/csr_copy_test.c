@@ -148,7 +148,7 @@ test_bytes(void)
 static void
 test_patch_of_copy(void)
 {
-	static const uint64_t changed[] = {UINT64_C(1) << 3 | UINT64_C(1) << 17};
+	static const bool changed[301] = {[3] = true, [17] = true};
 	UnitRandom random = {43};
 	HyEdge *edges = stage_edges(&random, 400, 60);
 	uint32_t origin[60];

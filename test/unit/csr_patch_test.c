@@ -28,7 +28,7 @@ typedef struct Table
 /* Change: the edges of the origins that change. */
 typedef struct Change
 {
-	uint64_t changed[1];
+	bool changed[ORIGINS + 1]; /* by origin */
 	HyEdge edge[ORIGINS * MOST_OF_ORIGIN];
 	uint32_t origin[ORIGINS * MOST_OF_ORIGIN];
 	int64_t count;
@@ -108,11 +108,12 @@ list(const Table *table, uint64_t changed, Change *change)
 	int64_t i;
 
 	/* origins are above 0 */
-	change->changed[0] = changed << 1;
+	change->changed[0] = false;
 	change->count = 0;
 	for (origin = 0; origin < ORIGINS; origin++)
 	{
-		for (i = 0; (changed >> origin & 1) != 0 && i < table->count[origin]; i++)
+		change->changed[origin + 1] = (changed >> origin & 1) != 0;
+		for (i = 0; change->changed[origin + 1] && i < table->count[origin]; i++)
 		{
 			change->origin[change->count] = (uint32_t) origin + 1;
 			change->edge[change->count++] = table->edge[origin][i];
@@ -524,8 +525,8 @@ static HyStatus
 patch_large(const HyEdge *edge, uint32_t *origin, int64_t old, int64_t all,
             const HyAllocator *allocator, const HyCancel *cancel)
 {
-	const uint64_t changed = (uint64_t) 1 << origin[old];
-	const HyCsrPatch what = {.changed = &changed,
+	const bool changed[] = {false, origin[old] == 1, origin[old] == 2};
+	const HyCsrPatch what = {.changed = changed,
 	                         .edge = edge + old,
 	                         .origin = origin + old,
 	                         .count = all - old,
@@ -646,8 +647,8 @@ test_nodes_of_a_large_graph(void)
 	for (step = 0; step < 9; step++)
 	{
 		static const int where[] = {0, -1, 1, -1, 2, -1, 0, 1, 2};
-		const uint64_t changed = 4;
-		HyCsrPatch what = {.changed = &changed, .edge = edge + old, .origin = origin + old};
+		static const bool changed[] = {false, false, true};
+		HyCsrPatch what = {.changed = changed, .edge = edge + old, .origin = origin + old};
 		HyOrigins origins_anew;
 		HyCsr anew;
 		bool differs;
