@@ -19,9 +19,10 @@ import time
 
 from curve import Client, Point, at_recall, take
 from index_data import CATEGORY, DELETED, FILTERED, Set
+from limited_memory import LimitedMemory
 from side_by_side import CLOCKS, Session, say
 
-SECTIONS = ("build", "search", "storage", "filter", "grown", "insert", "delete")
+SECTIONS = ("build", "search", "memory", "storage", "filter", "grown", "insert", "delete")
 # more of them than are asked for, for what lies between
 TARGETS = (0.8, 0.9, 0.95, 0.97, 0.985, 0.99, 0.995, 0.998, 0.999)
 FEW_TARGETS = (0.9, 0.95, 0.99)
@@ -30,6 +31,10 @@ FILTER_TARGETS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # below 40, the default, there is more speed at less recall
 EFS = (10, 20, 40, 60, 100, 160, 250, 400, 630, 1000)
 FEW_EFS = (40, 100, 200, 400, 1000)
+MEMORY = 150 << 20
+# what a server takes without any page of a file: shared buffers, and a backend's own memory
+SERVER_MEMORY = 60 << 20
+SMALL_BUFFERS = "32MB"
 METHODS = {"hybrid": "hybrid", "pgvector": "hnsw"}
 BY_INDEX = "SET enable_seqscan = off; "
 
@@ -67,9 +72,14 @@ class Bench:
         self.rows, self.rounds, self.processes = rows, options.rounds, options.processes
         self.client = Client(options.server, options.seconds)
         self.table = rows.name
-        self.sides = {"hybrid": Session(options.server, "hybrid")}
+        self.connect()
+
+    def connect(self):
+        """A session for each side, also after the server was restarted."""
+        server = self.client.server
+        self.sides = {"hybrid": Session(server, "hybrid")}
         if self.sides["hybrid"].ask("SELECT 1 FROM pg_database WHERE datname = 'pgvector'"):
-            self.sides["pgvector"] = Session(options.server, "pgvector")
+            self.sides["pgvector"] = Session(server, "pgvector")
         else:
             say("pgvector: not available")
         for session in self.sides.values():
@@ -235,6 +245,33 @@ class Bench:
                          statistics.median(a[0] / b[0] for a, b in zip(two.turns, alone.turns)))
         self.compare("hybrid beside pgvector", ours, theirs, (0.95, 0.99, 0.998))
         self.compare("hybrid beside pgvector", ours, theirs, (0.95,), "p99", "p99_ratio")
+
+    def memory(self):
+        """Searches by a server that has less memory than its index: none of it is in memory at first."""
+        self.ensure()
+        sides = {"hybrid": self.hybrid_points(FEW_TARGETS, self.table),
+                 "pgvector": self.pgvector_points(FEW_EFS, self.table)}
+        take(sum(sides.values(), []), self.client, self.rows, 0)
+        sizes = {side: self.bytes(side, self.table) for side in self.sides}
+        server = LimitedMemory(self.client.server, SMALL_BUFFERS)
+        try:
+            for case in ("150 MB", "a quarter of the index"):
+                for points in sides.values():
+                    for point in points:
+                        point.turns.clear()
+                for number in range(self.rounds):
+                    for side, points in sides.items():
+                        for point in points:
+                            say(f"{case}: round {number + 1} of {self.rounds}: {side} {point.label}")
+                            server.start(MEMORY if case == "150 MB" else SERVER_MEMORY + sizes[side] // 4)
+                            point.turns.append(self.client.run(
+                                side, "search", self.rows.file("queries"), 1, point.settings,
+                                point.statement(self.rows)))
+                self.emit(sum(sides.values(), []), f"memory of {case} ")
+                self.compare(f"memory of {case} hybrid beside pgvector", *sides.values(), (0.95,))
+        finally:
+            server.end()
+            self.connect()
 
     def storage(self):
         """What vectors are kept as."""

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Sourced by knn.sh, scan.sh and input.sh, which compare hybrid with FAISS and pgvector. index.sh uses
+# Sourced by knn.sh, scan.sh and input.sh, which compare hybrid with FAISS and pgvector. index.sh and sessions.sh use
 # some of it.
 #
 # Each contender is one session or one process, on one thread, or with --all-cores on as many threads as
-# there are processors; only knn.sh has this option. All of them are measured in one run, in
+# there are processors; only knn.sh and sessions.sh do this. All of them are measured in one run, in
 # rounds in which they take turns, because the speed of a machine drifts within minutes. Times of
 # statements are measured in the server. A ratio is the median of the ratios of the rounds.
 #
