@@ -17,12 +17,14 @@ import statistics
 import sys
 import time
 
-from curve import Client, Point, at_recall, take
-from index_data import CATEGORY, DELETED, FILTERED, Set
-from limited_memory import LimitedMemory
-from side_by_side import CLOCKS, Session, say
+import numpy
 
-SECTIONS = ("build", "search", "memory", "storage", "filter", "grown", "insert", "delete")
+from curve import Client, Point, at_recall, take
+from index_data import CATEGORY, DELETED, FILTERED, Set, clustered
+from limited_memory import LimitedMemory
+from side_by_side import CLOCKS, Session, say, write_rows
+
+SECTIONS = ("build", "search", "memory", "scale", "storage", "filter", "grown", "insert", "delete")
 # more of them than are asked for, for what lies between
 TARGETS = (0.8, 0.9, 0.95, 0.97, 0.985, 0.99, 0.995, 0.998, 0.999)
 FEW_TARGETS = (0.9, 0.95, 0.99)
@@ -35,6 +37,8 @@ MEMORY = 150 << 20
 # what a server takes without any page of a file: shared buffers, and a backend's own memory
 SERVER_MEMORY = 60 << 20
 SMALL_BUFFERS = "32MB"
+SCALE = 8
+SCALE_DIMENSIONS = 96
 METHODS = {"hybrid": "hybrid", "pgvector": "hnsw"}
 BY_INDEX = "SET enable_seqscan = off; "
 
@@ -272,6 +276,31 @@ class Bench:
         finally:
             server.end()
             self.connect()
+
+    def scale(self):
+        """Builds over as many rows of 96 dimensions as the clustered set has, and over eight times as many."""
+        if self.rows.cosine:
+            return
+        session, count, path = self.sides["hybrid"], len(self.rows.items), self.rows.file("part")
+        session.ask(f"""DROP TABLE IF EXISTS part;
+            CREATE TABLE part (id bigint NOT NULL, v vector({SCALE_DIMENSIONS}))
+            WITH (parallel_workers = {self.processes - 1})""")
+        seconds = {}
+        for part in range(SCALE):
+            say(f"rows of part {part + 1} of {SCALE}")
+            write_rows(path, part * count + numpy.arange(count),
+                       clustered(numpy.random.default_rng(part), count, count, SCALE_DIMENSIONS))
+            session.ask(f"COPY part FROM '{path}' (FORMAT binary)")
+            if part in (0, SCALE - 1):
+                say(f"index on {part + 1} of {SCALE} parts")
+                session.ask("VACUUM (FREEZE, ANALYZE) part; CHECKPOINT")
+                seconds[part + 1] = session.seconds("CREATE INDEX part_v ON part USING hybrid (v vector_l2_ops)")
+                self.row(f"hybrid build {(part + 1) * count} x {SCALE_DIMENSIONS}", "seconds", seconds[part + 1], "lower")
+                session.ask("DROP INDEX part_v")
+        self.row("hybrid build of 8 times as many rows", "seconds_per_row_ratio", seconds[SCALE] / SCALE / seconds[1],
+                 "lower")
+        session.ask("DROP TABLE part")
+        os.unlink(path)
 
     def storage(self):
         """What vectors are kept as."""

@@ -8,6 +8,7 @@
 #	build		time with the same number of processes, size
 #	search		recall@10, queries/s, latency, two clients: by hybrid.target_recall and hnsw.ef_search
 #	memory		searches by a server with 150 MB of memory, and with memory for a quarter of the index, from cold; needs root
+#	scale		builds over as many rows of 96 dimensions as the clustered set has, and over eight times as many
 #	storage		float32, int8, float16: pages of vectors, recall, queries/s
 #	filter		a condition that holds for 1% of the rows, LIMIT 10, beside pgvector's iterative scan
 #	grown		an index created before the rows, and vacuumed, beside an index built on them
@@ -54,7 +55,7 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	--quick) options+=(--rows 5000 --rounds 1 --seconds 0.5) ;;
-	build | search | memory | storage | filter | grown | insert | delete) sections+=("$1") ;;
+	build | search | memory | scale | storage | filter | grown | insert | delete) sections+=("$1") ;;
 	*) usage ;;
 	esac
 	shift

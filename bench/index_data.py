@@ -152,14 +152,14 @@ def extra_rows(rows):
     return min(EXTRA, rows // 10)
 
 
-def clustered(random, rows, count):
+def clustered(random, rows, count, dimensions=CLUSTERED_DIMENSIONS):
     """count vectors of the mixture that has as many clusters as belong to these rows."""
     clusters = max(rows // ROWS_OF_A_CLUSTER, 10)
     share = numpy.arange(1, clusters + 1) ** ZIPF
-    basis = numpy.linalg.qr(random.standard_normal((CLUSTERED_DIMENSIONS, CENTER_RANK)))[0].T
+    basis = numpy.linalg.qr(random.standard_normal((dimensions, CENTER_RANK)))[0].T
     axes = CENTER_SPREAD / numpy.sqrt(numpy.arange(1, CENTER_RANK + 1))
     centers = (random.standard_normal((clusters, CENTER_RANK)) * axes @ basis).astype("f4")
-    vectors = random.standard_normal((count, CLUSTERED_DIMENSIONS), dtype="f4")
+    vectors = random.standard_normal((count, dimensions), dtype="f4")
     vectors *= NOISE
     vectors += centers[random.choice(clusters, count, p=share / share.sum())]
     return vectors
