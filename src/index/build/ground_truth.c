@@ -22,6 +22,7 @@
 #include "index/page/distance_bound.h"
 
 #define TOGETHER 16 /* number of rows whose vectors are fetched together */
+#define SAMPLED 48  /* number of lists of which rows are sampled, in an index by taxicab distance */
 
 /* Row: a row whose vector is read next. */
 typedef struct Row
@@ -186,6 +187,9 @@ rescore_kept(Search *search, int query)
 	HyTopK *kept = &search->kept[query];
 	int first, i;
 
+	for (i = 0; i < SAMPLED; i++)
+		hybrid_scorer_sample(&search->scorers[query],
+		                     &search->leaves[(int64) search->leaves_count * i / SAMPLED].link);
 	hy_topk_sort(kept);
 	hy_topk_init(&search->nearest, search->nearest.items, search->k);
 	search->found_count = 0;
@@ -265,7 +269,8 @@ worst(const Search *search, int query)
 	return search->nearest.count < search->nearest.k
 	           ? INFINITY
 	           : hybrid_scorer_unit(&search->scorers[query],
-	                                search->nearest.items[0].distance + search->widest);
+	                                search->nearest.items[0].distance + search->widest,
+	                                HYBRID_TRUTHS_SURE);
 }
 
 static int

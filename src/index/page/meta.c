@@ -372,8 +372,10 @@ column_type(Relation index)
 static uint32
 format_of(const HybridOpclass *opclass, int dims)
 {
-	return !opclass->type->dense && hybrid_opclass_coded(opclass, dims) ? HYBRID_BITS_FORMAT
-	                                                                    : HYBRID_INDEX_FORMAT;
+	bool later = !opclass->type->dense || opclass->metric == HY_METRIC_L1;
+
+	return later && hybrid_opclass_coded(opclass, dims) ? HYBRID_LATER_CODES_FORMAT
+	                                                    : HYBRID_INDEX_FORMAT;
 }
 
 static HybridStorage

@@ -49,8 +49,8 @@
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
 #define HYBRID_INDEX_FORMAT 9
-/* format of an index on bit with codes; in format 9, an index on bit had one list and no codes */
-#define HYBRID_BITS_FORMAT 10
+/* format of an index on bit, or by taxicab distance, with codes; in format 9, such an index had one list and no codes */
+#define HYBRID_LATER_CODES_FORMAT 10
 /* last two bytes of a page; dump tools identify the access method by them */
 #define HYBRID_PAGE_ID 0xFFA7
 

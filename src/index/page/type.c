@@ -60,8 +60,7 @@ hybrid_opclass_coded(const HybridOpclass *opclass, int dims)
 {
 	const HybridType *type = opclass->type;
 
-	return opclass->metric != HY_METRIC_L1 && dims <= HYBRID_MAX_DIM &&
-	       (type->dense || type->storage == HYBRID_BITS);
+	return dims <= HYBRID_MAX_DIM && (type->dense || type->storage == HYBRID_BITS);
 }
 
 bool

@@ -99,6 +99,7 @@ struct HybridLookup
 static HybridLookup *spare = NULL;
 
 static float worst(const HybridLookup *search);
+static float limit_of(const HybridLookup *search);
 static void go_on(HybridLookup *search, double after);
 static void rescore_rows(HybridLookup *search, double after);
 static void rescore_wanted(HybridLookup *search, double after);
@@ -325,7 +326,20 @@ worst(const HybridLookup *search)
 {
 	return search->nearest.count < search->nearest.k
 	           ? INFINITY
-	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance);
+	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance, 0);
+}
+
+/*
+ * limit_of: return the estimate above which no row is nearer than the k-th best. This is the k-th best distance, but by
+ * taxicab distance, some of the rows that are as near have greater estimates.
+ */
+static float
+limit_of(const HybridLookup *search)
+{
+	return search->nearest.count < search->nearest.k
+	           ? INFINITY
+	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance,
+	                                search->frontier.limits.eps);
 }
 
 /* go_on: search until the expected number of missing rows is at most the allowed number. */
@@ -337,7 +351,7 @@ go_on(HybridLookup *search, double after)
 		CHECK_FOR_INTERRUPTS();
 		rescore_rows(search, after);
 	} while (search->reached == HY_SCAN_NO_LIMIT &&
-	         (examine_lists(search) || hy_lazy_least(&search->rows_order) < worst(search)));
+	         (examine_lists(search) || hy_lazy_least(&search->rows_order) < limit_of(search)));
 }
 
 /*
@@ -357,7 +371,7 @@ rescore_rows(HybridLookup *search, double after)
 	}
 	for (;;)
 	{
-		float best = worst(search);
+		float best = limit_of(search);
 		int missing = search->nearest.k - search->nearest.count;
 		int some = isinf(best) && missing > 0 ? Min(missing, MOST_ROWS) : most;
 		int count = choose_rows(search, best, chosen, some), i;
@@ -368,7 +382,7 @@ rescore_rows(HybridLookup *search, double after)
 			hybrid_scorer_expect(&search->scorer, search->rows[chosen[i].which].at);
 		for (i = 0; i < count; i++)
 		{
-			float limit = worst(search);
+			float limit = limit_of(search);
 
 			if (i + ahead < count)
 				hybrid_scorer_expect(&search->scorer, search->rows[chosen[i + ahead].which].at);
@@ -395,7 +409,7 @@ rescore_wanted(HybridLookup *search, double after)
 	int64 positions[FILTERED];
 	bool wanted[FILTERED];
 
-	while ((count = choose_rows(search, worst(search), chosen, at_a_time)) > 0)
+	while ((count = choose_rows(search, limit_of(search), chosen, at_a_time)) > 0)
 	{
 		if (search->bounded && (search->reached = bound_reached(search)) != HY_SCAN_NO_LIMIT)
 			break;
@@ -534,7 +548,8 @@ choose_lists(HybridLookup *search, int *chosen)
 	stopping->estimated = stopping->ended = false;
 	if (!isinf(limit))
 		compare(search, limit);
-	count = hybrid_frontier_take_again(frontier, limit, MOST, chosen);
+	count = hybrid_frontier_take_again(
+		frontier, frontier->limits.probes > 0 ? INFINITY : limit_of(search), MOST, chosen);
 	if (count > 0)
 		return count;
 	if (frontier->limits.probes > 0)
@@ -608,7 +623,7 @@ count_lately(HybridLookup *search, float limit)
 static bool
 within(const HybridLookup *search, const HybridFoundRow *row, float limit)
 {
-	return hybrid_scorer_unit(&search->scorer, upper_distance(row)) <= limit;
+	return hybrid_scorer_unit(&search->scorer, upper_distance(row), 0) <= limit;
 }
 
 /*
@@ -622,7 +637,7 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	HybridScorer *scorer = &search->scorer;
 	const HybridLayout *layout = &scorer->open.layout;
 	HybridLeafCandidate *list = &search->frontier.lists[which];
-	float limit = worst(search);
+	float limit = limit_of(search);
 	BlockNumber block = list->link.head;
 	bool again = !isinf(list->seen);
 	HybridAim aim, before;
@@ -632,7 +647,9 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
 	if (again)
 		hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, list->seen, &before);
-	else if (search->frontier.limits.probes == 0)
+	else
+		hybrid_scorer_sample(scorer, &list->link);
+	if (!again && search->frontier.limits.probes == 0)
 		list->sampled = hybrid_stopping_list(&search->stopping, &search->frontier, which);
 	do
 	{

@@ -13,12 +13,15 @@
 #include "core/distance.h"
 
 #include "index/page/buffers.h"
+#include "index/page/list_read.h"
 #include "index/tree/scorer.h"
 #include "index/tree/tree.h"
 #include "index/page/distance_bound.h"
 
 /* minimum number of standard deviations allowed when a third of a block's codes decides */
 #define EARLY 3.0f
+#define SAMPLED 4      /* rows that hybrid_scorer_sample measures of each of the first lists */
+#define FIRST 4        /* number of these lists; later, one row of each list is measured */
 #define TABLE_BYTES 16 /* bytes of a block's codes for each table of four dimensions */
 
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
@@ -26,6 +29,9 @@ static void score_wanted(HybridScorer *scorer, const HybridAim *aim, const HyCod
                          int from, int to, const uint32 *wanted);
 static void score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks,
                          int from, int count, bool whole);
+static double distance_of(HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at,
+                          HyTaxicab *measured, HybridStored *stored);
+static double taxicab_unit(const HybridScorer *scorer, double distance, float deviations);
 static void place_query(HybridScorer *scorer, const float *x, float norm);
 static Buffer
 lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at);
@@ -78,6 +84,8 @@ hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe)
 		MemoryContextSwitchTo(old);
 	}
 	scorer->stretch = 1;
+	hy_taxicab_clear(&scorer->read, probe->dims);
+	hy_taxicab_clear(&scorer->sampled, probe->dims);
 	place_query(scorer, probe->x, norm);
 }
 
@@ -304,40 +312,81 @@ double
 hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at,
                   float *width)
 {
-	const HybridLayout *layout = &scorer->open.layout;
-	const HybridOpclass *opclass = scorer->open.opclass;
-	const void *vector = scorer->vector, *view;
-	Buffer buffer = InvalidBuffer;
 	HybridStored stored;
-	HyDtype dtype;
-	double distance, lower, more;
+	double distance = distance_of(scorer, list, at, &scorer->read, &stored), lower, more;
 
-	if (layout->leaf.span > 1)
-		hybrid_scorer_read(scorer, list, 0, at, &stored, scorer->vector);
-	else
-	{
-		buffer = lock_vector(scorer, list, at);
-		stored = *hybrid_stored(BufferGetPage(buffer), at.slot);
-		vector = hybrid_vectors(BufferGetPage(buffer)) + at.slot * layout->leaf.stride;
-	}
-	if (scorer->value != NULL)
-		distance = opclass->distance(opclass->metric, layout->dims, scorer->value, vector);
-	else
-	{
-		view = hybrid_stored_view(layout->leaf.storage, &stored, vector, layout->dims,
-		                          scorer->widened, &dtype);
-		distance = hy_distance_to(scorer->open.metric, scorer->probe->x, dtype, view, layout->dims);
-	}
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
 	lower = hybrid_lower_bound(scorer->probe, distance, stored.norm, stored.residual);
 	more = hybrid_upper_bound(scorer->probe, distance, stored.norm, stored.residual) - lower;
 	*width = more > 0 ? nextafterf((float) more, INFINITY) : 0;
 	return lower;
 }
 
+/* distance_of: return the distance of a row's stored vector. By taxicab distance, add the row to *measured. */
+static double
+distance_of(HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at,
+            HyTaxicab *measured, HybridStored *stored)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	const HybridOpclass *opclass = scorer->open.opclass;
+	const void *vector = scorer->vector, *view;
+	Buffer buffer = InvalidBuffer;
+	HyDtype dtype;
+	double distance;
+
+	if (layout->leaf.span > 1)
+		hybrid_scorer_read(scorer, list, 0, at, stored, scorer->vector);
+	else
+	{
+		buffer = lock_vector(scorer, list, at);
+		*stored = *hybrid_stored(BufferGetPage(buffer), at.slot);
+		vector = hybrid_vectors(BufferGetPage(buffer)) + at.slot * layout->leaf.stride;
+	}
+	if (scorer->value != NULL)
+		distance = opclass->distance(opclass->metric, layout->dims, scorer->value, vector);
+	else
+	{
+		view = hybrid_stored_view(layout->leaf.storage, stored, vector, layout->dims,
+		                          scorer->widened, &dtype);
+		distance = hy_distance_to(scorer->open.metric, scorer->probe->x, dtype, view, layout->dims);
+		if (scorer->open.metric == HY_METRIC_L1)
+			hy_taxicab_add(measured, distance,
+			               hy_l2_squared(scorer->probe->x, dtype, view, layout->dims));
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	return distance;
+}
+
+void
+hybrid_scorer_sample(HybridScorer *scorer, const HybridLink *list)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	HybridVectorPosition at[SAMPLED];
+	HybridStored stored;
+	Buffer buffer;
+	int some = scorer->sampled.rows < FIRST * SAMPLED ? SAMPLED : 1, used, count = 0, i;
+
+	if (scorer->open.metric != HY_METRIC_L1)
+		return;
+	buffer = hybrid_list_read(scorer->index, layout, list, 0, list->head, NULL);
+	used = hybrid_list_page(BufferGetPage(buffer))->used;
+	for (i = 0; i < some; i++)
+	{
+		int slot = used * i / some;
+		const HybridBlock *block =
+			hybrid_block(&layout->leaf, BufferGetPage(buffer), slot / HY_CODE_ROWS);
+
+		if (slot < used && (block->live & (1U << (slot % HY_CODE_ROWS))) != 0)
+			at[count++] =
+				hybrid_scorer_position(scorer, BufferGetPage(buffer), list->head, 0, slot);
+	}
+	UnlockReleaseBuffer(buffer);
+	for (i = 0; i < count; i++)
+		(void) distance_of(scorer, list, at[i], &scorer->sampled, &stored);
+}
+
 float
-hybrid_scorer_unit(const HybridScorer *scorer, double distance)
+hybrid_scorer_unit(const HybridScorer *scorer, double distance, float deviations)
 {
 	if (scorer->value != NULL)
 		return (float) scorer->open.opclass->square(distance, scorer->length);
@@ -347,9 +396,25 @@ hybrid_scorer_unit(const HybridScorer *scorer, double distance)
 			return (float) (distance * distance);
 		case HY_METRIC_COSINE:
 			return (float) (2 * distance);
+		case HY_METRIC_L1:
+			return (float) taxicab_unit(scorer, distance, deviations);
 		default:
 			return (float) (distance * scorer->stretch);
 	}
+}
+
+/* taxicab_unit: do the work of hybrid_scorer_unit for taxicab distance. */
+static double
+taxicab_unit(const HybridScorer *scorer, double distance, float deviations)
+{
+	double square;
+
+	if (!hy_taxicab_known(&scorer->read))
+		return INFINITY;
+	square = hy_taxicab_square(&scorer->read, distance, deviations);
+	if (deviations > 0 && hy_taxicab_known(&scorer->sampled))
+		square = Max(square, hy_taxicab_square(&scorer->sampled, distance, deviations));
+	return square;
 }
 
 /* place_query: compute the place of a query, and what depends on it. norm is |x|^2. */

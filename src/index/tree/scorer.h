@@ -5,6 +5,8 @@
 #ifndef HYBRID_INDEX_SCORER_H
 #define HYBRID_INDEX_SCORER_H
 
+#include "core/taxicab.h"
+
 #include "index/page/frame.h"
 
 /*
@@ -65,6 +67,9 @@ typedef struct HybridScorer
 	uint32 *masks;
 	uint32 *taken; /* space for the masks of the previous scoring of a page */
 	void *value;   /* the query as a bit string, in an index on bit; else NULL */
+	/* in an index by taxicab distance, the rows measured by hybrid_scorer_row and hybrid_scorer_sample */
+	HyTaxicab read;
+	HyTaxicab sampled;
 	/* space for one vector */
 	void *vector;
 	float *widened;
@@ -139,9 +144,17 @@ extern double hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list,
                                 HybridVectorPosition at, float *width);
 
 /*
- * hybrid_scorer_unit: convert a distance to the unit of the estimates. In an index by Jaccard distance, rows
- * at this distance have at most this estimate.
+ * hybrid_scorer_sample: in an index by taxicab distance, measure a few rows of a leaf list. The rows that hybrid_scorer_row reads are those of the least Euclidean distances. Rows with
+ * greater ones may be as near by taxicab distance, and only a sample of them shows it.
  */
-extern float hybrid_scorer_unit(const HybridScorer *scorer, double distance);
+extern void hybrid_scorer_sample(HybridScorer *scorer, const HybridLink *list);
+
+/*
+ * hybrid_scorer_unit: convert a distance to the unit of the estimates. In an index by Jaccard distance, rows
+ * at this distance have at most this estimate. By taxicab distance, the result is predicted from the rows that
+ * hybrid_scorer_row has read. If `deviations` is not 0, it is increased by this number of standard deviations, and at
+ * least as great as the sampled rows predict. It is infinite while too few rows were read.
+ */
+extern float hybrid_scorer_unit(const HybridScorer *scorer, double distance, float deviations);
 
 #endif

@@ -1,0 +1,45 @@
+/*
+ * taxicab.h
+ *		The Euclidean distance of rows that are at a given taxicab distance.
+ *
+ * Let a be the taxicab and e the Euclidean distance of two vectors with d dimensions. Then e <= a <= sqrt(d) e. In many
+ * dimensions the ratio a / e is nearly the same for all rows that are near a query, whatever it is. So a search measures
+ * log(a / e) for the rows whose vectors it reads, and fits a line over log(a). The line predicts e from a, with an error
+ * that the same rows show. (For rows of zeros and ones, a = e^2, so the slope is 1/2. For normally distributed
+ * differences, the slope is about 0 and the standard deviation is 0.27 / sqrt(d).)
+ */
+#ifndef HY_TAXICAB_H
+#define HY_TAXICAB_H
+
+/* HyTaxicab: the rows that were measured. x is log(a), and y is log(a / e), both less their values for the first row. */
+typedef struct HyTaxicab
+{
+	int dims;
+	int rows;     /* number of rows that were measured */
+	int distinct; /* number of these rows that differ from the query */
+	double first_x;
+	double first_y;
+	double x;
+	double y;
+	double xx;
+	double xy;
+	double yy;
+} HyTaxicab;
+
+/* hy_taxicab_clear: forget all rows. */
+extern void hy_taxicab_clear(HyTaxicab *taxicab, int dims);
+
+/* hy_taxicab_add: measure a row at this taxicab distance and this squared Euclidean distance. */
+extern void hy_taxicab_add(HyTaxicab *taxicab, double distance, double square);
+
+/* hy_taxicab_known: test whether enough rows were measured for a prediction. */
+extern int hy_taxicab_known(const HyTaxicab *taxicab);
+
+/*
+ * hy_taxicab_square: predict the squared Euclidean distance of a row at this taxicab distance. The result is greater by
+ * this number of standard deviations of the prediction's error. It is never outside of the bounds that hold for all
+ * vectors. Without any row that differs from the query, it is the upper bound.
+ */
+extern double hy_taxicab_square(const HyTaxicab *taxicab, double distance, double deviations);
+
+#endif
