@@ -5,8 +5,10 @@
 #
 #	bit			Hamming distance of the signs of clustered vectors
 #	jaccard		Jaccard distance of bit strings of which about a tenth is set, from the same vectors
+#	l1			taxicab distance of clustered vectors
 #
-# Without a SECTION, all of them. Rows are generated: clusters of about 200 rows. Queries are rows that are not in the
+# Without a SECTION, all of them. Without --dims, bit strings have 1,024 and vectors 128. Rows are generated: clusters of
+# about 200 rows. Queries are rows that are not in the
 # table. LIMIT 10, one client, all pages in memory. pgvector is the one of the machine's PostgreSQL, or of the directory
 # BENCH_PGVECTOR (bench/wordnet.sh); without it, only hybrid is measured. CSV on stdout: for each index and setting, the
 # time of the build, the size, the recall, and the queries per second. A row that is as near as the tenth counts as found.
@@ -16,25 +18,28 @@ cd "$(dirname "$0")/.."
 # shellcheck source=bench/wordnet.sh
 . bench/wordnet.sh
 
-rows=1000000 dims=1024 queries=300
+rows=1000000 asked= queries=300
 while [ $# -gt 0 ]; do
 	case $1 in
 	--rows) rows=${2:?} && shift 2 ;;
-	--dims) dims=${2:?} && shift 2 ;;
+	--dims) asked=${2:?} && shift 2 ;;
 	--queries) queries=${2:?} && shift 2 ;;
 	-*) usage ;;
 	*) break ;;
 	esac
 done
-[ $# -gt 0 ] || set -- bit jaccard
+[ $# -gt 0 ] || set -- bit jaccard l1
 
 # section NAME: the type of a section, its value of the vector v, its operator, and the operator class, which has the
 # same name in both extensions
 section()
 {
+	dims=${asked:-1024}
+	[ "$1" != l1 ] || dims=${asked:-128}
 	case $1 in
 	bit) type="bit($dims)" value="binary_quantize(v)::bit($dims)" operator='<~>' opclass=bit_hamming_ops ;;
 	jaccard) type="bit($dims)" value="binary_quantize(v - array_fill(0.78, ARRAY[$dims])::vector)::bit($dims)" operator='<%>' opclass=bit_jaccard_ops ;;
+	l1) type="vector($dims)" value=v operator='<+>' opclass=vector_l1_ops ;;
 	*) usage ;;
 	esac
 }
@@ -48,14 +53,10 @@ done
 	start_server
 } >&2
 
-# the sum of three vectors: the center of a cluster and, with half its length each, two others
-psql_in postgres >/dev/null <<SQL
+psql_in postgres >/dev/null <<'SQL'
 CREATE EXTENSION hybrid;
-SELECT setseed(0.5);
 CREATE TABLE noise (id int PRIMARY KEY, v vector);
 ALTER TABLE noise ALTER v SET STORAGE PLAIN;
-INSERT INTO noise SELECT i, (SELECT array_agg(random() + random() + random() - 1.5) FROM generate_series(1, $dims) WHERE i >= 0)::vector FROM generate_series(0, 19999) i;
-ANALYZE noise;
 CREATE FUNCTION chosen(i int, seed int, most int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT ((hashint4extended(i, seed) & 1073741823) % most)::int';
 SQL
 peer=
@@ -96,9 +97,24 @@ tables()
 	SQL
 }
 
-# fill: the rows and the queries of a section, in the database of hybrid
+# noise: vectors with the dimensions of a section, unless the section before had as many
+noise()
+{
+	[ "$dims" != "${made:-}" ] || return 0
+	made=$dims
+	psql_in postgres >/dev/null <<-SQL
+		SELECT setseed(0.5);
+		TRUNCATE noise;
+		INSERT INTO noise SELECT i, (SELECT array_agg(random() + random() + random() - 1.5) FROM generate_series(1, $dims) WHERE i >= 0)::vector FROM generate_series(0, 19999) i;
+		ANALYZE noise;
+	SQL
+}
+
+# fill: the rows and the queries of a section, in the database of hybrid. A row is the sum of three vectors: the center of
+# a cluster and, with half its length each, two others.
 fill()
 {
+	noise
 	tables postgres
 	psql_in postgres <<-SQL
 		INSERT INTO item SELECT i, $value FROM (

@@ -1,4 +1,4 @@
--- Indexes of halfvec: by codes for L2, inner product and cosine, exactly for L1.  A halfvec is stored as
+-- Indexes of halfvec: by codes.  A halfvec is stored as
 -- given unless the storage is int8, so that distances have the operator's own bits.
 SET jit = off;
 -- what a search by codes may leave out is not asked here

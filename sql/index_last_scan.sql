@@ -34,8 +34,8 @@ RESET hybrid.target_recall;
 RESET hybrid.probes;
 SELECT count(id) > 0 AS any FROM item WHERE v <<->> hybrid_sphere(:q, 10);
 SELECT target_recall, probes, rounds, lists = :lists AS all_lists, rows_scored, rows_rescored, rows_returned BETWEEN 1 AND 3999 AS some FROM hybrid_last_scan();
-CREATE INDEX item_l1 ON item USING hybrid (v vector_l1_ops);
-SELECT count(id) FROM (SELECT id FROM item ORDER BY v <+> :q LIMIT 10) s;
+CREATE INDEX item_exact ON item USING hybrid ((v::sparsevec(16)) sparsevec_l1_ops);
+SELECT count(id) FROM (SELECT id FROM item ORDER BY v::sparsevec(16) <+> :q::vector::sparsevec(16) LIMIT 10) s;
 SELECT index, target_recall, rounds, lists, rows_scored, rows_rescored FROM hybrid_last_scan();
 -- nothing is within a radius that is not a number, and nothing is read
 SELECT count(*) FROM item WHERE v <<->> hybrid_sphere(:q, 'NaN');
@@ -85,14 +85,14 @@ SELECT id FROM item WHERE 10 / (id % 50 - 7) > 5 ORDER BY v <-> :q LIMIT 100;
 SELECT index, rounds, lists BETWEEN 1 AND :lists AS some_lists, rows_scored > 0 AS scored, rows_returned FROM hybrid_last_scan();
 SELECT 1 / (7 - row_number() OVER ()) FROM (SELECT id FROM item ORDER BY v <-> :q LIMIT 20) s;
 SELECT index, rows_rejected, rows_returned BETWEEN 7 AND 40 AS returned FROM hybrid_last_scan();
-SELECT 1 / (7 - row_number() OVER ()) FROM (SELECT id FROM item ORDER BY v <+> :q LIMIT 20) s;
+SELECT 1 / (7 - row_number() OVER ()) FROM (SELECT id FROM item ORDER BY v::sparsevec(16) <+> :q::vector::sparsevec(16) LIMIT 20) s;
 SELECT index, rows_rescored, rows_returned BETWEEN 7 AND 40 AS returned FROM hybrid_last_scan();
 -- one that could not begin is none
 SELECT id FROM item ORDER BY v <-> '[1,2]' LIMIT 1;
 SELECT index FROM hybrid_last_scan();
 
 -- an index that was dropped
-DROP INDEX item_l1;
+DROP INDEX item_exact;
 SELECT index, rows_rescored FROM hybrid_last_scan();
 -- what a worker scanned its leader has not seen; and no worker is asked
 -- its name is debug_parallel_query from 16 on

@@ -102,7 +102,7 @@ SELECT relname, reloptions FROM pg_class WHERE relname ~ '^other_' ORDER BY 1;
 REINDEX TABLE other;
 VACUUM FULL other;
 SELECT i, entries, list_size, hybrid_index_check(i) FROM unnest(ARRAY['other_b', 'other_s']::regclass[]) i, hybrid_index_stats(i) ORDER BY 1;
--- by taxicab distance storage can be chosen; list_size says nothing where there is one list, and is taken
+-- by taxicab distance storage and list_size can be chosen
 CREATE INDEX other_v ON other USING hybrid (v vector_l1_ops) WITH (list_size = 64);
 ALTER INDEX other_v SET (storage = int8, list_size = 128);
 REINDEX INDEX other_v;

@@ -10,7 +10,7 @@ $node->init;
 $node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = off");
 $node->start;
 
-# item: a list of lists; wide: one list, codes and vectors on more than a page; plain: no codes; sparse: values of
+# item: a list of lists; wide: one list, codes and vectors on more than a page; plain: float32, by taxicab distance; sparse: values of
 # varying length
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION hybrid;
@@ -78,7 +78,7 @@ my $block = $list{directory} + 8;
 my %entry = (mask => $block, add => $block + 8, rescale => $block + 8 + 128, error => $block + 8 + 256, tid => $block + 8 + 384);
 my $leaf_codes = $block + 584;
 my $root_radii = $block + 584;
-my $plain_root = number('plain', $meta{root}, 'L');
+my ($plain_leaf) = grep { $_ != number('plain', $meta{root}, 'L') } blocks('plain', 'LIST');
 my ($codes) = blocks('wide', 'CODES');
 my ($tail) = blocks('wide', 'TAIL');
 my ($wide_vectors) = blocks('wide', 'VECTORS');
@@ -166,9 +166,11 @@ my $none = pack('L', 0xFFFFFFFF);
 # the meta page
 damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 9\n.*HINT:  REINDEX it/s,
 	$query{item}, $check, $stats);
-# an index on bit that was built before they had codes
+# indexes on bit and by taxicab distance that were built before they had codes
 damage('bits without codes', 'bits', [ $meta{format}, pack('L', 9) ], qr/0A000: index "\w+_v" has format version 9, this library reads 10\n.*HINT:  REINDEX it/s,
 	$query{bits}, q{SELECT hybrid_index_check('bits_v')}, q{SELECT hybrid_index_stats('bits_v')});
+damage('taxicab distance without codes', 'plain', [ $meta{format}, pack('L', 9) ], qr/0A000: index "\w+_v" has format version 9, this library reads 10\n.*HINT:  REINDEX it/s,
+	$query{plain}, $plain, q{SELECT hybrid_index_stats('plain_v')});
 damage('the view names a format without codes', 'bits', [ $meta{format}, pack('L', 9) ], qr/^(?!.*ERROR)/s,
 	q{SELECT 1 / count(*) FROM hybrid_indexes WHERE index = 'bits_v'::regclass AND entries IS NULL AND advice LIKE 'REINDEX it: another version%'});
 my ($bits_leaf) = grep { $_ != number('bits', $meta{root}, 'L') } blocks('bits', 'LIST');
@@ -194,7 +196,7 @@ damage('an older root', 'item', [ $meta{generation}, pack('S', 7) ], says("refer
 damage('a higher tree', 'item', [ $meta{height}, pack('S', 60000) ], says('has a meta page with an impossible number of levels'), $check, $query{item}, $stats, $insert, 'VACUUM item');
 damage('one level more', 'item', [ $meta{height}, pack('S', 2) ], says('has a list of an unexpected level'), $check, $query{item}, $stats);
 damage('a lower tree', 'item', [ $meta{height}, pack('S', 0) ], says(''), $check, $query{item}, $stats);
-damage('levels without codes', 'plain', [ $meta{height}, pack('S', 1) ], says(''), $plain, $exact{plain});
+damage('levels without codes', 'sparse', [ $meta{height}, pack('S', 1) ], says(''), q{SELECT hybrid_index_check('sparse_v')}, $exact{sparse});
 damage('center elsewhere', 'item', [ $meta{center}, pack('L', $leaf) ], says("contains an unexpected page at block $leaf"), $check, $query{item});
 damage('other center', 'item', [ at($center, 24), pack('f', 1e9) ], says('has (a code|factors of a code) that'), $check);
 damage('short center', 'item', [ at($center, 12), pack('S', 24) ], says("has a damaged center at block $center"), $check, $query{item});
@@ -262,7 +264,7 @@ damage('other norm', 'item', [ special($vectors) - 16, pack('f', 1) ], says('has
 damage('negative residual', 'item', [ special($vectors) - 12, pack('f', -1) ], says('has an impossible residual'), $check);
 damage('other residual', 'item', [ special($vectors) - 12, pack('f', 0.125) ], says('has other values than the table'), $check);
 damage('no scale', 'item', [ special($vectors) - 8, pack('f', 0) ], says('has an impossible scale'), $check);
-damage('a residual of what is exact', 'plain', [ special(number('plain', at($plain_root, $list{directory}), 'L')) - 12, pack('f', 1) ],
+damage('a residual of what is exact', 'plain', [ special(number('plain', at($plain_leaf, $list{directory}), 'L')) - 12, pack('f', 1) ],
 	says('has an impossible residual'), $plain);
 damage('other centroid', 'item', [ at($root_vectors, 24), pack('S', 0x4E00) ], says('has a norm that is not that of the stored vector'), $check);
 damage('fewer vectors', 'item', [ special($vectors) + 6, pack('S', 1) ], says("has 1 vectors at block $vectors|refers to block $vectors|lacks a vector"), $check, $query{item});

@@ -17,7 +17,7 @@ measure(HyTaxicab *taxicab, UnitRandom *random, int rows, double power, double e
 	for (i = 0; i < rows; i++)
 	{
 		double a = 8 * exp(0.3 * unit_random_gaussian(random));
-		double e = 0.5 * pow(a, power) * exp(error * unit_random_gaussian(random));
+		double e = 0.4 * pow(a, power) * exp(error * unit_random_gaussian(random));
 
 		hy_taxicab_add(taxicab, a, e * e);
 	}
@@ -27,14 +27,14 @@ measure(HyTaxicab *taxicab, UnitRandom *random, int rows, double power, double e
 static void
 test_line(void)
 {
-	static const double powers[] = {1, 0.7, 1.3};
+	static const double powers[] = {1, 0.7, 1.2};
 	UnitRandom random = {1};
 	size_t i;
 
 	for (i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
 	{
 		HyTaxicab taxicab;
-		double exact = 0.25 * pow(11, 2 * powers[i]), slope = 1 - powers[i], spread;
+		double exact = 0.16 * pow(11, 2 * powers[i]), slope = 1 - powers[i], spread;
 
 		hy_taxicab_clear(&taxicab, DIMS);
 		measure(&taxicab, &random, 4000, powers[i], 0.05);
