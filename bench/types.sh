@@ -18,7 +18,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=bench/wordnet.sh
 . bench/wordnet.sh
 
-rows=1000000 asked= queries=300
+rows=1000000 asked='' queries=300
 while [ $# -gt 0 ]; do
 	case $1 in
 	--rows) rows=${2:?} && shift 2 ;;

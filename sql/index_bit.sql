@@ -63,7 +63,7 @@ INSERT INTO item SELECT i * 4 + 2, ((i * 7919)::bit(32)::text || repeat('01', 30
 DELETE FROM item WHERE id % 4 = 3;
 VACUUM item;
 INSERT INTO item SELECT i * 4 + 3, ((i * 7919)::bit(32)::text || repeat('01', 30))::bit(77) FROM generate_series(5001, 5500) i;
-SELECT pages - :before AS more_pages, entries > 1900 AS as_many FROM hybrid_index_stats('item_long');
+SELECT pages < :before * 1.1 AS as_many_pages, entries > 1900 AS as_many FROM hybrid_index_stats('item_long');
 SELECT hybrid_index_check('item_hamming') = count(b) AS all_of_them, hybrid_index_check('item_jaccard') = count(b) AS here_too FROM item;
 BEGIN;
 SET LOCAL enable_seqscan = off;

@@ -1,5 +1,5 @@
--- Indexes of halfvec: by codes.  A halfvec is stored as
--- given unless the storage is int8, so that distances have the operator's own bits.
+-- Indexes of halfvec, by codes.  A halfvec is stored as given unless the storage is int8, so that distances have
+-- the operator's own bits.
 SET jit = off;
 -- what a search by codes may leave out is not asked here
 SET hybrid.target_recall = 1;
