@@ -1159,30 +1159,30 @@ COMMENT ON FUNCTION _hybrid_row_estimate(internal) IS
 	'planner support function: estimates from the argument k how many rows a function returns; only the planner calls it';
 
 CREATE FUNCTION hybrid_knn(rel regclass, col name, queries vector[], k int DEFAULT 10,
-	metric text DEFAULT 'l2', rows text DEFAULT NULL)
+	metric text DEFAULT 'l2', rows text DEFAULT NULL, recall float8 DEFAULT NULL)
 RETURNS TABLE (query int, tid tid, distance float8)
 AS 'MODULE_PATHNAME', 'hybrid_knn'
 -- unsafe: the rows query, a view or a policy may call any function
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000 SUPPORT _hybrid_row_estimate;
-COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
-'returns the k nearest rows of rel for each of queries, by the vector or halfvec column col; query is the number of the query, from 1; tid is the row''s ctid; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; rows is an optional query whose ctids restrict the search; the function sees the rows that a SELECT by the caller would return; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
+COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text, float8) IS
+'returns the k nearest rows of rel for each of queries, by the vector or halfvec column col; query is the number of the query, from 1; tid is the row''s ctid; results are exact, unless recall is given, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; rows is an optional query whose ctids restrict the search; recall, from 0.5 to 1, lets an index of access method hybrid on the column, for this metric, find this share of the nearest rows; NULL and 1: all of them; the function sees the rows that a SELECT by the caller would return; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, on missing privileges, and, if recall is given, without such an index, and if the rows are read by a query, as with views and row security';
 
 CREATE FUNCTION hybrid_knn_join(left_rel regclass, left_col name, right_rel regclass, right_col name,
-	k int DEFAULT 10, metric text DEFAULT 'l2')
+	k int DEFAULT 10, metric text DEFAULT 'l2', recall float8 DEFAULT NULL)
 RETURNS TABLE (left_tid tid, right_tid tid, distance float8)
 AS 'MODULE_PATHNAME', 'hybrid_knn_join'
 -- unsafe: a view or a policy may call any function
 LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000 SUPPORT _hybrid_row_estimate;
-COMMENT ON FUNCTION hybrid_knn_join(regclass, name, regclass, name, int, text) IS
-'returns the k nearest rows of right_rel for each row of left_rel, by vector or halfvec columns; left_tid and right_tid are the rows'' ctids; results are exact, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; a left row whose vector is NULL has no result; the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
+COMMENT ON FUNCTION hybrid_knn_join(regclass, name, regclass, name, int, text, float8) IS
+'returns the k nearest rows of right_rel for each row of left_rel, by vector or halfvec columns; left_tid and right_tid are the rows'' ctids; results are exact, unless recall is given, nearest first, with ties by row position; metric is l2, ip (negative inner product), cosine or l1; a left row whose vector is NULL has no result; recall, from 0.5 to 1, lets an index of access method hybrid on the column, for this metric, find this share of the nearest rows; NULL and 1: all of them; the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, on missing privileges, and, if recall is given, without such an index, and if the rows are read by a query, as with views and row security';
 
 CREATE FUNCTION hybrid_knn_graph(rel regclass, id name, col name, k int DEFAULT 10,
-	metric text DEFAULT 'cosine', weight text DEFAULT 'similarity')
+	metric text DEFAULT 'cosine', weight text DEFAULT 'similarity', recall float8 DEFAULT NULL)
 RETURNS TABLE (source bigint, target bigint, weight real)
 AS 'MODULE_PATHNAME', 'hybrid_knn_graph'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000 SUPPORT _hybrid_row_estimate;
-COMMENT ON FUNCTION hybrid_knn_graph(regclass, name, name, int, text, text) IS
-'returns edges from each row of rel to its k nearest other rows, by the vector or halfvec column col, for use by graph functions; source and target are values of the integer column id; results are exact, nearest first; metric is l2, ip, cosine or l1; weight is similarity (max(0, 1 - distance) for cosine, 1 / (1 + distance) for l2 and l1, an error for ip) or one (always 1); the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if an id is NULL, if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, and on missing privileges';
+COMMENT ON FUNCTION hybrid_knn_graph(regclass, name, name, int, text, text, float8) IS
+'returns edges from each row of rel to its k nearest other rows, by the vector or halfvec column col, for use by graph functions; source and target are values of the integer column id; results are exact, unless recall is given, nearest first; metric is l2, ip, cosine or l1; weight is similarity (max(0, 1 - distance) for cosine, 1 / (1 + distance) for l2 and l1, an error for ip) or one (always 1); recall, from 0.5 to 1, lets an index of access method hybrid on the column, for this metric, find this share of the nearest rows; NULL and 1: all of them; the function sees the rows that a SELECT by the caller would return; memory stays within work_mem; raises an error if an id is NULL, if a column has another type, if dimensions differ, on partitioned tables, on tables whose rows Citus keeps in shards, on views whose ctids come from several tables, on missing privileges, and, if recall is given, without such an index, and if the rows are read by a query, as with views and row security';
 
 CREATE TYPE hybrid_nearest_row AS (id bigint, distance float8);
 COMMENT ON TYPE hybrid_nearest_row IS

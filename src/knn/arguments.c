@@ -33,6 +33,20 @@ hybrid_vector_types(FunctionCallInfo fcinfo)
 	                           .halfvec = find_type(schema, "halfvec")};
 }
 
+double
+hybrid_recall_argument(FunctionCallInfo fcinfo, int number)
+{
+	double recall;
+
+	if (number >= PG_NARGS() || PG_ARGISNULL(number))
+		return 1;
+	recall = PG_GETARG_FLOAT8(number);
+	if (!(recall >= 0.5 && recall <= 1))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("recall must be from 0.5 to 1, not %g", recall)));
+	return recall;
+}
+
 static Oid
 find_type(Oid schema, const char *name)
 {

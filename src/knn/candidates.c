@@ -28,6 +28,7 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
 #include "core/distance.h"
+#include "knn/approximate.h"
 #include "knn/candidates.h"
 #include "knn/fetch.h"
 #include "knn/outliers.h"
@@ -67,9 +68,9 @@ typedef struct Wanted
 	int32 candidate; /* index of the candidate in the query's heap, or OUTLIER */
 } Wanted;
 
-static bool may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metric,
-                    HybridStoreShape *shape);
-static bool is_better(const HybridStoreShape *a, const HybridStoreShape *b);
+static bool
+may_use(Relation index, AttrNumber attnum, HyMetric metric, bool ordered, HybridStoreShape *shape);
+static bool is_better(const HybridStoreShape *a, const HybridStoreShape *b, bool ordered);
 static void read_store(Pass *pass, int64 many);
 static void read_entries(Pass *pass, HybridSearch *search);
 static void tell_progress(void *arg);
@@ -81,7 +82,8 @@ static bool is_sure(const Pass *pass, int query, int64 many);
 static bool may_hide(const Pass *pass, int query);
 
 bool
-hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *candidates)
+hybrid_find_store(const HybridRows *rows, HyMetric metric, bool ordered,
+                  HybridCandidates *candidates)
 {
 	AttrNumber attnum;
 	Relation table = hybrid_rows_table(rows, &attnum);
@@ -91,7 +93,7 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 	candidates->index = NULL;
 	/* in other table access methods, a position may not contain a page number */
 	if (table == NULL || table->rd_rel->relam != HEAP_TABLE_AM_OID || hybrid_stores() == NULL ||
-	    !enable_indexscan || !RelationGetForm(table)->relhasindex)
+	    (!enable_indexscan && !ordered) || !RelationGetForm(table)->relhasindex)
 		return false;
 	indexes = RelationGetIndexList(table);
 	foreach (cell, indexes)
@@ -99,8 +101,9 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
 		HybridStoreShape shape;
 
-		if (may_use(rows, index, attnum, metric, &shape) &&
-		    (candidates->index == NULL || is_better(&shape, &candidates->shape)))
+		if (may_use(index, attnum, metric, ordered, &shape) &&
+		    (ordered || !hybrid_few_allowed(rows, &shape)) &&
+		    (candidates->index == NULL || is_better(&shape, &candidates->shape, ordered)))
 		{
 			if (candidates->index != NULL)
 				index_close(candidates->index, NoLock);
@@ -119,10 +122,8 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
  * get_relation_info(), and those that only a store needs.
  */
 static bool
-may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metric,
-        HybridStoreShape *shape)
+may_use(Relation index, AttrNumber attnum, HyMetric metric, bool ordered, HybridStoreShape *shape)
 {
-	const HybridTidSet *filter = hybrid_rows_filter(rows);
 	Form_pg_index form = index->rd_index;
 
 	if (!form->indisvalid || !form->indisready || !form->indislive)
@@ -140,13 +141,25 @@ may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metr
 	/* a store for cosine has no entries for zero vectors */
 	if (shape->metric == HY_METRIC_COSINE && metric != HY_METRIC_COSINE)
 		return false;
-	/* if the filter allows few rows, fetching them one by one is faster */
-	return filter == NULL || filter->count >= LEAST_SHARE * shape->places;
+	return !ordered || shape->metric == metric;
 }
 
-static bool
-is_better(const HybridStoreShape *a, const HybridStoreShape *b)
+bool
+hybrid_few_allowed(const HybridRows *rows, const HybridStoreShape *shape)
 {
+	const HybridTidSet *filter = hybrid_rows_filter(rows);
+
+	return filter != NULL && filter->count < LEAST_SHARE * shape->places;
+}
+
+/* is_better: compare two indexes. A search by codes is slower in an index with keys. */
+static bool
+is_better(const HybridStoreShape *a, const HybridStoreShape *b, bool ordered)
+{
+	if (ordered && a->coded != b->coded)
+		return a->coded;
+	if (ordered && (a->keys > 0) != (b->keys > 0))
+		return a->keys == 0;
 	if (a->lossless != b->lossless)
 		return a->lossless;
 	if (a->dtype != b->dtype)
@@ -161,6 +174,8 @@ hybrid_candidates_first(const HybridCandidates *candidates)
 	int64 k = candidates->k;
 	int64 first = candidates->shape.lossless ? k + k / 8 + 4 : k + k / 2 + 16;
 
+	if (candidates->search != NULL)
+		first = hybrid_approximate_first(k);
 	if (filter != NULL && filter->count < candidates->shape.places)
 		first = (int64) (first * ((double) candidates->shape.places / Max(filter->count, 1)));
 	return first;
@@ -175,6 +190,8 @@ hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many)
 	 */
 	Size bytes = (Size) many * (3 * sizeof(HyNeighbor) + sizeof(Wanted));
 
+	if (candidates->search != NULL)
+		return hybrid_approximate_bytes(many);
 	if (!candidates->shape.lossless)
 		bytes += HYBRID_OUTLIERS * sizeof(Wanted) + sizeof(HybridProbe);
 	return bytes;
@@ -192,6 +209,13 @@ hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries
 	int i;
 
 	Assert(many > candidates->k && many <= PG_INT32_MAX);
+	if (candidates->search != NULL)
+	{
+		hybrid_approximate_search(candidates, queries, (int) many, answers, sure);
+		MemoryContextSwitchTo(before);
+		MemoryContextDelete(context);
+		return true;
+	}
 	pass.best = palloc(sizeof(HyTopK) * queries->count);
 	for (i = 0; i < queries->count; i++)
 		hy_topk_init(&pass.best[i], MemoryContextAllocHuge(context, sizeof(HyNeighbor) * many),

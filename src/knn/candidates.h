@@ -22,15 +22,21 @@ typedef struct HybridCandidates
 	HyMetric metric;
 	int32 k;
 	HybridProgress *progress;
+	/* searches the index by codes, so that results are approximate; NULL: the whole store is read */
+	HybridIndexSearch *search;
 } HybridCandidates;
 
 /*
  * hybrid_find_store: find an index whose store can replace the table for this metric. The store
  * must show this user every row that the table would show. If such an index exists, open it, store
- * it in candidates->index and return true.
+ * it in candidates->index and return true. If `ordered` is set, the index must order by this metric,
+ * and neither the filter nor enable_indexscan matters.
  */
-extern bool
-hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *candidates);
+extern bool hybrid_find_store(const HybridRows *rows, HyMetric metric, bool ordered,
+                              HybridCandidates *candidates);
+
+/* hybrid_few_allowed: return whether a filter allows so few rows that these are fetched one by one. */
+extern bool hybrid_few_allowed(const HybridRows *rows, const HybridStoreShape *shape);
 
 /* hybrid_candidates_first: return the number of candidates per query in the first search. */
 extern int64 hybrid_candidates_first(const HybridCandidates *candidates);
@@ -42,7 +48,7 @@ extern int64 hybrid_candidates_first(const HybridCandidates *candidates);
 extern Size hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many);
 
 /*
- * hybrid_candidates_search: read the store once, take `many` candidates per query, look them up in
+ * hybrid_candidates_search: read the store once, or search the index by codes, take `many` candidates per query, look them up in
  * the table, and put the nearest visible rows into answers. answers holds one empty heap of size k
  * per query.
  *

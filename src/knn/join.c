@@ -2,7 +2,7 @@
  * join.c
  *		Finds the nearest rows of one relation for each row of another: see join.h.
  *
- * The left rows are read one at a time and gathered as queries. When work_mem cannot hold more
+ * The left rows are read in the order of hybrid_target_read, one at a time and gathered as queries. When work_mem cannot hold more
  * queries and their results, one search of the right side serves the whole group.
  */
 #include "postgres.h"
@@ -45,7 +45,7 @@ hybrid_join(HybridRows *left, HybridTarget *right, Size beside, HybridTakeJoined
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid join", ALLOCSET_DEFAULT_SIZES);
 	join.group_context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid join group", ALLOCSET_DEFAULT_SIZES);
-	hybrid_rows_read(left, take_left, &join);
+	hybrid_target_read(right, left, take_left, &join);
 	if (join.queries.count > 0)
 		search_group(&join, 1);
 	MemoryContextDelete(join.group_context);

@@ -43,6 +43,7 @@ hybrid_knn(PG_FUNCTION_ARGS)
 	options.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	options.k = PG_GETARG_INT32(3);
 	hybrid_check_k(options.k);
+	options.recall = hybrid_recall_argument(fcinfo, 6);
 	array = PG_GETARG_ARRAYTYPE_P(2);
 	hybrid_queries_unpack(array, &queries);
 	if (!PG_ARGISNULL(5))

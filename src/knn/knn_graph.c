@@ -63,6 +63,7 @@ hybrid_knn_graph(PG_FUNCTION_ARGS)
 	graph.k = PG_GETARG_INT32(3);
 	hybrid_check_k_plus(graph.k, 1);
 	options.k = graph.k + 1;
+	options.recall = hybrid_recall_argument(fcinfo, 6);
 	graph.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	graph.weight = parse_weight(text_to_cstring(PG_GETARG_TEXT_PP(5)), graph.metric);
 	options.metric = graph.metric;

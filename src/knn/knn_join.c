@@ -38,6 +38,7 @@ hybrid_knn_join(PG_FUNCTION_ARGS)
 	options.k = PG_GETARG_INT32(4);
 	options.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(5)));
 	hybrid_check_k(options.k);
+	options.recall = hybrid_recall_argument(fcinfo, 6);
 	left = hybrid_rows_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), &types, NULL, NULL);
 	/* if both sides are the same relation, one report is enough */
 	if (PG_GETARG_OID(0) != PG_GETARG_OID(2))

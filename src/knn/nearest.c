@@ -9,13 +9,17 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "knn/approximate.h"
 #include "knn/candidates.h"
 #include "knn/nearest.h"
 #include "knn/search.h"
 #include "miscadmin.h"
 #include "server/position.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #define GROWTH 4
 #define AHEAD_ROWS 16 /* rows read at a time while other threads search */
@@ -53,6 +57,7 @@ typedef struct Open
 	bool *sure;
 } Open;
 
+static void find_codes(HybridTarget *target);
 static bool uses_store(const HybridTarget *target, int dims);
 static Size memory_for_queries(void);
 static void search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers);
@@ -97,14 +102,60 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
 	target->rows = hybrid_rows_open(relid, column, types, options->filter, options->id_column);
 	hybrid_rows_report_fetched(target->rows, options->what);
 	hybrid_progress_begin(&target->progress, options->what);
-	if (hybrid_find_store(target->rows, options->metric, &target->store))
-	{
-		target->store.rows = target->rows;
-		target->store.metric = options->metric;
-		target->store.k = options->k;
-		target->store.progress = &target->progress;
-	}
+	target->store.rows = target->rows;
+	target->store.metric = options->metric;
+	target->store.k = options->k;
+	target->store.progress = &target->progress;
+	if (options->recall < 1)
+		find_codes(target);
+	if (target->store.index == NULL)
+		(void) hybrid_find_store(target->rows, options->metric, false, &target->store);
 	return target;
+}
+
+/*
+ * find_codes: begin to search an index by codes. Raises if there is no index for this metric. The exact
+ * search is used if the index has no codes, or if few rows are allowed.
+ */
+static void
+find_codes(HybridTarget *target)
+{
+	HybridCandidates *store = &target->store;
+	const HybridTargetOptions *options = &target->options;
+	AttrNumber attnum;
+	Relation table = hybrid_rows_table(target->rows, &attnum);
+
+	if (table == NULL)
+		ereport(ERROR,
+		        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		         errmsg("%s cannot use an index of this relation for this user", options->what),
+		         errdetail("Its rows are read by a query, because it is not a table, or "
+		                   "because row security or privileges on columns apply."),
+		         errhint("Leave out \"recall\", so that the result is exact.")));
+	if (!hybrid_find_store(target->rows, options->metric, true, store))
+	{
+		const char *column = get_attname(RelationGetRelid(table), attnum, false);
+		const char *type = hybrid_rows_dtype(target->rows) == HY_F32 ? "vector" : "halfvec";
+
+		ereport(ERROR,
+		        (errcode(ERRCODE_UNDEFINED_OBJECT),
+		         errmsg("%s finds no hybrid index on column \"%s\" of \"%s\" with metric %s",
+		                options->what, column, RelationGetRelationName(table),
+		                hy_metric_name(options->metric)),
+		         errdetail("The index must be valid, without an expression or a condition, and not "
+		                   "newer than the snapshot."),
+		         errhint("CREATE INDEX ON %s USING hybrid (%s %s_%s_ops), or leave out \"recall\".",
+		                 quote_identifier(RelationGetRelationName(table)), quote_identifier(column),
+		                 type, hy_metric_name(options->metric))));
+	}
+	if (store->shape.coded && !hybrid_few_allowed(target->rows, &store->shape))
+	{
+		store->search =
+			hybrid_searches()->begin(store->index, GetActiveSnapshot(), options->recall);
+		return;
+	}
+	index_close(store->index, NoLock);
+	store->index = NULL;
 }
 
 int
@@ -122,6 +173,21 @@ void
 hybrid_target_range(HybridTarget *target, double from, double to)
 {
 	hybrid_progress_range(&target->progress, from, to);
+}
+
+void
+hybrid_target_read(const HybridTarget *target, HybridRows *rows, HybridTakeRow take, void *arg)
+{
+	AttrNumber ours;
+	AttrNumber theirs;
+	Relation table = hybrid_rows_table(rows, &theirs);
+
+	if (target->store.search != NULL && table != NULL &&
+	    RelationGetRelid(table) == RelationGetRelid(hybrid_rows_table(target->rows, &ours)) &&
+	    ours == theirs)
+		hybrid_approximate_read(&target->store, rows, take, arg);
+	else
+		hybrid_rows_read(rows, take, arg);
 }
 
 HyTopK *
@@ -163,6 +229,8 @@ hybrid_target_close(HybridTarget *target)
 					target->options.what, (long long) (target->queries - target->from_table),
 					RelationGetRelationName(target->store.index), (long long) target->again,
 					(long long) target->from_table)));
+	if (target->store.search != NULL)
+		hybrid_searches()->end(target->store.search);
 	if (target->store.index != NULL)
 		index_close(target->store.index, NoLock);
 	hybrid_rows_close(target->rows);

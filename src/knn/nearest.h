@@ -3,8 +3,9 @@
  *		Finds the k nearest rows of a relation, from the table or from the store of an index.
  *		hybrid_knn, hybrid_knn_join and hybrid_knn_graph use this search.
  *
- * Results do not depend on the source of the vectors. The rows, the bits of their distances and
- * their order are always the same. Rows are ordered by (distance, position of the visible version).
+ * Exact results do not depend on the source of the vectors. The rows, the bits of their distances and
+ * their order are always the same. An approximate search may miss rows, but the distances have the same
+ * bits. Rows are ordered by (distance, position of the visible version).
  */
 #ifndef HYBRID_NEAREST_H
 #define HYBRID_NEAREST_H
@@ -25,6 +26,7 @@ typedef struct HybridTargetOptions
 	int32 k;               /* a value that hybrid_check_k accepts */
 	const char *filter;    /* filter query as in hybrid_rows_open, or NULL */
 	const char *id_column; /* name of the id column as in hybrid_rows_open, or NULL */
+	double recall;         /* as hybrid_recall_argument returns it */
 } HybridTargetOptions;
 
 /* hybrid_check_k: raise unless k is at least 1 and the k results of one query fit work_mem. */
@@ -53,6 +55,13 @@ extern int hybrid_target_group(const HybridTarget *target, int dims, Size beside
  * to of the whole call.
  */
 extern void hybrid_target_range(HybridTarget *target, double from, double to);
+
+/*
+ * hybrid_target_read: pass the rows of a relation to take as hybrid_rows_read does. If the rows are those
+ * that an approximate search searches, they come in an order that makes these searches fast.
+ */
+extern void
+hybrid_target_read(const HybridTarget *target, HybridRows *rows, HybridTakeRow take, void *arg);
 
 /*
  * hybrid_nearest: return at most k nearest rows for each query, sorted. The field row of a result

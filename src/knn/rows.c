@@ -47,6 +47,7 @@ struct HybridRows
 	BlockNumber blocks;
 	BlockNumber block;
 	int64 next_allowed;
+	double share_at; /* as in hybrid_rows_at; 0: another read */
 
 	/* scan: the current read of the table; NULL: no read, or the rows come from a query */
 	TableScanDesc scan;
@@ -158,6 +159,7 @@ hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg)
 		reader.check = expect_fetched;
 	rows->block = 0;
 	rows->next_allowed = 0;
+	rows->share_at = 0;
 	rows->blocks = 0;
 	if (rows->text != NULL)
 		hybrid_query_run(rows->text, &reader);
@@ -180,9 +182,38 @@ hybrid_rows_ahead(HybridRows *rows, int most, HybridTakeRow take, void *arg)
 	return true;
 }
 
+bool
+hybrid_rows_at(HybridRows *rows, const int64 *roots, int count, double share, HybridTakeRow take,
+               void *arg)
+{
+	MemoryContext row_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid row", ALLOCSET_SMALL_SIZES);
+	IndexFetchTableData *fetch = table_index_fetch_begin(rows->relation);
+	TupleTableSlot *slot = table_slot_create(rows->relation, NULL);
+	bool more = true;
+	int i;
+
+	Assert(rows->text == NULL);
+	rows->share_at = share;
+	for (i = 0; i < count && more; i++)
+	{
+		ItemPointerData tid = hybrid_position_tid(roots[i]);
+		bool again = false;
+
+		if (table_index_fetch_tuple(fetch, &tid, GetActiveSnapshot(), slot, &again, NULL))
+			more = pass_row(rows, slot, row_context, take, arg);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	table_index_fetch_end(fetch);
+	MemoryContextDelete(row_context);
+	return more;
+}
+
 double
 hybrid_rows_share(const HybridRows *rows)
 {
+	if (rows->share_at > 0)
+		return rows->share_at;
 	if (rows->filter != NULL && rows->text == NULL)
 		return rows->filter->count > 0 ? (double) rows->next_allowed / rows->filter->count : 1;
 	/* an estimate: a query usually reads a table from beginning to end */

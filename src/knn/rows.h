@@ -73,6 +73,14 @@ extern void hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg);
 extern bool hybrid_rows_ahead(HybridRows *rows, int most, HybridTakeRow take, void *arg);
 
 /*
+ * hybrid_rows_at: pass the visible versions of the rows whose roots are at these positions to take, as
+ * hybrid_rows_read does. The rows do not come from a query. share is the share of the relation that is
+ * processed with them. Returns false if take does.
+ */
+extern bool hybrid_rows_at(HybridRows *rows, const int64 *roots, int count, double share,
+                           HybridTakeRow take, void *arg);
+
+/*
  * hybrid_rows_share: return the share of the relation that the current read has processed; < 0 if
  * unknown.
  */

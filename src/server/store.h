@@ -27,6 +27,8 @@ typedef struct HybridStoreShape
 	int dims;
 	Size stride;   /* bytes of a stored vector; arrays of vectors have no gaps */
 	bool lossless; /* vectors are stored exactly as given */
+	bool coded;    /* the index can be searched by codes: HybridSearchMethods */
+	int keys;      /* number of key columns before the vector */
 	int64 places;  /* approximate number of slots for entries */
 } HybridStoreShape;
 
@@ -126,9 +128,44 @@ typedef struct HybridStoreMethods
 	double (*lower_bound)(const HybridProbe *query, double distance, float norm, float residual);
 } HybridStoreMethods;
 
-extern void hybrid_register_stores(const HybridStoreMethods *methods);
+/* HybridFoundRow: a row that a search by codes has found. */
+typedef struct HybridFoundRow
+{
+	double distance; /* lower bound of the operator's distance; infinite if there is no distance */
+	float width;     /* the operator's distance is at most distance + width */
+	int32 list;      /* private to the search */
+	int64 position;  /* position of the entry's tid */
+} HybridFoundRow;
 
-/* hybrid_stores: return the registered methods, or NULL before any were registered. */
+typedef struct HybridIndexSearch HybridIndexSearch;
+
+/* HybridSearchMethods: searches by codes, for many queries, each as an index scan searches. */
+typedef struct HybridSearchMethods
+{
+	/*
+	 * Begins to search under an MVCC snapshot, in the current memory context, for this recall, from 0.5 to below
+	 * 1.  The caller keeps the index open and locked until `end`.  Takes the predicate lock that a serializable
+	 * transaction needs.
+	 */
+	HybridIndexSearch *(*begin)(Relation index, Snapshot snapshot, double recall);
+
+	/*
+	 * Returns the `many` entries nearest to x, and entries that may be nearer than one of these because their
+	 * copies are rounded, sorted by distance.  Fewer entries mean that there are no more.  The array is valid
+	 * until the next call.
+	 */
+	const HybridFoundRow *(*find)(HybridIndexSearch *search, const float *x, int many, int *count);
+
+	void (*end)(HybridIndexSearch *search);
+} HybridSearchMethods;
+
+extern void
+hybrid_register_stores(const HybridStoreMethods *methods, const HybridSearchMethods *searches);
+
+/*
+ * hybrid_stores, hybrid_searches: return the registered methods, or NULL before any were registered.
+ */
 extern const HybridStoreMethods *hybrid_stores(void);
+extern const HybridSearchMethods *hybrid_searches(void);
 
 #endif

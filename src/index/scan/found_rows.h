@@ -8,15 +8,7 @@
 #include "postgres.h"
 
 #include "core/topk.h"
-
-/* HybridFoundRow: a row that a search has found. */
-typedef struct HybridFoundRow
-{
-	double distance; /* lower bound of the operator's distance */
-	float width;     /* the operator's distance is at most distance + width */
-	int32 list;      /* number of its list in the search's frontier */
-	int64 position;  /* heap position of the row: server/position.h */
-} HybridFoundRow;
+#include "server/store.h"
 
 /* HybridFoundRows: rows found so far. The caller still uses the first `returned` rows. */
 typedef struct HybridFoundRows

@@ -1,0 +1,172 @@
+/*
+ * approximate.c
+ *		Searches an index by codes for the nearest rows of many queries: see approximate.h.
+ *
+ * The index decides for each query how far it searches (HybridSearchMethods in server/store.h). The
+ * candidates of many queries are looked up in the table together, in the order of the table, so that each
+ * row is fetched once.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "core/distance.h"
+#include "knn/approximate.h"
+#include "knn/fetch.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "server/position.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* minimum number of candidates, and candidates besides the k rows: as many as an index scan asks for */
+#define LEAST 12
+#define BESIDE 2
+#define CROWDED 64
+#define TOGETHER 64      /* number of queries between two reports of the progress */
+#define READ_ENTRIES 512 /* entries of the index read at a time */
+
+/* Wanted: a candidate to be looked up in the table. */
+typedef struct Wanted
+{
+	int64 root;      /* must be first, for hybrid_compare_positions */
+	double distance; /* the distance, if copies are not rounded */
+	int32 query;
+} Wanted;
+
+/* Pass: one search for all queries. */
+typedef struct Pass
+{
+	const HybridCandidates *candidates;
+	const HybridQueries *queries;
+	HyTopK *answers;
+	HybridFetch *fetch;
+	Wanted *wanted;
+	int64 count;
+	int64 room;
+} Pass;
+
+static bool find_candidates(Pass *pass, int query, int many);
+static void look_up(Pass *pass);
+
+int64
+hybrid_approximate_first(int64 k)
+{
+	return Max(k + BESIDE + k / CROWDED, LEAST);
+}
+
+Size
+hybrid_approximate_bytes(int64 many)
+{
+	/* a candidate to look up, and a row in the memory of the search, which usually has more of them */
+	return (Size) many * (sizeof(Wanted) + sizeof(HybridFoundRow));
+}
+
+void
+hybrid_approximate_search(const HybridCandidates *candidates, const HybridQueries *queries,
+                          int many, HyTopK *answers, bool *sure)
+{
+	Pass pass = {.candidates = candidates, .queries = queries, .answers = answers};
+	AttrNumber attnum;
+	Relation table = hybrid_rows_table(candidates->rows, &attnum);
+	int i;
+
+	pass.fetch = hybrid_fetch_begin(table, attnum, hybrid_rows_dtype(candidates->rows),
+	                                hybrid_rows_filter(candidates->rows));
+	pass.room = (int64) queries->count * many;
+	pass.wanted = MemoryContextAllocHuge(CurrentMemoryContext, pass.room * sizeof(Wanted));
+	for (i = 0; i < queries->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		sure[i] = !find_candidates(&pass, i, many);
+		if (i % TOGETHER == 0)
+			hybrid_progress_update(candidates->progress, (double) i / queries->count);
+	}
+	look_up(&pass);
+	for (i = 0; i < queries->count; i++)
+	{
+		sure[i] = sure[i] || answers[i].count == answers[i].k;
+		if (!sure[i])
+			answers[i].count = 0;
+	}
+	hybrid_fetch_end(pass.fetch);
+}
+
+void
+hybrid_approximate_read(const HybridCandidates *candidates, HybridRows *rows, HybridTakeRow take,
+                        void *arg)
+{
+	const HybridStoreMethods *stores = hybrid_stores();
+	HybridStore *store = stores->begin(candidates->index, GetActiveSnapshot());
+	int64 positions[READ_ENTRIES];
+	HybridStoreRows entries = {.positions = positions};
+	int count;
+
+	while ((count = stores->read(store, &entries, READ_ENTRIES)) > 0)
+	{
+		if (!hybrid_rows_at(rows, positions, count, stores->share(store), take, arg))
+			break;
+	}
+	stores->end(store);
+}
+
+/* find_candidates: add the candidates of a query to pass->wanted. Returns whether there may be more. */
+static bool
+find_candidates(Pass *pass, int query, int many)
+{
+	const HybridCandidates *candidates = pass->candidates;
+	int count;
+	int i;
+	const HybridFoundRow *found = hybrid_searches()->find(
+		candidates->search, hybrid_query(pass->queries, query), many, &count);
+
+	/* rounded copies may add any number of candidates */
+	if (pass->count + count > pass->room)
+		look_up(pass);
+	if (count > pass->room)
+	{
+		pass->room = count;
+		pass->wanted = repalloc_huge(pass->wanted, pass->room * sizeof(Wanted));
+	}
+	for (i = 0; i < count; i++)
+	{
+		/* the distance is NaN */
+		if (isinf(found[i].distance) && found[i].distance > 0 && isinf(found[i].width))
+			continue;
+		pass->wanted[pass->count++] =
+			(Wanted){.root = found[i].position, .distance = found[i].distance, .query = query};
+	}
+	return count >= many;
+}
+
+/* look_up: put the visible rows among the candidates into the answers of their queries. */
+static void
+look_up(Pass *pass)
+{
+	const HybridCandidates *candidates = pass->candidates;
+	bool lossy = !candidates->shape.lossless;
+	HyDtype dtype = hybrid_rows_dtype(candidates->rows);
+	int dims = pass->queries->dims;
+	const HybridDense *vector = NULL;
+	bool visible = false;
+	int64 position = 0;
+	int64 i;
+
+	pgstat_count_index_tuples(candidates->index, pass->count);
+	qsort(pass->wanted, pass->count, sizeof(Wanted), hybrid_compare_positions);
+	for (i = 0; i < pass->count; i++)
+	{
+		const Wanted *it = &pass->wanted[i];
+		double distance = it->distance;
+
+		if (i == 0 || pass->wanted[i - 1].root != it->root)
+			visible = hybrid_fetch(pass->fetch, it->root, &position, lossy ? &vector : NULL);
+		if (!visible)
+			continue;
+		if (lossy)
+			distance = hy_distance_to(candidates->metric, hybrid_query(pass->queries, it->query),
+			                          dtype, vector->x, dims);
+		(void) hy_topk_push(&pass->answers[it->query], distance, position);
+	}
+	pass->count = 0;
+}

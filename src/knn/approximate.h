@@ -1,0 +1,36 @@
+/*
+ * approximate.h
+ *		Searches an index by codes for the nearest rows of many queries.
+ */
+#ifndef HYBRID_APPROXIMATE_H
+#define HYBRID_APPROXIMATE_H
+
+#include "postgres.h"
+
+#include "core/topk.h"
+#include "knn/candidates.h"
+
+/* hybrid_approximate_first: return the number of candidates per query in the first search for k rows. */
+extern int64 hybrid_approximate_first(int64 k);
+
+/* hybrid_approximate_bytes: return the bytes per query of a search with `many` candidates. */
+extern Size hybrid_approximate_bytes(int64 many);
+
+/*
+ * hybrid_approximate_search: find `many` candidates for each query by candidates->search, look them up in
+ * the table, and put the nearest visible rows into answers, which are empty heaps. Sets sure[i] if query i
+ * has all its rows, or if there are no more candidates. Otherwise clears sure[i] and empties the heap. Does
+ * not free its working memory.
+ */
+extern void
+hybrid_approximate_search(const HybridCandidates *candidates, const HybridQueries *queries,
+                          int many, HyTopK *answers, bool *sure);
+
+/*
+ * hybrid_approximate_read: pass the rows of the table to take as hybrid_rows_read does, but in the order of
+ * the lists of the index. `rows` reads the table of the candidates, and the column of the index.
+ */
+extern void hybrid_approximate_read(const HybridCandidates *candidates, HybridRows *rows,
+                                    HybridTakeRow take, void *arg);
+
+#endif
