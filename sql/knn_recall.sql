@@ -104,6 +104,31 @@ SET work_mem = '64kB';
 SELECT count(*) FROM ((TABLE one EXCEPT ALL SELECT * FROM hybrid_knn_join('item', 'v', 'item', 'v', 5, 'cosine', recall => 0.95))
 	UNION ALL (SELECT * FROM hybrid_knn_join('item', 'v', 'item', 'v', 5, 'cosine', recall => 0.95) EXCEPT ALL TABLE one)) d;
 RESET work_mem;
+-- with parallel workers and without: also of rows that are not committed yet, and of temporary tables, which workers do not see
+CREATE FUNCTION with_workers(rel regclass, workers int) RETURNS TABLE (l tid, r tid, distance float8) LANGUAGE sql AS $$
+	SELECT set_config('max_parallel_workers_per_gather', workers::text, true);
+	SELECT * FROM hybrid_knn_join(rel, 'v', rel, 'v', 5, 'cosine', recall => 0.95) $$;
+CREATE FUNCTION differences(rel regclass) RETURNS bigint LANGUAGE sql AS $$
+	SELECT count(*) FROM ((SELECT * FROM with_workers(rel, 0) EXCEPT ALL SELECT * FROM with_workers(rel, 4))
+		UNION ALL (SELECT * FROM with_workers(rel, 4) EXCEPT ALL SELECT * FROM with_workers(rel, 0))) d $$;
+BEGIN;
+UPDATE item SET v = v + '[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]' WHERE id % 7 = 0;
+SELECT count(*) FROM with_workers('item', 4) JOIN item ON ctid = r;
+SELECT differences('item');
+-- an error in the same statement, and after it
+DO $$
+BEGIN
+	PERFORM 1 / (j.distance - j.distance) FROM hybrid_knn_join('item', 'v', 'item', 'v', 5, 'cosine', recall => 0.95) j;
+EXCEPTION WHEN division_by_zero THEN
+	RAISE NOTICE 'none left';
+END $$;
+SELECT count(*) FROM with_workers('item', 4);
+ROLLBACK;
+CREATE TEMP TABLE mine AS SELECT * FROM item;
+CREATE INDEX ON mine USING hybrid (v vector_cosine_ops);
+SELECT count(*), differences('mine') FROM with_workers('mine', 4);
+DROP TABLE mine;
+DROP FUNCTION with_workers, differences;
 -- a table joined with itself, which is read in the order of the lists, and with a copy, which is not
 CREATE TABLE copied AS SELECT ctid AS tid, id, v FROM item ORDER BY id;
 SELECT count(*) AS differences FROM (SELECT left_tid, right_tid, distance FROM one EXCEPT ALL

@@ -13,6 +13,7 @@
 #include "core/distance.h"
 #include "knn/approximate.h"
 #include "knn/fetch.h"
+#include "knn/search_team.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "server/position.h"
@@ -23,7 +24,6 @@
 #define LEAST 12
 #define BESIDE 2
 #define CROWDED 64
-#define TOGETHER 64      /* number of queries between two reports of the progress */
 #define READ_ENTRIES 512 /* entries of the index read at a time */
 
 /* Wanted: a candidate to be looked up in the table. */
@@ -39,14 +39,16 @@ typedef struct Pass
 {
 	const HybridCandidates *candidates;
 	const HybridQueries *queries;
+	int many;
 	HyTopK *answers;
+	bool *sure;
 	HybridFetch *fetch;
 	Wanted *wanted;
 	int64 count;
 	int64 room;
 } Pass;
 
-static bool find_candidates(Pass *pass, int query, int many);
+static void take_candidates(void *arg, int query, const HybridFoundRow *found, int count);
 static void look_up(Pass *pass);
 
 int64
@@ -66,7 +68,11 @@ void
 hybrid_approximate_search(const HybridCandidates *candidates, const HybridQueries *queries,
                           int many, HyTopK *answers, bool *sure)
 {
-	Pass pass = {.candidates = candidates, .queries = queries, .answers = answers};
+	Pass pass = {.candidates = candidates,
+	             .queries = queries,
+	             .many = many,
+	             .answers = answers,
+	             .sure = sure};
 	AttrNumber attnum;
 	Relation table = hybrid_rows_table(candidates->rows, &attnum);
 	int i;
@@ -75,13 +81,7 @@ hybrid_approximate_search(const HybridCandidates *candidates, const HybridQuerie
 	                                hybrid_rows_filter(candidates->rows));
 	pass.room = (int64) queries->count * many;
 	pass.wanted = MemoryContextAllocHuge(CurrentMemoryContext, pass.room * sizeof(Wanted));
-	for (i = 0; i < queries->count; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		sure[i] = !find_candidates(&pass, i, many);
-		if (i % TOGETHER == 0)
-			hybrid_progress_update(candidates->progress, (double) i / queries->count);
-	}
+	hybrid_search_team(candidates, queries, many, take_candidates, &pass);
 	look_up(&pass);
 	for (i = 0; i < queries->count; i++)
 	{
@@ -110,16 +110,14 @@ hybrid_approximate_read(const HybridCandidates *candidates, HybridRows *rows, Hy
 	stores->end(store);
 }
 
-/* find_candidates: add the candidates of a query to pass->wanted. Returns whether there may be more. */
-static bool
-find_candidates(Pass *pass, int query, int many)
+/* take_candidates: add the candidates of a query to pass->wanted. */
+static void
+take_candidates(void *arg, int query, const HybridFoundRow *found, int count)
 {
-	const HybridCandidates *candidates = pass->candidates;
-	int count;
+	Pass *pass = (Pass *) arg;
 	int i;
-	const HybridFoundRow *found = hybrid_searches()->find(
-		candidates->search, hybrid_query(pass->queries, query), many, &count);
 
+	pass->sure[query] = count < pass->many;
 	/* rounded copies may add any number of candidates */
 	if (pass->count + count > pass->room)
 		look_up(pass);
@@ -136,7 +134,6 @@ find_candidates(Pass *pass, int query, int many)
 		pass->wanted[pass->count++] =
 			(Wanted){.root = found[i].position, .distance = found[i].distance, .query = query};
 	}
-	return count >= many;
 }
 
 /* look_up: put the visible rows among the candidates into the answers of their queries. */

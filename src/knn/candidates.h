@@ -24,6 +24,7 @@ typedef struct HybridCandidates
 	HybridProgress *progress;
 	/* searches the index by codes, so that results are approximate; NULL: the whole store is read */
 	HybridIndexSearch *search;
+	double recall; /* for this search */
 } HybridCandidates;
 
 /*

@@ -150,6 +150,7 @@ find_codes(HybridTarget *target)
 	}
 	if (store->shape.coded && !hybrid_few_allowed(target->rows, &store->shape))
 	{
+		store->recall = options->recall;
 		store->search =
 			hybrid_searches()->begin(store->index, GetActiveSnapshot(), options->recall);
 		return;

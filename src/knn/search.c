@@ -71,7 +71,7 @@ hybrid_search_read_ahead(HybridSearch *search, bool (*read_ahead)(void *arg), vo
 	HyShape shape = search->gathered.shape;
 
 	Assert(!search->with_norms);
-	if (!hybrid_threads_possible())
+	if (hybrid_threads_limit() == 1)
 		return;
 	search->read_ahead = read_ahead;
 	search->read_arg = arg;

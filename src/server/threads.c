@@ -134,10 +134,10 @@ hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, 
 	return status;
 }
 
-bool
-hybrid_threads_possible(void)
+int
+hybrid_threads_limit(void)
 {
-	return limit_of(false) > 1;
+	return limit_of(false);
 }
 
 void

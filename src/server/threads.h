@@ -37,8 +37,11 @@ hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, 
  */
 extern void hybrid_threads_set_main_thread_work(bool (*work)(void *arg), void *arg);
 
-/* hybrid_threads_possible: return whether a large task would use several threads if they were free. */
-extern bool hybrid_threads_possible(void);
+/*
+ * hybrid_threads_limit: return the most threads or processes that a query of this session may use, the
+ * caller's own included.
+ */
+extern int hybrid_threads_limit(void);
 
 /*
  * hybrid_threads_take: allow threads for a computation of this size that the caller is about to run without the

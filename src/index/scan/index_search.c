@@ -86,7 +86,7 @@ end_search(HybridIndexSearch *search)
 
 	add_work(search);
 	queries = Max(search->queries, 1);
-	ereport(DEBUG1,
+	ereport(DEBUG2,
 	        (errmsg_internal("%lld searches of index \"%s\", each with %.1f lists, %.1f rows "
 	                         "and %.1f vectors on average",
 	                         (long long) search->queries, RelationGetRelationName(search->index),
