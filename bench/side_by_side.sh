@@ -3,7 +3,7 @@
 # some of it.
 #
 # Each contender is one session or one process, on one thread, or with --all-cores on as many threads as
-# there are processors; only knn.sh and sessions.sh do this. All of them are measured in one run, in
+# there are processors; only knn.sh has this option, and --graph, and sessions.sh always does so. All of them are measured in one run, in
 # rounds in which they take turns, because the speed of a machine drifts within minutes. Times of
 # statements are measured in the server. A ratio is the median of the ratios of the rounds.
 #
@@ -36,9 +36,10 @@ side_by_side()
 		--quick) quick=--quick ;;
 		--busy) busy=--busy ;;
 		--all-cores) threads=$(nproc) ;;
+		--graph) program=knn_graph ;;
 		[1-9]*) rounds=$1 ;;
 		*)
-			echo "usage: bench/$program.sh [--quick] [--busy]$([ "$program" != knn ] || echo " [--all-cores]") [ROUNDS]" >&2
+			echo "usage: bench/$program.sh [--quick] [--busy]$([ "$program" != knn ] || echo " [--all-cores] [--graph]") [ROUNDS]" >&2
 			exit 2
 			;;
 		esac

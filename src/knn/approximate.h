@@ -28,7 +28,9 @@ hybrid_approximate_search(const HybridCandidates *candidates, const HybridQuerie
 
 /*
  * hybrid_approximate_read: pass the rows of the table to take as hybrid_rows_read does, but in the order of
- * the lists of the index. `rows` reads the table of the candidates, and the column of the index.
+ * the lists of the index. (WordNet, 2,000 rows as queries: with 32 MB of shared buffers, their searches take .67 s of
+ * processor time in this order, and 1.2 s in the order of the table. With the whole index in shared buffers, 16,000 take
+ * 4.8 to 5.2 s in either order.) `rows` reads the table of the candidates, and the column of the index.
  */
 extern void hybrid_approximate_read(const HybridCandidates *candidates, HybridRows *rows,
                                     HybridTakeRow take, void *arg);

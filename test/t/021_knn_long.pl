@@ -105,7 +105,9 @@ my %calls = (
 	'hybrid_knn_join' => q{SELECT count(*) FROM hybrid_knn_join('item', 'v', 'item', 'v', 10, 'cosine')},
 	'hybrid_knn over halfvecs' => q{SELECT count(*) FROM query, hybrid_knn('half', 'h', query.v, 10, 'cosine')},
 	'hybrid_knn_join of halfvecs' => q{SELECT count(*) FROM hybrid_knn_join('half', 'h', 'half', 'h', 10, 'l1')},
-	'hybrid_knn_graph' => q{SELECT count(*) FROM hybrid_knn_graph('item', 'id', 'v')});
+	'hybrid_knn_graph' => q{SELECT count(*) FROM hybrid_knn_graph('item', 'id', 'v')},
+	'hybrid_knn_graph with a recall' => q{SELECT count(*) FROM hybrid_knn_graph('item', 'id', 'v', recall => 0.95)},
+	'hybrid_knn with a recall, with workers' => q{SET max_parallel_workers_per_gather = 2; SELECT count(*) FROM query, hybrid_knn('item', 'v', query.v, 10, 'cosine', recall => 0.95)});
 my $victim = session();
 my $watcher = session();
 my $pid = ask($victim, 'SELECT pg_backend_pid()');
