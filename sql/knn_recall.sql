@@ -123,7 +123,13 @@ EXCEPTION WHEN division_by_zero THEN
 	RAISE NOTICE 'none left';
 END $$;
 SELECT count(*) FROM with_workers('item', 4);
+-- files of the index that only this transaction sees
+REINDEX INDEX item_v;
+SELECT differences('item');
 ROLLBACK;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT differences('item');
+COMMIT;
 CREATE TEMP TABLE mine AS SELECT * FROM item;
 CREATE INDEX ON mine USING hybrid (v vector_cosine_ops);
 SELECT count(*), differences('mine') FROM with_workers('mine', 4);
