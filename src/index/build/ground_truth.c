@@ -123,6 +123,7 @@ list_leaves(Search *search)
 	HybridFrontier *frontier = &search->frontier;
 	int count = frontier->scorer->tree.height == 0, i, j;
 
+	(void) hybrid_frontier_open(frontier);
 	hybrid_frontier_begin(frontier, &limits);
 	for (i = 0; i < frontier->inner.count; i++)
 		count += frontier->inner.items[i]->count;

@@ -26,8 +26,7 @@ static ambuild_function our_build = NULL;
 
 static void refuse_citus(Relation index);
 static const HybridOpclass *opclass_of(Relation index);
-static int32 declared_dims(Relation index);
-static Oid column_type(Relation index);
+static int32 declared_dims(Relation index, Oid *type);
 static uint32 format_of(const HybridOpclass *opclass, int dims);
 static HybridStorage chosen_storage(const HybridType *type, const HybridOptions *options);
 static bool possible_storage(const HybridType *type, uint32 storage);
@@ -71,6 +70,7 @@ hybrid_index_open(Relation index)
 	int words = hybrid_included_count(index);
 	const HybridOpclass *opclass;
 	int32 declared;
+	Oid type;
 
 	if (index->rd_amcache != NULL)
 		return *(const HybridIndex *) index->rd_amcache;
@@ -107,8 +107,8 @@ hybrid_index_open(Relation index)
 	 * The column may no longer declare dimensions: ALTER TABLE can drop them without rebuilding the
 	 * index. It can also raise the length of a bit varying.
 	 */
-	declared = declared_dims(index);
-	if (column_type(index) == VARBITOID && declared > (int32) meta.dims)
+	declared = declared_dims(index, &type);
+	if (type == VARBITOID && declared > (int32) meta.dims)
 		declared = -1;
 	if (meta.dims < 1 || meta.dims > (uint32) opclass->type->max_dims ||
 	    (declared >= 0 && meta.dims != (uint32) declared) ||
@@ -156,7 +156,8 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 	const HybridOpclass *opclass = opclass_of(index);
 	const HybridType *type = opclass->type;
 	HybridStorage storage = chosen_storage(type, options);
-	int32 dims = declared_dims(index);
+	Oid column_type;
+	int32 dims = declared_dims(index, &column_type);
 
 	if (dims < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -348,24 +349,19 @@ opclass_of(Relation index)
 	return (const HybridOpclass *) DatumGetPointer(FunctionCall1(procedure, PointerGetDatum(NULL)));
 }
 
-/* declared_dims: return the dimensions of the index's column, or -1 if its type has none. */
+/*
+ * declared_dims: return the dimensions of the index's column, or -1 if its type has none. *type is the column's type, or
+ * the base type of a domain.
+ */
 static int32
-declared_dims(Relation index)
+declared_dims(Relation index, Oid *type)
 {
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), hybrid_keys_count(index));
 	int32 dims = column->atttypmod;
 
 	/* a domain has the type modifier of its base type */
-	if (dims < 0)
-		(void) getBaseTypeAndTypmod(column->atttypid, &dims);
+	*type = getBaseTypeAndTypmod(column->atttypid, &dims);
 	return dims;
-}
-
-/* column_type: return the type of the index's column, or the base type of a domain. */
-static Oid
-column_type(Relation index)
-{
-	return getBaseType(TupleDescAttr(RelationGetDescr(index), hybrid_keys_count(index))->atttypid);
 }
 
 /* format_of: return the format version of indexes of this operator class and of this many dimensions. */

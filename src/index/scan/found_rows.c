@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "server/memory.h"
 
 #include "index/scan/found_rows.h"
@@ -11,6 +13,12 @@
 #define FIRST_ROOM 256
 
 static int compare_found(const void *a, const void *b);
+
+double
+hybrid_found_row_upper(const HybridFoundRow *row)
+{
+	return isfinite(row->width) ? row->distance + row->width : row->distance;
+}
 
 void
 hybrid_found_rows_clear(HybridFoundRows *found)

@@ -37,8 +37,10 @@
 #define RADIAL 0.1f
 #define STEEPEST 1e30f /* inverse width of a list whose rows are all equal */
 
+static const HybridInner *add_inner(HybridFrontier *frontier, const HybridLink *list, int level);
+static void add_only_leaf(HybridFrontier *frontier, const HybridReach *reach);
 static void
-expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);
+expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach, int level);
 static bool may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry);
 static void leave_out(HybridFrontier *frontier, int slot);
 static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
@@ -67,12 +69,24 @@ hybrid_frontier_clear(HybridFrontier *frontier)
 {
 	hybrid_inner_set_clear(&frontier->inner);
 	hybrid_inner_set_clear(&frontier->upper);
+	frontier->root = NULL;
 	frontier->keys_count = 0;
 	frontier->rows = 0;
 	frontier->blocks_count = 0;
 	frontier->lists_count = 0;
 	frontier->waiting = 0;
 	frontier->expecting = false;
+}
+
+const HybridInner *
+hybrid_frontier_open(HybridFrontier *frontier)
+{
+	const HybridTree *tree = &frontier->scorer->tree;
+
+	hybrid_frontier_clear(frontier);
+	if (tree->height > 0)
+		frontier->root = add_inner(frontier, &tree->root, tree->height);
+	return frontier->root;
 }
 
 void
@@ -82,9 +96,11 @@ hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits
 	HybridReach reach = hybrid_scorer_root(frontier->scorer);
 	int list, block;
 
-	hybrid_frontier_clear(frontier);
 	frontier->limits = *limits;
-	expand(frontier, &tree->root, &reach, tree->height);
+	if (frontier->root == NULL)
+		add_only_leaf(frontier, &reach);
+	else
+		expand(frontier, frontier->root, &reach, tree->height);
 	for (list = 0; list < frontier->inner.count; list++)
 	{
 		const HybridInner *inner = frontier->inner.items[list];
@@ -189,44 +205,51 @@ hybrid_frontier_memory(const HybridFrontier *frontier)
 	       frontier->lists_count * (sizeof(HybridLeafCandidate) + sizeof(HyHeapItem));
 }
 
-/* expand: add keys for the leaf lists below a list. */
-static void
-expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level)
+/* add_inner: look up an inner list of this level. */
+static const HybridInner *
+add_inner(HybridFrontier *frontier, const HybridLink *list, int level)
 {
-	HybridScorer *scorer = frontier->scorer;
-	const HybridInner *inner;
+	return hybrid_inner_set_add(level == 1 ? &frontier->inner : &frontier->upper, frontier->scorer,
+	                            list, level);
+}
+
+/* add_only_leaf: let the root, which is the only leaf, wait to be examined. */
+static void
+add_only_leaf(HybridFrontier *frontier, const HybridReach *reach)
+{
+	int which = add_list(frontier);
+	HybridLeafCandidate *root = &frontier->lists[which];
+
+	memset(root, 0, sizeof(*root));
+	root->link = frontier->scorer->tree.root;
+	root->reach = *reach;
+	root->seen = -INFINITY;
+	root->last = -1;
+	hybrid_frontier_put(frontier, which, -INFINITY);
+}
+
+/* expand: add keys for the leaf lists below an inner list. */
+static void
+expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach, int level)
+{
 	int i;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (level == 0)
+	if (level == 1)
 	{
-		/* the root is the only leaf */
-		int which = add_list(frontier);
-		HybridLeafCandidate *root = &frontier->lists[which];
-
-		memset(root, 0, sizeof(*root));
-		root->link = *list;
-		root->reach = *reach;
-		root->seen = -INFINITY;
-		root->last = -1;
-		hybrid_frontier_put(frontier, which, -INFINITY);
+		add_keys(frontier, inner, reach);
+		return;
 	}
-	else if (level == 1)
-		add_keys(frontier, hybrid_inner_set_add(&frontier->inner, scorer, list, level), reach);
-	else
+	/* this list names inner lists: go on to the lists below each of them */
+	for (i = 0; i < inner->count; i++)
 	{
-		/* this list names inner lists: go on to the lists below each of them */
-		inner = hybrid_inner_set_add(&frontier->upper, scorer, list, level);
-		for (i = 0; i < inner->count; i++)
-		{
-			HybridReach below;
+		HybridReach below;
 
-			if (!may_have(frontier, inner, i))
-				continue;
-			below = hybrid_inner_reach(scorer, inner, level, i, NULL);
-			expand(frontier, &inner->below[i], &below, level - 1);
-		}
+		if (!may_have(frontier, inner, i))
+			continue;
+		below = hybrid_inner_reach(frontier->scorer, inner, level, i, NULL);
+		expand(frontier, add_inner(frontier, &inner->below[i], level - 1), &below, level - 1);
 	}
 }
 

@@ -49,7 +49,8 @@ typedef struct HybridFrontier
 	int conditions_count;
 	/* all leaf lists, 32 to a block, in the order of the inner lists */
 	HybridInnerSet inner;
-	HybridInnerSet upper; /* inner lists above those that name leaves */
+	HybridInnerSet upper;    /* inner lists above those that name leaves */
+	const HybridInner *root; /* in one of these sets; NULL if the root is the only leaf */
 	/* key of each list; the smallest key is taken next; infinite if the list was taken */
 	float *keys;
 	/*
@@ -89,7 +90,13 @@ hybrid_frontier_init(HybridFrontier *frontier, HybridScorer *scorer, MemoryConte
 /* hybrid_frontier_clear: empty the frontier. */
 extern void hybrid_frontier_clear(HybridFrontier *frontier);
 
-/* hybrid_frontier_begin: add all leaf lists of the tree, for the scorer's query, nearest first. */
+/*
+ * hybrid_frontier_open: empty the frontier, and look up the root of the scorer's tree. Returns it, or NULL if it is the
+ * only leaf.
+ */
+extern const HybridInner *hybrid_frontier_open(HybridFrontier *frontier);
+
+/* hybrid_frontier_begin: add all leaf lists below the root, for the scorer's query, nearest first. */
 extern void hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits);
 
 /* hybrid_frontier_has_more: test whether any list was not taken, or waits to be examined again. */

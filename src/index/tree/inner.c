@@ -68,6 +68,8 @@ typedef struct Entries
 static HTAB *table = NULL;
 static Size memory = 0;
 
+static const void *read_centroid(HybridScorer *scorer, const HybridInner *inner, int level,
+                                 int entry, HybridStored *stored);
 static void end_set(void *arg);
 static void make_table(void);
 static Remembered *read_list(const HybridScorer *scorer, const HybridLink *link, int level);
@@ -178,41 +180,60 @@ HybridReach
 hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, int entry,
                    float *copy)
 {
-	bool keeps = inner->centroids != NULL;
-	HybridStored own, *stored = keeps ? &inner->stored[entry] : &own;
-	void *vector = keeps ? inner->centroids + entry * scorer->open.layout.inner.stride
-	                     : (char *) scorer->vector;
+	HybridStored stored;
+	const void *vector = read_centroid(scorer, inner, level, entry, &stored);
 
-	if (!keeps || !inner->kept[entry])
-		hybrid_scorer_read(scorer, &inner->link, level, inner->at[entry], stored, vector);
-	if (keeps)
-		inner->kept[entry] = true;
-	return hybrid_scorer_reach(scorer, stored, vector, copy);
+	return hybrid_scorer_reach(scorer, &stored, vector, copy);
 }
 
 float
 hybrid_inner_row_length(HybridScorer *scorer, const HybridInner *inner, int level)
 {
 	Remembered *list = (Remembered *) unconstify(HybridInner *, inner);
+	const HybridLayout *layout = &scorer->open.layout;
 	const float *center = scorer->frame.center;
-	int dims = scorer->open.layout.dims, step = inner->count / LENGTHS + 1, i, j, lists = 0;
-	float *centroid;
+	int dims = layout->dims, step = inner->count / LENGTHS + 1, i, lists = 0;
+	float center_norm = center != NULL ? hy_norm_sq(HY_F32, center, dims) : 0;
 	double squares = 0;
 
 	if (list->row_length > 0 || inner->count == 0)
 		return list->row_length;
-	centroid = palloc(dims * sizeof(float));
 	for (i = 0; i < inner->count; i += step)
 	{
-		(void) hybrid_inner_reach(scorer, inner, level, i, centroid);
-		for (j = 0; center != NULL && j < dims; j++)
-			centroid[j] += center[j];
-		squares += hy_norm_sq(HY_F32, centroid, dims) + inner->radii[i] * inner->radii[i];
+		HybridStored stored;
+		HyDtype dtype;
+		const void *vector = read_centroid(scorer, inner, level, i, &stored), *view;
+
+		view = hybrid_stored_view(layout->inner.storage, &stored, vector, dims, scorer->widened,
+		                          &dtype);
+		squares += hy_norm_sq(dtype, view, dims) + inner->radii[i] * inner->radii[i];
+		if (center != NULL)
+			squares += center_norm - 2 * hy_distance_to(HY_METRIC_IP, center, dtype, view, dims);
 		lists++;
 	}
-	pfree(centroid);
 	list->row_length = (float) sqrt(squares / lists);
 	return list->row_length;
+}
+
+/* read_centroid: return the stored centroid of an entry of an inner list. It may be in scorer->vector. */
+static const void *
+read_centroid(HybridScorer *scorer, const HybridInner *inner, int level, int entry,
+              HybridStored *stored)
+{
+	bool keeps = inner->centroids != NULL;
+	void *vector = keeps ? inner->centroids + entry * scorer->open.layout.inner.stride
+	                     : (char *) scorer->vector;
+
+	if (keeps && inner->kept[entry])
+		*stored = inner->stored[entry];
+	else
+		hybrid_scorer_read(scorer, &inner->link, level, inner->at[entry], stored, vector);
+	if (keeps && !inner->kept[entry])
+	{
+		inner->stored[entry] = *stored;
+		inner->kept[entry] = true;
+	}
+	return vector;
 }
 
 static void

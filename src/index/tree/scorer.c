@@ -66,8 +66,13 @@ hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open
 void
 hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe)
 {
-	float norm = hy_norm_sq(HY_F32, probe->x, probe->dims);
+	hybrid_scorer_begin(scorer, probe);
+	hybrid_scorer_place(scorer, 0);
+}
 
+void
+hybrid_scorer_begin(HybridScorer *scorer, const HybridProbe *probe)
+{
 	scorer->probe = probe;
 	if (scorer->value != NULL)
 		hybrid_bit_value(probe->x, probe->dims, scorer->value);
@@ -83,24 +88,27 @@ hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe)
 		scorer->framed = true;
 		MemoryContextSwitchTo(old);
 	}
-	scorer->stretch = 1;
 	hy_taxicab_clear(&scorer->read, probe->dims);
 	hy_taxicab_clear(&scorer->sampled, probe->dims);
-	place_query(scorer, probe->x, norm);
 }
 
 void
-hybrid_scorer_stretch(HybridScorer *scorer, float length)
+hybrid_scorer_place(HybridScorer *scorer, float length)
 {
-	float factor = length / scorer->length;
-	int i;
+	const float *x = scorer->probe->x;
+	int dims = scorer->open.layout.dims, i;
+	float norm = hy_norm_sq(HY_F32, x, dims), factor = length / sqrtf(norm);
 
-	if (!(factor > 0) || !isfinite(factor))
-		return;
-	scorer->stretch = factor;
-	for (i = 0; i < scorer->open.layout.dims; i++)
-		scorer->absolute[i] = scorer->probe->x[i] * factor;
-	place_query(scorer, scorer->absolute, length * length);
+	scorer->stretch = 1;
+	if (factor > 0 && isfinite(factor))
+	{
+		scorer->stretch = factor;
+		for (i = 0; i < dims; i++)
+			scorer->absolute[i] = x[i] * factor;
+		x = scorer->absolute;
+		norm = length * length;
+	}
+	place_query(scorer, x, norm);
 }
 
 HybridReach

@@ -57,7 +57,7 @@ typedef struct HybridScorer
 	float *rotated;
 	float along;  /* <q,center> */
 	float length; /* |q| */
-	/* the place and `length` are those of the query times this: see hybrid_scorer_stretch */
+	/* the place and `length` are those of the query times this: see hybrid_scorer_place */
 	float stretch;
 	uint8 *tables;
 	HyCodeQuery query;
@@ -85,11 +85,18 @@ extern void hybrid_scorer_init(HybridScorer *scorer, Relation index, const Hybri
 extern void hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe);
 
 /*
- * hybrid_scorer_stretch: in an index by inner product, score the query as if it had this length. The order of rows does not
- * depend on the length of the query, but the errors of the estimates do: they are in proportion to |q - c|, so for a query
- * far shorter than the rows they are large beside the inner products. Has no effect on a query without a length.
+ * hybrid_scorer_begin: do the first part of hybrid_scorer_query, which reads the tree. hybrid_scorer_place
+ * must follow before anything is scored.
  */
-extern void hybrid_scorer_stretch(HybridScorer *scorer, float length);
+extern void hybrid_scorer_begin(HybridScorer *scorer, const HybridProbe *probe);
+
+/*
+ * hybrid_scorer_place: do the other part of hybrid_scorer_query. In an index by inner product, a `length` above 0 lets the
+ * query be scored as if it had this length. The order of rows does not depend on the length of the query, but the errors of
+ * the estimates do: they are in proportion to |q - c|, so for a query far shorter than the rows they are large beside the
+ * inner products. A query without a length keeps it.
+ */
+extern void hybrid_scorer_place(HybridScorer *scorer, float length);
 
 /* hybrid_scorer_root: return the distance to the center, which is the root's centroid. */
 extern HybridReach hybrid_scorer_root(const HybridScorer *scorer);

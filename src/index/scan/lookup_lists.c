@@ -1,0 +1,293 @@
+/*
+ * lookup_lists.c
+ *		Choose the lists that a search examines next, and examine them.
+ *
+ * When k rows are known, a search takes from a list only rows that may be nearer than the k-th best. It
+ * records the distance up to which it has seen the list's rows, and keeps the list in the frontier. So it
+ * can resume where it stopped.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "server/compat.h"
+#include "server/memory.h"
+#include "server/position.h"
+
+#include "index/page/buffers.h"
+#include "index/page/list_read.h"
+#include "index/scan/lookup_state.h"
+#include "index/tree/tree.h"
+
+#define FIRST 4 /* number of lists examined at a time, at first */
+#define MORE 6  /* minimum of that number once expected rows are known */
+/*
+ * One list is examined at a time per SHARE lists examined before. (40,000 rows in clusters by Zipf's law, LIMIT 10 at
+ * .95: searches score 19.1% of the rows with 2, 16.7% with 4 and 15.9% with 8; recall is .994 with each.)
+ */
+#define SHARE 8
+#define MOST HYBRID_LISTS_MOST /* maximum of that number */
+/* if at least this number of lists is examined together, they are examined in file order */
+#define SORTED 16
+#define AHEAD 16   /* number of lists whose first pages are prefetched together */
+#define HEADER 128 /* bytes of a page before its codes that are needed */
+
+static int choose_lists(HybridLookup *search, int *chosen);
+static void compare(HybridLookup *search, float limit);
+static int found_since(const HybridLookup *search, int first, float limit);
+static void count_lately(HybridLookup *search, float limit);
+static bool within(const HybridLookup *search, const HybridFoundRow *row, float limit);
+static void examine(HybridLookup *search, int which, BlockNumber following);
+static void
+add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
+
+bool
+hybrid_lookup_examine_lists(HybridLookup *search)
+{
+	BlockNumber heads[MOST + 1];
+	int chosen[MOST], count = choose_lists(search, chosen), i, j;
+
+	if (count >= SORTED)
+	{
+		HyHeapItem order[MOST];
+		int rest = count;
+
+		for (i = 0; i < count; i++)
+		{
+			order[i].key = (float) search->frontier.lists[chosen[i]].link.head;
+			order[i].which = chosen[i];
+		}
+		hy_heap_make(order, rest);
+		for (i = 0; i < count; i++)
+			chosen[i] = hy_heap_take(order, &rest).which;
+	}
+	for (i = 0; i < count; i++)
+		heads[i] = search->frontier.lists[chosen[i]].link.head;
+	heads[count] = InvalidBlockNumber;
+	for (i = 0; i < count; i++)
+	{
+		/* several pages can be fetched from memory in the time of one */
+		for (j = i; i % AHEAD == 0 && j < Min(i + AHEAD, count); j++)
+			hybrid_buffer_expect(search->scorer.index, heads[j], 0, HEADER);
+		examine(search, chosen[i], heads[i + 1]);
+	}
+	return count > 0;
+}
+
+/*
+ * choose_lists: choose the lists to examine next, at most MOST. While fewer than k rows are known, any
+ * list may have some of them, and the nearest lists come first.
+ */
+static int
+choose_lists(HybridLookup *search, int *chosen)
+{
+	HybridFrontier *frontier = &search->frontier;
+	HybridStopping *stopping = &search->stopping;
+	int64 share = Max(Min(search->work->lists / SHARE, MOST), FIRST);
+	float limit = frontier->limits.probes > 0 ? INFINITY : hybrid_lookup_worst(search);
+	double beyond, left;
+	int count;
+
+	stopping->estimated = stopping->ended = false;
+	if (!isinf(limit))
+		compare(search, limit);
+	count = hybrid_frontier_take_again(
+		frontier, frontier->limits.probes > 0 ? INFINITY : hybrid_lookup_estimate_limit(search),
+		MOST, chosen);
+	if (count > 0)
+		return count;
+	if (frontier->limits.probes > 0)
+		share = Min(share, Max(frontier->limits.probes - search->work->lists, 0));
+	if (isinf(limit))
+		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
+	if (hybrid_stopping_enough(stopping, frontier, limit, search->nearest.k, search->work, &beyond))
+		return 0;
+	left = stopping->rest;
+	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &stopping->tail, beyond, &left,
+	                             chosen);
+	hybrid_stopping_took(stopping, chosen, count);
+	search->found_before = search->found.count;
+	return count;
+}
+
+/*
+ * compare: compare the number of rows found in the last lists with the number that was expected there.
+ * Also count the rows that were found in the last half and third of the rows scored.
+ */
+static void
+compare(HybridLookup *search, float limit)
+{
+	HybridStopping *stopping = &search->stopping;
+	int count = search->found.count, before = search->found_before;
+
+	if (stopping->taken_count == 0)
+		before = count;
+	count_lately(search, limit);
+	hybrid_stopping_compare(stopping, &search->frontier, limit, search->nearest.k,
+	                        found_since(search, before, limit));
+}
+
+/* found_since: count the rows found, from number `first` on, whose distance is at most the limit. */
+static int
+found_since(const HybridLookup *search, int first, float limit)
+{
+	int found = 0, i;
+
+	for (i = first; i < search->found.count; i++)
+		found += within(search, &search->found.items[i], limit);
+	return found;
+}
+
+/*
+ * count_lately: count the rows found whose distance is at most the limit, and whose lists lie in the last half of the
+ * rows scored, and those in the last third.
+ */
+static void
+count_lately(HybridLookup *search, float limit)
+{
+	HybridStopping *stopping = &search->stopping;
+	int64 rows = search->work->rows;
+	int i;
+
+	stopping->in_half = stopping->lately = 0;
+	for (i = 0; i < search->found.count; i++)
+	{
+		const HybridFoundRow *row = &search->found.items[i];
+		int64 place = search->frontier.lists[row->list].place;
+
+		if (place > rows / 2 && within(search, row, limit))
+		{
+			stopping->in_half++;
+			stopping->lately += place > rows / 3 * 2;
+		}
+	}
+}
+
+/* within: test whether the distance of a row found is at most the limit. */
+static bool
+within(const HybridLookup *search, const HybridFoundRow *row, float limit)
+{
+	return hybrid_scorer_unit(&search->scorer, hybrid_found_row_upper(row), 0) <= limit;
+}
+
+/*
+ * examine: take the rows of a leaf list that may be nearer than the k-th best and were not taken
+ * before. While the codes of a page are scored, the codes of the next page are prefetched. After the
+ * list's last page, the next page is the first page of the following list.
+ */
+static void
+examine(HybridLookup *search, int which, BlockNumber following)
+{
+	HybridScorer *scorer = &search->scorer;
+	const HybridLayout *layout = &scorer->open.layout;
+	HybridLeafCandidate *list = &search->frontier.lists[which];
+	float limit = hybrid_lookup_estimate_limit(search);
+	BlockNumber block = list->link.head;
+	bool again = !isinf(list->seen);
+	HybridAim aim, before;
+	uint32 pages = 0;
+	int rows = 0, wanted = 0, at = 0;
+
+	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
+	if (again)
+		hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, list->seen, &before);
+	else
+		hybrid_scorer_sample(scorer, &list->link);
+	if (!again && search->frontier.limits.probes == 0)
+		list->sampled = hybrid_stopping_list(&search->stopping, &search->frontier, which);
+	do
+	{
+		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
+		Page page = BufferGetPage(buffer);
+		const HybridListPage *content = hybrid_list_page(page);
+		int blocks = (content->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+
+		TestForOldSnapshot(scorer->snapshot, scorer->index, page);
+		if (BlockNumberIsValid(content->next))
+			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
+		if (!again && list->sampled > 0 && !BlockNumberIsValid(content->next))
+			list->last = at + blocks - 1;
+		/* score as the first time, to determine which rows were taken then */
+		aim.whole = before.whole = Max(Min(list->sampled - at, blocks), 0);
+		aim.also = before.also =
+			list->last - at >= aim.whole && list->last - at < blocks ? list->last - at : -1;
+		wanted += hybrid_words_judge(layout, page, search->conditions, search->conditions_count,
+		                             search->wanted);
+		if (again)
+		{
+			hybrid_scorer_page(scorer, page, &list->link, &before, search->wanted,
+			                   InvalidBlockNumber);
+			memcpy(scorer->taken, scorer->masks, blocks * sizeof(uint32));
+		}
+		hybrid_scorer_page(scorer, page, &list->link, &aim, search->wanted,
+		                   BlockNumberIsValid(content->next) ? content->next : following);
+		for (b = 0; b < blocks && !again; b++)
+		{
+			if (b < aim.whole || b == aim.also)
+				hybrid_stopping_rows(&search->stopping, &search->frontier, which,
+				                     hybrid_block(&layout->leaf, page, b),
+				                     scorer->estimates + b * HY_CODE_ROWS);
+		}
+		at += blocks;
+		rows += content->live;
+		add_rows(search, which, page, block, again ? scorer->taken : NULL);
+		block = content->next;
+		UnlockReleaseBuffer(buffer);
+		hybrid_chain_step(scorer->index, &list->link, &pages);
+	} while (BlockNumberIsValid(block));
+	if (isinf(list->seen))
+	{
+		list->place = search->work->rows + rows / 2;
+		search->work->lists++;
+		search->work->rows += rows;
+		search->work->excluded += rows - wanted;
+	}
+	/* with a fixed number of lists, the limit may be lower than at the previous examination of this list */
+	list->seen = Max(list->seen, limit);
+	if (search->frontier.limits.probes == 0 && !isinf(limit))
+		hybrid_frontier_put(&search->frontier, which, limit);
+}
+
+/*
+ * add_rows: add to the heap the wanted rows of a page that the scorer's masks have and, if `without` is not NULL,
+ * those masks have not.
+ */
+static void
+add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without)
+{
+	HybridScorer *scorer = &search->scorer;
+	HyLazyHeap *order = &search->rows_order;
+	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+
+	for (b = 0; b < blocks; b++)
+	{
+		const HybridBlock *entries = hybrid_block(&scorer->open.layout.leaf, page, b);
+		uint32 mask = scorer->masks[b] & search->wanted[b] & ~(without != NULL ? without[b] : 0);
+
+		for (; mask != 0; mask &= mask - 1)
+		{
+			int i = pg_rightmost_one_pos32(mask), slot = b * HY_CODE_ROWS + i;
+			float lower = scorer->lowers[slot];
+			Row *row;
+
+			if (search->rows_count == search->rows_allocated)
+			{
+				int rows = search->rows_allocated = Max(1024, search->rows_allocated * 2);
+
+				search->rows = hybrid_enlarge(search->context, search->rows, rows * sizeof(Row));
+				order->items =
+					hybrid_enlarge(search->context, order->items, rows * sizeof(HyHeapItem));
+			}
+			row = &search->rows[search->rows_count];
+			row->at = hybrid_scorer_position(scorer, page, at, 0, slot);
+			row->list = which;
+			row->position = hybrid_position(&entries->tid[i]);
+			hy_lazy_add(order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
+		}
+	}
+}
