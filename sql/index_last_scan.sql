@@ -100,3 +100,31 @@ SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_para
 SELECT rows_rescored FROM hybrid_last_scan();
 SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 DROP TABLE item, part;
+
+-- copies of one vector, which the rounded vectors of the index do not separate, are put in order without another batch
+CREATE TABLE copies (id int, v vector(32)) WITH (autovacuum_enabled = off);
+INSERT INTO copies SELECT i, (SELECT array_agg(sin((i % 250) * (k * k + 0.7)) * cos(i % 250 + k)) FROM generate_series(1, 32) k)::vector(32) FROM generate_series(1, 4000) i;
+CREATE INDEX copies_v ON copies USING hybrid (v) WITH (list_size = 64);
+CREATE FUNCTION nearest_copies(n int, OUT searches int, OUT sorted bool, OUT all_returned bool, OUT rounds int) LANGUAGE plpgsql AS $$
+DECLARE
+	q vector;
+	d float8[];
+	work record;
+BEGIN
+	searches := 0;
+	sorted := true;
+	all_returned := true;
+	rounds := 0;
+	FOR q IN SELECT c.v + (SELECT array_agg(0.01 * sin(id * k)) FROM generate_series(1, 32) k)::vector FROM copies c WHERE id <= 40 LOOP
+		SELECT array_agg(s.d) INTO d FROM (SELECT v <-> q AS d FROM copies ORDER BY v <-> q LIMIT n) s;
+		SELECT * INTO STRICT work FROM hybrid_last_scan();
+		searches := searches + 1;
+		sorted := sorted AND d = ARRAY(SELECT unnest(d) ORDER BY 1);
+		all_returned := all_returned AND cardinality(d) = n;
+		rounds := greatest(rounds, work.rounds);
+	END LOOP;
+END
+$$;
+SELECT n, (nearest_copies(n)).* FROM unnest(ARRAY[3, 10, 13, 40]) n;
+DROP TABLE copies;
+DROP FUNCTION nearest_copies;

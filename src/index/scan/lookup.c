@@ -209,6 +209,16 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 	return 1 - Min(share, 1);
 }
 
+double
+hybrid_lookup_complete(const HybridLookup *search)
+{
+	const HyTopK *nearest = &search->nearest;
+
+	return nearest->count == nearest->k && search->reached == HY_SCAN_NO_LIMIT
+	           ? nearest->items[0].distance
+	           : -INFINITY;
+}
+
 HyScanLimit
 hybrid_lookup_reached(const HybridLookup *search)
 {

@@ -117,6 +117,12 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count);
 extern const HybridFoundRow *
 hybrid_lookup_further(HybridLookup *search, const HybridLookupLimits *limits, int *count);
 
+/*
+ * hybrid_lookup_complete: return a distance such that all rows that the search has found and not returned are at that
+ * distance or farther. Returns -INFINITY if the search has fewer than k rows or has reached a bound.
+ */
+extern double hybrid_lookup_complete(const HybridLookup *search);
+
 /* hybrid_lookup_reached: return the bound that ended the search, or HY_SCAN_NO_LIMIT. */
 extern HyScanLimit hybrid_lookup_reached(const HybridLookup *search);
 

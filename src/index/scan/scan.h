@@ -72,10 +72,11 @@ typedef struct HybridScan
 	HyNeighbor last;             /* last candidate that was returned */
 	const HybridFoundRow *found; /* candidates of this pass, in a scan with codes */
 	double farthest;             /* upper bound of the distances of all rows returned */
-	bool reorders;               /* rows are ordered by values from the table */
-	HybridTrueOrder *order;      /* rows found and not returned yet; NULL until they are needed */
-	const HyNeighbor *waiting;   /* next row for `order`; NULL until it is known */
-	bool waiting_in_place;       /* the bounds prove that it comes before all later ones */
+	double complete; /* rows of later batches are not nearer than this; -INFINITY if unknown */
+	bool reorders;   /* rows are ordered by values from the table */
+	HybridTrueOrder *order;    /* rows found and not returned yet; NULL until they are needed */
+	const HyNeighbor *waiting; /* next row for `order`; NULL until it is known */
+	bool waiting_in_place;     /* the bounds prove that it comes before all later ones */
 	Oid *orderby_types;
 	IndexOrderByDistance *distances;
 } HybridScan;

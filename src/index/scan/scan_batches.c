@@ -93,6 +93,7 @@ hybrid_scan_next_batch(HybridScan *state)
 	/* to keep the order strict, this batch omits rows that should have come in an earlier one */
 	state->found = hybrid_lookup_next(
 		state->search, k, strict && state->bounded ? state->last.distance : -INFINITY, &count);
+	state->complete = hybrid_lookup_complete(state->search);
 	state->done.expected = hybrid_lookup_expected_recall(state->search);
 	hybrid_scan_excluded(state, state->done.work.excluded);
 	if (state->filtered > 0)
