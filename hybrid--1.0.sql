@@ -827,6 +827,42 @@ CREATE OPERATOR <%> (
 COMMENT ON OPERATOR <%> (bit, bit) IS 'Jaccard distance';
 
 -- ---------------------------------------------------------------------------------------------
+-- MaxSim: two arrays of vectors (src/types)
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION hybrid_maxsim(query vector[], document vector[]) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_vector_maxsim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2000
+	SUPPORT _hybrid_distance_cost;
+COMMENT ON FUNCTION hybrid_maxsim(vector[], vector[]) IS
+	'sum, over the vectors of the query, of the largest inner product with a vector of the document; NULL if either array is empty; raises an error if an element is NULL or dimensions differ';
+
+CREATE FUNCTION hybrid_maxsim(query halfvec[], document halfvec[]) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_maxsim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2000
+	SUPPORT _hybrid_distance_cost;
+COMMENT ON FUNCTION hybrid_maxsim(halfvec[], halfvec[]) IS
+	'sum, over the halfvecs of the query, of the largest inner product with a halfvec of the document; NULL if either array is empty; raises an error if an element is NULL or dimensions differ';
+
+CREATE FUNCTION hybrid_maxsim_distance(document vector[], query vector[]) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_vector_maxsim_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2000
+	SUPPORT _hybrid_distance_cost;
+COMMENT ON FUNCTION hybrid_maxsim_distance(vector[], vector[]) IS
+	'hybrid_maxsim(query, document), multiplied by -1 so that a smaller value means more similar';
+
+CREATE FUNCTION hybrid_maxsim_distance(document halfvec[], query halfvec[]) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_maxsim_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2000
+	SUPPORT _hybrid_distance_cost;
+COMMENT ON FUNCTION hybrid_maxsim_distance(halfvec[], halfvec[]) IS
+	'hybrid_maxsim(query, document), multiplied by -1 so that a smaller value means more similar';
+
+CREATE OPERATOR @# (LEFTARG = vector[], RIGHTARG = vector[], FUNCTION = hybrid_maxsim_distance);
+COMMENT ON OPERATOR @# (vector[], vector[]) IS
+	'negative MaxSim of a document (left) and a query (right)';
+
+CREATE OPERATOR @# (LEFTARG = halfvec[], RIGHTARG = halfvec[], FUNCTION = hybrid_maxsim_distance);
+COMMENT ON OPERATOR @# (halfvec[], halfvec[]) IS
+	'negative MaxSim of a document (left) and a query (right)';
+
+-- ---------------------------------------------------------------------------------------------
 -- The sparsevec type (src/types)
 -- ---------------------------------------------------------------------------------------------
 

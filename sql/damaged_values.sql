@@ -41,7 +41,7 @@ SELECT statement, says(statement, substr('[1,2,3]'::vector::bytea, 1, 12), 'vect
 FROM unnest('{SELECT (v) + (v),SELECT (v) || (v),SELECT avg((v)),SELECT binary_quantize((v)),"SELECT subvector((v), 1, 2)",SELECT (v)::halfvec,SELECT (v)::sparsevec,SELECT (v)::real[],
 	SELECT vector_send((v)),"SELECT hybrid_distances((v), ''{}'')","SELECT hybrid_distances(''[1,2,3]'', ARRAY[(v)])",
 	"CREATE TABLE made AS SELECT (v) AS v; SELECT count(*) FROM hybrid_knn(''made'', ''v'', ''{\"[1,2,3]\"}'')",
-	"SELECT ''[1,2,3]''::vector <<->> hybrid_sphere((v), 1)"}'::text[]) statement;
+	"SELECT ''[1,2,3]''::vector <<->> hybrid_sphere((v), 1)","SELECT hybrid_maxsim(ARRAY[''[1,2,3]'', (v)]::vector[], ''{\"[1,2,3]\"}'')"}'::text[]) statement;
 
 -- the dimensions alone
 SELECT says('SELECT vector_dims((v))', substr('[1,2,3]'::vector::bytea, 1, 12), 'vector'), says('SELECT vector_dims((v))', '', 'halfvec'),

@@ -50,14 +50,8 @@
 static const double target_price[HY_METRIC_COUNT] = {
 	[HY_METRIC_L2] = 6.5, [HY_METRIC_IP] = 4.5, [HY_METRIC_COSINE] = 3.5};
 
-/*
- * Error bounds of canonical sums and of the arithmetic in the test.  SUM_SLACK is relative to the
- * product of the lengths.  SQUARE_SLACK is relative to squared lengths, for tests that subtract
- * them.
- */
-#define SUM_SLACK 4e-6
+/* Error bound of the arithmetic in tests that subtract squared lengths, relative to them. */
 #define SQUARE_SLACK 4e-6
-#define ROUND_UP 1.00001
 
 /* Worker: what each thread needs for itself. */
 typedef struct Worker
@@ -89,10 +83,9 @@ typedef struct Search
 
 	float *middle;
 	HyPrefilterRows *query;
-	float *weight;    /* w of prefilter.h, for each query of the group */
-	float *threshold; /* t of prefilter.h; atomic */
-	double longest;   /* largest |q| / s in the group */
-	double roughest;  /* largest |q - q~| / s in the group */
+	float *weight;            /* w of prefilter.h, for each query of the group */
+	float *threshold;         /* t of prefilter.h; atomic */
+	HyPrefilterExtent extent; /* of the group */
 
 	int64_t first_query; /* the group: its first query and their number */
 	int queries;
@@ -386,7 +379,6 @@ find_middle(Search *search)
 static HyStatus
 search_group(Search *search, int64_t first, int count, const HyCancel *cancel)
 {
-	HyPrefilterRows *query = search->query;
 	int wide = search->tiles->queries;
 	int load = LOADED_PANELS * wide;
 	int64_t blocks;
@@ -394,7 +386,6 @@ search_group(Search *search, int64_t first, int count, const HyCancel *cancel)
 	HyStatus status;
 	int slices = 1;
 	int n;
-	int i;
 
 	search->first_query = first;
 	search->queries = count;
@@ -402,18 +393,7 @@ search_group(Search *search, int64_t first, int count, const HyCancel *cancel)
 	                        cancel);
 	if (status != HY_OK)
 		return status;
-	search->longest = 0;
-	search->roughest = 0;
-	for (i = 0; i < count; i++)
-	{
-		if (query->kind[i] == HY_ROW_BOUNDED && query->length[i] > 0)
-		{
-			double scale = query->scale[i];
-
-			search->longest = fmax(search->longest, query->length[i] / scale);
-			search->roughest = fmax(search->roughest, query->rest[i] / scale);
-		}
-	}
+	hy_prefilter_rows_extent(search->query, count, &search->extent);
 	blocks = find_block(search, 0, &none, &n);
 	if (search->threads > 1 && blocks < (int64_t) search->threads * PARTS_PER_THREAD)
 	{
@@ -516,33 +496,18 @@ static void
 load_targets(Search *search, Worker *worker, int64_t first, int n)
 {
 	HyPrefilterRows *target = worker->target;
-	int width = search->tiles->targets;
-	double slack = SUM_SLACK + search->tiles->slack * search->nearest.targets->dims;
+	int padded = (n + target->width - 1) / target->width * target->width;
 	int i;
 
 	hy_prefilter_rows_load(target, search->nearest.targets, first, n);
-	for (i = 0; i < n; i++)
+	hy_prefilter_rows_reach(target, n, &search->extent, worker->factor, worker->reach);
+	for (i = 0; i < padded; i++)
 	{
-		double length = target->length[i];
-		double rest = target->rest[i];
+		double length = i < n ? (double) target->length[i] : 0.0;
 
-		worker->factor[i] = target->scale[i];
-		worker->reach[i] = (float) ((search->longest * (rest + slack * length) +
-		                             search->roughest * (length + rest)) *
-		                            ROUND_UP);
 		worker->shift[i] = 0.0f;
 		if (search->nearest.metric == HY_METRIC_L2)
 			worker->shift[i] = (float) (-length * length / 2 * (1 - SQUARE_SLACK));
-		if (target->kind[i] == HY_ROW_UNBOUNDED)
-			worker->reach[i] = INFINITY;
-		else if (target->kind[i] == HY_ROW_NEVER)
-			worker->reach[i] = -INFINITY;
-	}
-	for (; i % width != 0; i++)
-	{
-		worker->factor[i] = 0.0f;
-		worker->shift[i] = 0.0f;
-		worker->reach[i] = -INFINITY;
 	}
 }
 

@@ -23,6 +23,13 @@
 #define REST_MARGIN 1.02f /* exceeds the part of quantize's error that SUM_SLACK does not cover */
 #define ADD_STEP 16
 
+/*
+ * Error bound of canonical sums and of the arithmetic in the test, relative to the product of the
+ * lengths.
+ */
+#define SUM_SLACK 4e-6
+#define ROUND_UP 1.00001
+
 static int room_in_panels(int width, int room);
 static const float *row_of(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t row);
 static void round_row(HyPrefilterRows *rows, const float *x, int i, int16_t *whole);
@@ -128,6 +135,53 @@ hy_prefilter_rows_from(const HyPrefilterRows *rows, int i, const HyPrefilterRows
 	some.whole = scratch->whole;
 	some.row = scratch->row;
 	return some;
+}
+
+void
+hy_prefilter_rows_extent(const HyPrefilterRows *queries, int count, HyPrefilterExtent *extent)
+{
+	int i;
+
+	extent->longest = 0;
+	extent->roughest = 0;
+	for (i = 0; i < count; i++)
+	{
+		if (queries->kind[i] == HY_ROW_BOUNDED && queries->length[i] > 0)
+		{
+			double scale = queries->scale[i];
+
+			extent->longest = fmax(extent->longest, queries->length[i] / scale);
+			extent->roughest = fmax(extent->roughest, queries->rest[i] / scale);
+		}
+	}
+}
+
+void
+hy_prefilter_rows_reach(const HyPrefilterRows *targets, int n, const HyPrefilterExtent *extent,
+                        float *factor, float *reach)
+{
+	double slack = SUM_SLACK + targets->tiles->slack * targets->dims;
+	int i;
+
+	for (i = 0; i < n; i++)
+	{
+		double length = targets->length[i];
+		double rest = targets->rest[i];
+
+		factor[i] = targets->scale[i];
+		reach[i] = (float) ((extent->longest * (rest + slack * length) +
+		                     extent->roughest * (length + rest)) *
+		                    ROUND_UP);
+		if (targets->kind[i] == HY_ROW_UNBOUNDED)
+			reach[i] = INFINITY;
+		else if (targets->kind[i] == HY_ROW_NEVER)
+			reach[i] = -INFINITY;
+	}
+	for (; i % targets->width != 0; i++)
+	{
+		factor[i] = 0.0f;
+		reach[i] = -INFINITY;
+	}
 }
 
 /* hy_add_scaled: work in steps of a fixed length, which the compiler can vectorize. */

@@ -74,6 +74,28 @@ hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t fi
 extern HyPrefilterRows
 hy_prefilter_rows_from(const HyPrefilterRows *rows, int i, const HyPrefilterRows *scratch);
 
+/*
+ * HyPrefilterExtent: the largest values of |q| / s and of |q - q~| / s among some queries, in the terms
+ * of prefilter.h.
+ */
+typedef struct HyPrefilterExtent
+{
+	double longest;
+	double roughest;
+} HyPrefilterExtent;
+
+/* hy_prefilter_rows_extent: compute the extent of the first `count` rows, which are queries. */
+extern void
+hy_prefilter_rows_extent(const HyPrefilterRows *queries, int count, HyPrefilterExtent *extent);
+
+/*
+ * hy_prefilter_rows_reach: compute f and u of prefilter.h for the first n targets, for queries of this
+ * extent.  Fills whole panels: a row that does not exist or has only NaN distances reaches no
+ * threshold, and an unbounded row reaches every threshold.
+ */
+extern void hy_prefilter_rows_reach(const HyPrefilterRows *targets, int n,
+                                    const HyPrefilterExtent *extent, float *factor, float *reach);
+
 /* hy_add_scaled: set out = a + scale * b, n elements.  out may be a or b. */
 extern void hy_add_scaled(float *out, const float *a, const float *b, float scale, int n);
 

@@ -1,0 +1,158 @@
+/*
+ * maxsim.c
+ *		MaxSim of two arrays of vectors or halfvecs.
+ *
+ * Vectors of the same dimensions have the same size, so they lie at equal distances in an array, which
+ * the kernels read in place. A query usually compares one array with each row. So the call site keeps a
+ * copy of that array, and rounds it when it comes a second time (core/maxsim.h).
+ */
+#include "postgres.h"
+
+#include "core/maxsim.h"
+#include "server/memory.h"
+#include "server/report.h"
+#include "types/dense.h"
+#include "types/recurring.h"
+#include "utils/array.h"
+
+/* KnownQuery: the query of a call site. */
+typedef struct KnownQuery
+{
+	HybridRecurringArgument recurring;
+	HyMatrix matrix; /* of the copy in recurring, in single precision */
+	HyAllocator allocator;
+	bool came_again;
+	HyMaxsim *rounded; /* NULL if rounding saves no time */
+} KnownQuery;
+
+static Datum
+maxsim_of_args(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, double sign);
+static HyMatrix matrix_of(const HybridDenseType *type, ArrayType *array);
+static KnownQuery *know(FunctionCallInfo fcinfo, const HybridDenseType *type, int which,
+                        ArrayType *array, const HyMatrix *matrix);
+
+PG_FUNCTION_INFO_V1(hybrid_vector_maxsim);
+PG_FUNCTION_INFO_V1(hybrid_halfvec_maxsim);
+PG_FUNCTION_INFO_V1(hybrid_vector_maxsim_distance);
+PG_FUNCTION_INFO_V1(hybrid_halfvec_maxsim_distance);
+
+HYBRID_DENSE_FUNCTION(maxsim, maxsim_of_args(fcinfo, type, 0, 1.0));
+HYBRID_DENSE_FUNCTION(maxsim_distance, maxsim_of_args(fcinfo, type, 1, -1.0));
+
+/* maxsim_of_args: compute sign * MaxSim. `which` is the argument that is the query. */
+static Datum
+maxsim_of_args(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, double sign)
+{
+	ArrayType *array[2] = {PG_GETARG_ARRAYTYPE_P(which), PG_GETARG_ARRAYTYPE_P(1 - which)};
+	HyMatrix query = matrix_of(type, array[0]);
+	HyMatrix document = matrix_of(type, array[1]);
+	bool empty = query.rows == 0 || document.rows == 0;
+	double sum = 0;
+
+	if (!empty)
+	{
+		KnownQuery *known;
+
+		if (query.dims != document.dims)
+			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+			                errmsg("different %s dimensions %d and %d", type->name, query.dims,
+			                       document.dims)));
+		known = know(fcinfo, type, which, array[0], &query);
+		hybrid_check(hy_maxsim(&known->matrix, known->rounded, &document, &sum, &hybrid_cancel),
+		             "compute MaxSim");
+	}
+	PG_FREE_IF_COPY(array[0], which);
+	PG_FREE_IF_COPY(array[1], 1 - which);
+	if (empty)
+		PG_RETURN_NULL();
+	/* 0 - 0 is 0, not -0 */
+	PG_RETURN_FLOAT8(sign < 0 ? 0 - sum : sum);
+}
+
+/*
+ * matrix_of: return the elements of an array as the rows of a matrix, in place. Raises unless the array
+ * has one dimension, no NULL, and elements of the same dimensions.
+ */
+static HyMatrix
+matrix_of(const HybridDenseType *type, ArrayType *array)
+{
+	Size left = VARSIZE(array) - ARR_DATA_OFFSET(array);
+	HyMatrix matrix = {.dtype = type->dtype};
+	int i;
+
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+		        (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+		         errmsg("an array of vectors must have one dimension, not %d", ARR_NDIM(array))));
+	if (array_contains_nulls(array))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+		                errmsg("an array of vectors must not contain NULL")));
+	matrix.rows = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	for (i = 0; i < matrix.rows; i++)
+	{
+		char *element = ARR_DATA_PTR(array) + i * matrix.stride;
+		HybridDense *value;
+
+		if (left < i * matrix.stride + offsetof(HybridDense, x) ||
+		    left < i * matrix.stride + VARSIZE(element))
+			ereport(ERROR,
+			        (errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid array of %s", type->name)));
+		value = hybrid_dense_checked((struct varlena *) element, type->dtype);
+		if (i == 0)
+		{
+			matrix.dims = value->dim;
+			matrix.stride = INTALIGN(VARSIZE(value));
+			matrix.data = value->x;
+		}
+		else if (value->dim != matrix.dims)
+			ereport(ERROR,
+			        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("different %s dimensions %d and %d",
+			                                                 type->name, matrix.dims, value->dim)));
+	}
+	return matrix;
+}
+
+/* know: return the query of this call site. Rounds the query if it is that of the previous call. */
+static KnownQuery *
+know(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, ArrayType *array,
+     const HyMatrix *matrix)
+{
+	FmgrInfo *function = fcinfo->flinfo;
+	bool halves = type->dtype == HY_F16;
+	KnownQuery *known = function->fn_extra;
+	Size row = sizeof(float) * matrix->dims;
+	int i;
+
+	if (known == NULL)
+	{
+		known = MemoryContextAllocZero(function->fn_mcxt, sizeof(KnownQuery));
+		hybrid_recurring_init(&known->recurring, function);
+		if (known->recurring.constant != which)
+			known->recurring.constant = -1;
+		known->allocator = hybrid_allocator(function->fn_mcxt);
+		function->fn_extra = known;
+	}
+	if (hybrid_recurring_known(&known->recurring, array,
+	                           halves ? (int) matrix->rows * matrix->dims : 0))
+	{
+		if (!known->came_again)
+			known->rounded = hy_maxsim_create(&known->matrix, &known->allocator);
+		known->came_again = true;
+		return known;
+	}
+
+	hy_maxsim_free(known->rounded, &known->allocator);
+	known->rounded = NULL;
+	known->came_again = false;
+	known->matrix = matrix_of(type, (ArrayType *) known->recurring.copy);
+	if (halves)
+	{
+		for (i = 0; i < matrix->rows; i++)
+			hy_kernels()->widen_f16(known->recurring.floats + (Size) i * matrix->dims,
+			                        hy_matrix_row(matrix, i), matrix->dims);
+		known->matrix.dtype = HY_F32;
+		known->matrix.stride = row;
+		known->matrix.data = known->recurring.floats;
+	}
+	return known;
+}
