@@ -22,7 +22,8 @@
 #include "index/page/distance_bound.h"
 
 #define TOGETHER 16 /* number of rows whose vectors are fetched together */
-#define SAMPLED 48  /* number of lists of which rows are sampled, in an index by taxicab distance */
+#define SAMPLED                                                                                    \
+	48 /* maximum number of lists of which rows are sampled, in an index by taxicab distance */
 
 /* Row: a row whose vector is read next. */
 typedef struct Row
@@ -186,11 +187,11 @@ static bool
 rescore_kept(Search *search, int query)
 {
 	HyTopK *kept = &search->kept[query];
-	int first, i;
+	int sampled = Min(search->leaves_count, SAMPLED), first, i;
 
-	for (i = 0; i < SAMPLED; i++)
+	for (i = 0; i < sampled; i++)
 		hybrid_scorer_sample(&search->scorers[query],
-		                     &search->leaves[(int64) search->leaves_count * i / SAMPLED].link);
+		                     &search->leaves[(int64) search->leaves_count * i / sampled].link);
 	hy_topk_sort(kept);
 	hy_topk_init(&search->nearest, search->nearest.items, search->k);
 	search->found_count = 0;

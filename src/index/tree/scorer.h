@@ -151,8 +151,9 @@ extern double hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list,
                                 HybridVectorPosition at, float *width);
 
 /*
- * hybrid_scorer_sample: in an index by taxicab distance, measure a few rows of a leaf list. The rows that hybrid_scorer_row reads are those of the least Euclidean distances. Rows with
- * greater ones may be as near by taxicab distance, and only a sample of them shows it.
+ * hybrid_scorer_sample: in an index by taxicab distance, measure a few rows of a leaf list. The rows that
+ * hybrid_scorer_row reads are those with the least Euclidean distances. Rows with greater ones may be as near by taxicab
+ * distance, and only a sample of them shows it.
  */
 extern void hybrid_scorer_sample(HybridScorer *scorer, const HybridLink *list);
 
