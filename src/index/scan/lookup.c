@@ -42,7 +42,7 @@ static void rescore_rows(HybridLookup *search, double after);
 static void rescore_wanted(HybridLookup *search, double after);
 static int choose_rows(HybridLookup *search, float limit, HyHeapItem *chosen, int most);
 static HyScanLimit bound_reached(const HybridLookup *search);
-static void rescore(HybridLookup *search, const Row *row, double after);
+static void rescore(HybridLookup *search, const HyHeapItem *chosen, double after);
 
 HybridLookup *
 hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
@@ -316,7 +316,7 @@ rescore_rows(HybridLookup *search, double after)
 				hybrid_scorer_expect(&search->scorer, search->rows[chosen[i + ahead].which].at);
 			/* vectors read before this one may have lowered the limit */
 			if (isinf(limit) || chosen[i].key < limit)
-				rescore(search, &search->rows[chosen[i].which], after);
+				rescore(search, &chosen[i], after);
 			else
 				hy_lazy_add(&search->rows_order, chosen[i].key, chosen[i].which);
 		}
@@ -348,7 +348,7 @@ rescore_wanted(HybridLookup *search, double after)
 		for (i = 0; i < count; i++)
 		{
 			if (wanted[i])
-				rescore(search, &search->rows[chosen[i].which], after);
+				rescore(search, &chosen[i], after);
 			else
 				search->work->rejected++;
 		}
@@ -388,15 +388,17 @@ bound_reached(const HybridLookup *search)
 	return memory > search->most_memory ? HY_SCAN_MEMORY : HY_SCAN_NO_LIMIT;
 }
 
-/* rescore: read the stored vector of a row, and add the row to the results. */
+/* rescore: read the stored vector of a row taken from the heap, and add the row to the results. */
 static void
-rescore(HybridLookup *search, const Row *row, double after)
+rescore(HybridLookup *search, const HyHeapItem *chosen, double after)
 {
+	const Row *row = &search->rows[chosen->which];
 	HybridFoundRow found;
 
 	found.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
 	                                   row->at, &found.width);
 	found.position = row->position;
+	found.bound = chosen->key;
 	found.list = row->list;
 	search->work->rescored++;
 	/* a row without a distance comes last, as in a sort */

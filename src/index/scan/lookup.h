@@ -35,6 +35,8 @@ typedef struct HybridLookupLimits
 	float lately;
 	/* the most that counts of `missing` if more rows than `lately` came from the last half */
 	float trusted;
+	/* the most that counts of `missing` if more than half of the k best rows are copies of one row */
+	float copied;
 	float nearness[2];
 	float outliers; /* as in HybridCurve; 0: unknown */
 	float outlier_reach;

@@ -41,6 +41,7 @@ static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
 static int found_since(const HybridLookup *search, int first, float limit);
 static void count_lately(HybridLookup *search, float limit);
+static inline bool are_copies(const HybridFoundRow *a, const HybridFoundRow *b);
 static bool within(const HybridLookup *search, const HybridFoundRow *row, float limit);
 static void examine(HybridLookup *search, int which, BlockNumber following);
 static void
@@ -145,14 +146,16 @@ found_since(const HybridLookup *search, int first, float limit)
 
 /*
  * count_lately: count the rows found whose distance is at most the limit, and whose lists lie in the last half of the
- * rows scored, and those in the last third.
+ * rows scored, and those in the last third. Also test whether more than half of all such rows are copies of one row, by
+ * the majority vote of R. Boyer and J. Moore (1981).
  */
 static void
 count_lately(HybridLookup *search, float limit)
 {
 	HybridStopping *stopping = &search->stopping;
+	const HybridFoundRow *often = NULL;
 	int64 rows = search->work->rows;
-	int i;
+	int votes = 0, nearer = 0, copies = 0, i;
 
 	stopping->in_half = stopping->lately = 0;
 	for (i = 0; i < search->found.count; i++)
@@ -160,12 +163,25 @@ count_lately(HybridLookup *search, float limit)
 		const HybridFoundRow *row = &search->found.items[i];
 		int64 place = search->frontier.lists[row->list].place;
 
-		if (place > rows / 2 && within(search, row, limit))
-		{
-			stopping->in_half++;
-			stopping->lately += place > rows / 3 * 2;
-		}
+		if (!within(search, row, limit))
+			continue;
+		stopping->in_half += place > rows / 2;
+		stopping->lately += place > rows / 3 * 2;
+		nearer++;
+		often = votes == 0 ? row : often;
+		votes += are_copies(row, often) ? 1 : -1;
 	}
+	for (i = 0; i < search->found.count && votes > 0; i++)
+		copies += are_copies(&search->found.items[i], often) &&
+		          within(search, &search->found.items[i], limit);
+	stopping->copies = copies > nearer / 2;
+}
+
+/* are_copies: test whether two rows lie in one list and have the same bound from their codes. */
+static inline bool
+are_copies(const HybridFoundRow *a, const HybridFoundRow *b)
+{
+	return a->list == b->list && a->bound == b->bound;
 }
 
 /* within: test whether the distance of a row found is at most the limit. */

@@ -30,6 +30,7 @@ typedef struct HybridStopping
 	int taken_count;
 	int lately; /* number of the k best rows that were found in the last third of the rows scored */
 	int in_half;    /* the same for the last half */
+	bool copies;    /* more than half of the k best rows are copies of one row */
 	double rest;    /* number of rows expected in all other lists */
 	bool estimated; /* `rest` is set */
 	bool ended;     /* `rest` is so small that the search ended */
