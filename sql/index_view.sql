@@ -5,7 +5,7 @@ SET hybrid.target_recall = 0.9;
 CREATE TABLE view_item (id int, v vector(8), h halfvec(8)) WITH (autovacuum_enabled = off);
 INSERT INTO view_item SELECT i, a, a FROM generate_series(1, 3000) i, LATERAL (SELECT array_agg(sin(i * (k * k + 0.7))) FROM generate_series(1, 8) k) s (a);
 CREATE INDEX view_item_v ON view_item USING hybrid (v);
-CREATE INDEX view_item_h ON view_item USING hybrid (h halfvec_l1_ops);
+CREATE INDEX view_item_h ON view_item USING hybrid ((h::sparsevec(8)) sparsevec_l1_ops); -- without codes
 CREATE INDEX view_item_int8 ON view_item USING hybrid (v vector_cosine_ops) WITH (storage = int8);
 CREATE INDEX view_item_id ON view_item (id);
 CREATE TABLE view_parted (v vector(8)) PARTITION BY RANGE (v);
