@@ -12,6 +12,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "core/distance.h"
+
 #include "index/page/distance_bound.h"
 #include "index/scan/index_search.h"
 #include "index/scan/lookup.h"
@@ -56,13 +58,21 @@ begin_search(Relation index, Snapshot snapshot, double recall)
 static const HybridFoundRow *
 find(HybridIndexSearch *search, const float *x, int many, int *count)
 {
+	static const HybridFoundRow none;
+	int dims = search->open.layout.dims;
 	HybridLookupLimits limits;
 	const HybridTree *tree;
 
+	/* no row has a distance from such a query, and a search would read all lists to learn it */
+	if (search->open.metric == HY_METRIC_COSINE && !hy_has_cosine(hy_norm_sq(HY_F32, x, dims)))
+	{
+		*count = 0;
+		return &none;
+	}
 	add_work(search);
 	search->queries++;
 	pgstat_count_index_scan(search->index);
-	hybrid_probe_init(&search->probe, search->open.metric, x, search->open.layout.dims);
+	hybrid_probe_init(&search->probe, search->open.metric, x, dims);
 	tree = hybrid_lookup_query(search->lookup, &search->probe, &search->work);
 	hybrid_lookup_limits(tree, search->recall, 0, &limits);
 	hybrid_lookup_limit(search->lookup, &limits);
