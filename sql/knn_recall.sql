@@ -68,7 +68,10 @@ FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric;
 DO $$
 DECLARE
 	before bigint := pg_stat_get_xact_numscans('item_v'::regclass);
+	before_l1 bigint := pg_stat_get_xact_numscans('item_l1'::regclass);
 BEGIN
+	PERFORM hybrid_knn('item', 'v', (SELECT q.all FROM query q), 3, 'l1', recall => 0.9);
+	RAISE NOTICE '% searches by taxicab distance', pg_stat_get_xact_numscans('item_l1'::regclass) - before_l1;
 	PERFORM hybrid_knn('item', 'v', (SELECT q.all FROM query q), 3, 'cosine', recall => 0.9);
 	RAISE NOTICE '% searches', pg_stat_get_xact_numscans('item_v'::regclass) - before;
 	-- a query without a direction has no rows by cosine distance, and needs no search

@@ -156,8 +156,6 @@ hybrid_few_allowed(const HybridRows *rows, const HybridStoreShape *shape)
 static bool
 is_better(const HybridStoreShape *a, const HybridStoreShape *b, bool ordered)
 {
-	if (ordered && a->coded != b->coded)
-		return a->coded;
 	if (ordered && (a->keys > 0) != (b->keys > 0))
 		return a->keys == 0;
 	if (a->lossless != b->lossless)

@@ -114,8 +114,8 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
 }
 
 /*
- * find_codes: begin to search an index by codes. Raises if there is no index for this metric. The exact
- * search is used if the index has no codes, or if few rows are allowed.
+ * find_codes: begin to search an index by codes, which every index on vectors has. Raises if there is no index
+ * for this metric. The exact search is used if few rows are allowed.
  */
 static void
 find_codes(HybridTarget *target)
@@ -148,7 +148,7 @@ find_codes(HybridTarget *target)
 		                 quote_identifier(RelationGetRelationName(table)), quote_identifier(column),
 		                 type, hy_metric_name(options->metric))));
 	}
-	if (store->shape.coded && !hybrid_few_allowed(target->rows, &store->shape))
+	if (!hybrid_few_allowed(target->rows, &store->shape))
 	{
 		store->recall = options->recall;
 		store->search =

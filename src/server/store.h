@@ -27,7 +27,6 @@ typedef struct HybridStoreShape
 	int dims;
 	Size stride;   /* bytes of a stored vector; arrays of vectors have no gaps */
 	bool lossless; /* vectors are stored exactly as given */
-	bool coded;    /* the index can be searched by codes: HybridSearchMethods */
 	int keys;      /* number of key columns before the vector */
 	int64 places;  /* approximate number of slots for entries */
 } HybridStoreShape;

@@ -254,7 +254,6 @@ describe_store(Relation index, HybridStoreShape *shape)
 	shape->dims = open.layout.dims;
 	shape->stride = stride_of(&open.layout);
 	shape->lossless = open.lossless;
-	shape->coded = open.coded;
 	shape->keys = open.keys;
 	/* for each list page, the file also has its pages of codes and vectors */
 	shape->places = (int64) RelationGetNumberOfBlocks(index) * leaf->rows /
