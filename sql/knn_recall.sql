@@ -12,6 +12,10 @@ CREATE TABLE query AS SELECT array_agg(v ORDER BY id) AS all FROM item WHERE id 
 -- what is refused
 SELECT * FROM hybrid_knn('item', 'v', (SELECT q.all FROM query q), recall => 0.95);
 SELECT * FROM hybrid_knn_join('item', 'v', 'item', 'v', 3, 'ip', recall => 0.95);
+-- the hint names the schema if the name of the table alone does not suffice
+CREATE SCHEMA hybrid_elsewhere CREATE TABLE "Item" (v halfvec(3));
+SELECT * FROM hybrid_knn('hybrid_elsewhere."Item"', 'v', ARRAY['[1,2,3]']::vector[], recall => 0.95);
+DROP SCHEMA hybrid_elsewhere CASCADE;
 CREATE INDEX item_part ON item USING hybrid (v vector_cosine_ops) WHERE part = 1;
 CREATE INDEX item_expression ON item USING hybrid ((v::halfvec(24)) halfvec_cosine_ops);
 SELECT * FROM hybrid_knn_graph('item', 'id', 'v', 3, recall => 0.95);

@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "catalog/namespace.h"
 #include "knn/approximate.h"
 #include "knn/candidates.h"
 #include "knn/nearest.h"
@@ -136,6 +137,9 @@ find_codes(HybridTarget *target)
 	{
 		const char *column = get_attname(RelationGetRelid(table), attnum, false);
 		const char *type = hybrid_rows_dtype(target->rows) == HY_F32 ? "vector" : "halfvec";
+		const char *schema = RelationIsVisible(RelationGetRelid(table))
+		                         ? NULL
+		                         : get_namespace_name(RelationGetNamespace(table));
 
 		ereport(ERROR,
 		        (errcode(ERRCODE_UNDEFINED_OBJECT),
@@ -145,8 +149,8 @@ find_codes(HybridTarget *target)
 		         errdetail("The index must be valid, without an expression or a condition, and not "
 		                   "newer than the snapshot."),
 		         errhint("CREATE INDEX ON %s USING hybrid (%s %s_%s_ops), or leave out \"recall\".",
-		                 quote_identifier(RelationGetRelationName(table)), quote_identifier(column),
-		                 type, hy_metric_name(options->metric))));
+		                 quote_qualified_identifier(schema, RelationGetRelationName(table)),
+		                 quote_identifier(column), type, hy_metric_name(options->metric))));
 	}
 	if (!hybrid_few_allowed(target->rows, &store->shape))
 	{
