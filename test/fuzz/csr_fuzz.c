@@ -145,8 +145,9 @@ check_patch(const HyEdge *edges, int64_t count, HyDirection direction, uint64_t 
 	uint32_t origin[MOST_EDGES];
 	uint32_t origin_in[MOST_EDGES];
 	HyCsrInput input = {.edge = work, .origin = origin, .count = count, .direction = direction};
+	bool is_changed[ORIGINS + 1];
 	HyCsrPatch patch = {
-		.changed = &changed, .edge = in, .origin = origin_in, .direction = direction};
+		.changed = is_changed, .edge = in, .origin = origin_in, .direction = direction};
 	HyOrigins origins;
 	HyCsr csr;
 	int64_t ins = 0;
@@ -154,11 +155,13 @@ check_patch(const HyEdge *edges, int64_t count, HyDirection direction, uint64_t 
 	bool differs;
 	int64_t i;
 
+	for (i = 0; i <= ORIGINS; i++)
+		is_changed[i] = i != HY_ORIGIN_MANY && (changed >> i & 1) != 0;
 	for (i = 0; i < count; i++)
 	{
 		origin[i] = (uint32_t) i % ORIGINS + 1;
 		work[i] = edges[i];
-		if ((changed >> origin[i] & 1) != 0)
+		if (is_changed[origin[i]])
 		{
 			origin_in[ins] = origin[i];
 			in[ins++] = edges[i];
