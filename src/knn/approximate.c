@@ -20,10 +20,6 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* minimum number of candidates, and candidates besides the k rows: as many as an index scan asks for */
-#define LEAST 12
-#define BESIDE 2
-#define CROWDED 64
 #define READ_ENTRIES 512 /* entries of the index read at a time */
 
 /* Wanted: a candidate to be looked up in the table. */
@@ -50,12 +46,6 @@ typedef struct Pass
 
 static void take_candidates(void *arg, int query, const HybridFoundRow *found, int count);
 static void look_up(Pass *pass);
-
-int64
-hybrid_approximate_first(int64 k)
-{
-	return Max(k + BESIDE + k / CROWDED, LEAST);
-}
 
 Size
 hybrid_approximate_bytes(int64 many)

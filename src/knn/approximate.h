@@ -10,9 +10,6 @@
 #include "core/topk.h"
 #include "knn/candidates.h"
 
-/* hybrid_approximate_first: return the number of candidates per query in the first search for k rows. */
-extern int64 hybrid_approximate_first(int64 k);
-
 /* hybrid_approximate_bytes: return the bytes per query of a search with `many` candidates. */
 extern Size hybrid_approximate_bytes(int64 many);
 

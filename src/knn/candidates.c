@@ -173,7 +173,7 @@ hybrid_candidates_first(const HybridCandidates *candidates)
 	int64 first = candidates->shape.lossless ? k + k / 8 + 4 : k + k / 2 + 16;
 
 	if (candidates->search != NULL)
-		first = hybrid_approximate_first(k);
+		first = hybrid_first_nearest(k);
 	if (filter != NULL && filter->count < candidates->shape.places)
 		first = (int64) (first * ((double) candidates->shape.places / Max(filter->count, 1)));
 	return first;

@@ -137,6 +137,20 @@ typedef struct HybridFoundRow
 	int64 position;  /* position of the entry's tid */
 } HybridFoundRow;
 
+/* minimum number of entries that a search by codes is asked for; recall is measured with this number */
+#define HYBRID_FIRST_NEAREST 12
+
+/*
+ * hybrid_first_nearest: return the number of entries that a search by codes is asked for first, if k rows are wanted.
+ * There are some more than k, so that the executor knows that the k rows are in order. The more rows are wanted, the
+ * closer together they are.
+ */
+static inline int64
+hybrid_first_nearest(int64 k)
+{
+	return Max(k + 2 + k / 64, HYBRID_FIRST_NEAREST);
+}
+
 typedef struct HybridIndexSearch HybridIndexSearch;
 
 /* HybridSearchMethods: searches by codes, for many queries, each as an index scan searches. */

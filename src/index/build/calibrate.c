@@ -293,7 +293,7 @@ search_for(Measuring *measuring, int query)
 			limits.missing[i] = levels[level];
 		limits.other = limits.target = limits.first = levels[level];
 		/* what a search found lately does not count here: the curve tells what the estimate is worth */
-		limits.lately = limits.trusted = limits.copied = INFINITY;
+		limits.lately = limits.trusted = INFINITY;
 		limits.nearness[0] = -INFINITY;
 		limits.nearness[1] = INFINITY;
 		limits.known = true;

@@ -22,8 +22,8 @@
 #include "index/page/distance_bound.h"
 
 #define TOGETHER 16 /* number of rows whose vectors are fetched together */
-#define SAMPLED                                                                                    \
-	48 /* maximum number of lists of which rows are sampled, in an index by taxicab distance */
+/* maximum number of lists of which rows are sampled, in an index by taxicab distance */
+#define SAMPLED 48
 
 /* Row: a row whose vector is read next. */
 typedef struct Row

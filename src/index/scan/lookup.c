@@ -37,6 +37,7 @@
  */
 static HybridLookup *spare = NULL;
 
+static float worst_plus(const HybridLookup *search, float deviations);
 static void go_on(HybridLookup *search, double after);
 static void rescore_rows(HybridLookup *search, double after);
 static void rescore_wanted(HybridLookup *search, double after);
@@ -255,18 +256,22 @@ hybrid_lookup_memory_of_all(double rows, double wanted)
 float
 hybrid_lookup_worst(const HybridLookup *search)
 {
-	return search->nearest.count < search->nearest.k
-	           ? INFINITY
-	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance, 0);
+	return worst_plus(search, 0);
 }
 
 float
 hybrid_lookup_estimate_limit(const HybridLookup *search)
 {
+	return worst_plus(search, search->frontier.limits.eps);
+}
+
+/* worst_plus: return the k-th best distance, with this number of standard deviations of its prediction. */
+static float
+worst_plus(const HybridLookup *search, float deviations)
+{
 	return search->nearest.count < search->nearest.k
 	           ? INFINITY
-	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance,
-	                                search->frontier.limits.eps);
+	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance, deviations);
 }
 
 /* go_on: search until the expected number of missing rows is at most the allowed number. */

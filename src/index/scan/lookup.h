@@ -31,12 +31,13 @@ typedef struct HybridLookupLimits
 	float target; /* the same by the target recall alone */
 	/* the most that is allowed to a search before it has compared its estimate with what it found */
 	float first;
-	/* the most rows, per row wanted, that may have come from the last third of the rows scored */
+	/*
+	 * the most rows, per row wanted, that may have come from the last third of the rows scored, and the most that counts
+	 * of `missing` if more than half of the k best rows are copies of one row
+	 */
 	float lately;
 	/* the most that counts of `missing` if more rows than `lately` came from the last half */
 	float trusted;
-	/* the most that counts of `missing` if more than half of the k best rows are copies of one row */
-	float copied;
 	float nearness[2];
 	float outliers; /* as in HybridCurve; 0: unknown */
 	float outlier_reach;
@@ -186,10 +187,9 @@ extern double hybrid_curve_rows(const HybridTree *tree, double recall);
 
 /*
  * Number of rows of the first pass of a scan whose limit is unknown. If the limit is known, this is the
- * minimum, unless conditions are checked early.
+ * minimum, unless conditions are checked early. That of a search by codes is HYBRID_FIRST_NEAREST.
  */
 #define HYBRID_FIRST_CANDIDATES 512 /* for an exact scan */
-#define HYBRID_FIRST_NEAREST 12     /* for a search with codes */
 
 /*
  * hybrid_scan_candidates: return the number of rows that pass number `pass` keeps, if the first pass,

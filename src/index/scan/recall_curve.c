@@ -64,7 +64,6 @@ hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLo
 	limits->first = by_queries ? INFINITY : limits->other;
 	limits->lately = by_queries ? INFINITY : limits->target;
 	limits->trusted = by_queries ? INFINITY : TRUSTED * limits->target;
-	limits->copied = by_queries ? INFINITY : limits->target;
 	limits->known = known;
 	limits->outliers = tree->curve.outliers;
 	limits->outlier_reach = tree->curve.outlier_reach;

@@ -21,12 +21,6 @@
 
 #define CANDIDATES_GROWTH 4
 #define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
-/*
- * rows requested in addition to those wanted, so that the executor knows that the wanted rows are in
- * order
- */
-#define BESIDE 2
-#define CROWDED 64 /* number of wanted rows for which one additional row is requested */
 /* 1/FURTHER of the first batch is requested next if the first batch was not enough */
 #define FURTHER 16
 #define FURTHER_LEAST 4 /* minimum size of such a later batch */
@@ -146,8 +140,7 @@ first_batch_rows(const HybridScan *state)
 	    (filters(state) ||
 	     (judges_all(state) && hybrid_scan_quals_share(state->filter) < HYBRID_FEW)))
 		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
-	/* the more rows are wanted, the closer together they are */
-	return (int) Min(Max(limit + BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
+	return (int) Min(Max(hybrid_first_nearest(limit), least), MOST_CANDIDATES);
 }
 
 /*

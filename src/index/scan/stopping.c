@@ -178,7 +178,7 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	 * queries find half or less without this line, and .5% with it. Searches score 80% and 89% of the rows.)
 	 */
 	if (stopping->copies)
-		missing = Min(missing, limits->copied);
+		missing = Min(missing, limits->lately);
 	/*
 	 * The curve says nothing about a query that is nearer or farther than all queries on which it was
 	 * measured. (bench/recall.sh, 30 clusters of unequal widths, LIMIT 100 at .95: 2% of the queries find
