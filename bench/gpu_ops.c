@@ -47,7 +47,10 @@ gpu_codes(void)
 	score(768, rows, (int32_t) gpu_size(512, 8), (int32_t) gpu_size(1000, 200));
 }
 
-/* assign: with groups, as many as centroids in each; rows that are resident, as k-means has them, or come over the bus. */
+/*
+ * assign: with groups, as many as centroids in each; rows that are resident, as k-means has them, or come over the
+ * bus.
+ */
 static void
 assign(int32_t dims, int64_t rows, int32_t centroids, int32_t groups, int32_t probes, bool resident,
        GpuAsked asked)

@@ -130,12 +130,27 @@ explained()
 	return $missing
 }
 
-# short_functions: no function has more than 80 lines or more than 7 parameters
+# short_functions: no function has more than 80 lines or more than 7 parameters, no file more than 700 lines
 short_functions()
 {
 	local long
 
 	long=$(c_files | grep -zE '^(src|cuda|compat)/' | xargs -0 awk -f test/functions.awk)
+	[ -z "$long" ] || { echo "$long"; return 1; }
+}
+
+# short_lines: no line of C has more than 121 columns. clang-format does not wrap comments.
+short_lines()
+{
+	local long
+
+	long=$(c_files | xargs -0 awk '{
+		line = $0
+		while ((at = index(line, "\t")) > 0)
+			line = substr(line, 1, at - 1) substr("    ", (at - 1) % 4 + 1) substr(line, at + 1)
+		if (length(line) > 121)
+			print FILENAME ":" FNR ": " length(line) " columns"
+	}')
 	[ -z "$long" ] || { echo "$long"; return 1; }
 }
 
@@ -154,6 +169,7 @@ step_lint()
 		'-Delog(level,...)=((level)>=21?abort():(void)0)' -DERROR=21 -DFATAL=22 -DPANIC=23 \
 		-Isrc src compat
 	short_functions
+	short_lines
 	named_tests
 	explained
 	test/meta.pl

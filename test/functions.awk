@@ -1,5 +1,7 @@
-# Prints functions of more than 80 lines or more than 7 parameters. The files have the format of .clang-format: a body lies between
-# a line "{" and a line "}", and an empty line precedes each function. Callbacks of PostgreSQL may have more parameters.
+# Prints functions of more than 80 lines or more than 7 parameters, and files of more than 700 lines. The files have the format of
+# .clang-format: a body lies between a line "{" and a line "}", and an empty line precedes each function. Callbacks of PostgreSQL
+# may have more parameters.
+FNR == 701 { print FILENAME " has more than 700 lines" }
 FNR == 1 || /^$/ { head = ""; first = FNR + 1 }
 /^(\/\*| \*)/ { first = FNR + 1; next }
 $0 == "{" {

@@ -56,12 +56,12 @@ typedef struct HyTailGroups
 } HyTailGroups;
 
 /*
- * hy_tail_beyond: return the expected number of values below `limit`, where a value is
- * middle - u * width.  A value is below the limit if u > a = (middle - limit) / width.  The uncertainty `doubt` increases
- * exp(-a / m) on average, by a factor of exp(doubt^2 / 2 m^2).  The estimate divides by this
- * factor, but at most by the factor for doubt = m.  keys[i] is a minus doubt, and infinite for an
- * unused group.  A group with a low key may have many values below the limit.  The sum is kept in
- * HY_TAIL_LANES lanes, which are then added in order, with the same bits on every machine.
+ * hy_tail_beyond: return the expected number of values below `limit`, where a value is middle - u * width.  A value
+ * is below the limit if u > a = (middle - limit) / width.  The uncertainty `doubt` increases exp(-a / m) on average,
+ * by a factor of exp(doubt^2 / 2 m^2).  The estimate divides by this factor, but at most by the factor for doubt =
+ * m.  keys[i] is a minus doubt, and infinite for an unused group.  A group with a low key may have many values below
+ * the limit.  The sum is kept in HY_TAIL_LANES lanes, which are then added in order, with the same bits on every
+ * machine.
  */
 extern double
 hy_tail_beyond(const HyTail *tail, const HyTailGroups *groups, float limit, float *keys);

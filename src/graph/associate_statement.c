@@ -46,7 +46,8 @@
 	"bound AS MATERIALIZED (SELECT l.score, l.id, n.similarity " \
 	"  FROM (SELECT GREATEST(pg_catalog.min(similarity), 0) AS similarity FROM near) n LEFT JOIN " \
 	"  (SELECT score, id FROM scored ORDER BY score DESC, id OFFSET $6" OP("-") "1 LIMIT 1) l ON true), " \
-	"related AS (SELECT f.id, CASE WHEN f.distance" OP("<") "'NaN' THEN %4$s END AS similarity, f.activation, f.hop, f.via " \
+	"related AS (SELECT f.id, CASE WHEN f.distance" OP("<") "'NaN' THEN %4$s END AS similarity, " \
+	"f.activation, f.hop, f.via " \
 	"  FROM (SELECT s.*, %3$s AS distance FROM reached s, bound b, %1$s r WHERE r.%2$s" OP("=") "s.id " \
 	"  AND (b.score IS NULL OR " SCORE("b.similarity", "s.activation") OP(">") "b.score " \
 	"  OR s.id" OP("<") "b.id AND " SCORE("b.similarity", "s.activation") OP("=") "b.score) " \

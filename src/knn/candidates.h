@@ -49,9 +49,9 @@ extern int64 hybrid_candidates_first(const HybridCandidates *candidates);
 extern Size hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many);
 
 /*
- * hybrid_candidates_search: read the store once, or search the index by codes, take `many` candidates per query, look them up in
- * the table, and put the nearest visible rows into answers. answers holds one empty heap of size k
- * per query.
+ * hybrid_candidates_search: read the store once, or search the index by codes, take `many` candidates per query, look
+ * them up in the table, and put the nearest visible rows into answers. answers holds one empty heap of size k per
+ * query.
  *
  * Sets sure[i] if no other row can belong to the results of query i. Otherwise, clears sure[i] and
  * empties the heap again. Returns whether a search with more candidates may help the queries that

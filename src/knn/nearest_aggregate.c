@@ -2,9 +2,9 @@
  * nearest_aggregate.c
  *		The aggregate hybrid_nearest: the ids of the nearest rows of each group.
  *
- * The state is a bytea that contains no addresses. PostgreSQL passes it from a parallel worker to the leader as it is, and
- * Citus sends it as text from a shard to the coordinator. It holds the query and the k best rows so far. Rows are ordered
- * by (distance, id), so the result does not depend on how the rows were divided.
+ * The state is a bytea that contains no addresses. PostgreSQL passes it from a parallel worker to the leader as it
+ * is, and Citus sends it as text from a shard to the coordinator. It holds the query and the k best rows so far. Rows
+ * are ordered by (distance, id), so the result does not depend on how the rows were divided.
  *
  * Layout: the header, the query as stored, the query as floats (only if it is stored in half precision), then the heap.
  * Each part begins at a multiple of MAXIMUM_ALIGNOF. The heap's capacity follows from the size of the bytea.

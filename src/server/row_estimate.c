@@ -93,7 +93,10 @@ rows_of(const SupportRequestRows *request, HeapTuple function, const List *argum
 	return count;
 }
 
-/* argument_of: return the argument with this name, as a constant if its value can be estimated; NULL if there is none. */
+/*
+ * argument_of: return the argument with this name, as a constant if its value can be estimated; NULL if there is
+ * none.
+ */
 static Node *
 argument_of(const SupportRequestRows *request, HeapTuple function, const List *arguments,
             const char *name)

@@ -63,8 +63,9 @@ stop_requested(void *arg)
 }
 
 /*
- * expect_cancel: of a long task within 100 ms, asked for so many milliseconds after it began; under a sanitizer and on the fake device it may take longer.
- * A small one, of some pieces, is over on a large device before any time has passed: it is asked at once.
+ * expect_cancel: of a long task within 100 ms, asked for so many milliseconds after it began; under a sanitizer and
+ * on the fake device it may take longer. A small one, of some pieces, is over on a large device before any time has
+ * passed: it is asked at once.
  */
 static UNIT_UNUSED void
 expect_cancel(HyTask *task, int64_t after)

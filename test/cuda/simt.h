@@ -2,15 +2,14 @@
  * simt.h
  *		A warp of 32 on the host: enough of CUDA to run the plug-in's kernels without a device.
  *
- * Every thread of a block is a fiber with its own stack.  A shuffle waits for the 32 threads of its
- * warp, __syncthreads for the block; in between the fibers run one at a time in an order drawn at
- * random, and some warps of a block get on faster than others, so a missing barrier shows.  What
- * hardware leaves undefined (a shuffle that not all 32 threads reach, different shuffles at once, a
- * barrier that some never reach) ends the launch as a fault, which hy_simt::fault() then tells.  Blocks
- * run one after another, in an order drawn at random, so a __shared__ variable is a static one; what is asked for at the launch
- * begins as garbage, and who reads matrices, or copies asynchronously, beyond its end, or where it is
- * not aligned, ends the launch, too.  What is copied asynchronously comes no sooner than somebody waits
- * for it.
+ * Every thread of a block is a fiber with its own stack.  A shuffle waits for the 32 threads of its warp,
+ * __syncthreads for the block; in between the fibers run one at a time in an order drawn at random, and some warps of
+ * a block get on faster than others, so a missing barrier shows.  What hardware leaves undefined (a shuffle that not
+ * all 32 threads reach, different shuffles at once, a barrier that some never reach) ends the launch as a fault,
+ * which hy_simt::fault() then tells.  Blocks run one after another, in an order drawn at random, so a __shared__
+ * variable is a static one; what is asked for at the launch begins as garbage, and who reads matrices, or copies
+ * asynchronously, beyond its end, or where it is not aligned, ends the launch, too.  What is copied asynchronously
+ * comes no sooner than somebody waits for it.
  *
  * The matrix unit multiplies what the threads of a warp hand in, in two ways: exactly, in fp64; or as
  * badly as units were seen to (hy_simt::cut_off), every addend cut off at the last place of the

@@ -3,7 +3,8 @@
  *		For tests: a lock that src/index/page/lock.h names, held by a session to the end of its transaction.
  *
  *			CREATE FUNCTION hold_lock(index regclass, block bigint) RETURNS void LANGUAGE c STRICT AS '.../hold_lock'
- *			CREATE FUNCTION hold_lock_alone(index regclass, block bigint) RETURNS void LANGUAGE c STRICT AS '.../hold_lock'
+ *			CREATE FUNCTION hold_lock_alone(index regclass, block bigint) RETURNS void
+ *				LANGUAGE c STRICT AS '.../hold_lock'
  *
  *		The first as who adds to a list holds its lock, the second as who copies it.
  *

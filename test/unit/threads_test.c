@@ -662,7 +662,10 @@ test_assign(void)
 	free_input(&input);
 }
 
-/* Sparse and dense hops, until they end and with limits on firing, with and without a hub; one node has far more edges than others. */
+/*
+ * Sparse and dense hops, until they end and with limits on firing, with and without a hub; one node has far more
+ * edges than others.
+ */
 static void
 test_spread(void)
 {

@@ -514,8 +514,8 @@ rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)
 		double number = tried_of(most);
 
 		/*
-		 * A search ends at the latest when it has scored as many rows as at the level `most`. It may end sooner, with the
-		 * half of its rows that shows that the curve may be trusted.
+		 * A search ends at the latest when it has scored as many rows as at the level `most`. It may end sooner, with
+		 * the half of its rows that shows that the curve may be trusted.
 		 */
 		rows += number * (missing > 0
 		                      ? Min(mean_of(&most->rows, most), 2 * mean_of(&least->rows, least))

@@ -37,7 +37,10 @@
  */
 #define FENCE 3.0f
 #define OTHERS 32 /* maximum number of rows with which a row is compared */
-/* divisor of the rows of a list: if more of them are beyond the fence, none is an outlier; SET_ASIDE of regroup.c follows from it */
+/*
+ * divisor of the rows of a list: if more of them are beyond the fence, none is an outlier; SET_ASIDE of regroup.c
+ * follows from it
+ */
 #define OUTLIERS_MOST 8
 /* divisor of the memory, for a sort of outliers; there are at most two such sorts at a time */
 #define OUTLIERS_SORT 16

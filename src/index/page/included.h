@@ -2,10 +2,10 @@
  * included.h
  *		Keys before the vector, and INCLUDE columns: the words that an index stores of their values.
  *
- * For each entry of a leaf, each key before the vector and each included column, a block has one 64-bit word (core/filter_words.h). The words
- * of numbers and times keep the order of the built-in btree operator family of the type. The word of any other
- * value is a hash, computed by the default hash operator class of the type. Values of an included column with a
- * non-deterministic collation all have the same word, as have rows and ranges.
+ * For each entry of a leaf, each key before the vector and each included column, a block has one 64-bit word
+ * (core/filter_words.h). The words of numbers and times keep the order of the built-in btree operator family of the
+ * type. The word of any other value is a hash, computed by the default hash operator class of the type. Values of an
+ * included column with a non-deterministic collation all have the same word, as have rows and ranges.
  */
 #ifndef HYBRID_INDEX_INCLUDED_H
 #define HYBRID_INDEX_INCLUDED_H

@@ -9,23 +9,23 @@
 #include "index/scan/lookup.h"
 
 /*
- * Beyond this many times 1 - recall, the curve counts only for a search that found no more than 1 - recall of its rows
- * in the last half of the rows scored. The curve often allows more missing rows, where estimates for queries like the
- * rows are too high. Queries of the same difficulty that are unlike the rows would then miss their recall, but they
- * still find rows in this half. (Cases of bench/recall.sh with 12,000 rows and 250 queries, LIMIT 10: searches score
- * 52.7% of the rows, and 55.4% if the curve never counts further. Between integer points, at .99, they score 20% and
- * 62%, with a recall of .995 and 1.0. No target is missed. Without this condition, 2.5% of the queries of two words in `packages`
- * find half or less at a target of .95. With it, .4% do, as many as with the maximum.)
+ * Beyond this many times 1 - recall, the curve counts only for a search that found no more than 1 - recall of its
+ * rows in the last half of the rows scored. The curve often allows more missing rows, where estimates for queries
+ * like the rows are too high. Queries of the same difficulty that are unlike the rows would then miss their recall,
+ * but they still find rows in this half. (Cases of bench/recall.sh with 12,000 rows and 250 queries, LIMIT 10:
+ * searches score 52.7% of the rows, and 55.4% if the curve never counts further. Between integer points, at .99, they
+ * score 20% and 62%, with a recall of .995 and 1.0. No target is missed. Without this condition, 2.5% of the queries
+ * of two words in `packages` find half or less at a target of .95. With it, .4% do, as many as with the maximum.)
  */
 #define TRUSTED 4
 
 /*
- * Where the curve says nothing, 1 - recall is divided by this number: while the index has no curve, or an outdated one,
- * for a query of unknown difficulty, and for one outside the range of nearness. (40,000 rows of lognormal lengths in an
- * index that grew from empty, by inner product: queries like the rows reach .89, .92 and .96 for .9, .95 and .99 without
- * the division, and .92, .95 and .97 with it. Weights of a few words, by inner product, queries for one rare word: .83 at
- * .9 without it, and .93 with it. With an outdated curve, searches found .87 for .95 where rows came closer together
- * after the build.)
+ * Where the curve says nothing, 1 - recall is divided by this number: while the index has no curve, or an outdated
+ * one, for a query of unknown difficulty, and for one outside the range of nearness. (40,000 rows of lognormal
+ * lengths in an index that grew from empty, by inner product: queries like the rows reach .89, .92 and .96 for .9,
+ * .95 and .99 without the division, and .92, .95 and .97 with it. Weights of a few words, by inner product, queries
+ * for one rare word: .83 at .9 without it, and .93 with it. With an outdated curve, searches found .87 for .95 where
+ * rows came closer together after the build.)
  *
  * In 16 dimensions or more, the same holds for the first check of a search, in its first four lists, unless the curve
  * was measured on a user's own queries. (12,000 rows of which the last 300 are long and were inserted after the build,

@@ -255,11 +255,11 @@ next_candidate(IndexScanDesc scan)
 }
 
 /*
- * batch_is_enough: test whether all candidates of a batch are in state->order, and its first row precedes all rows of later
- * batches. This holds for about as many rows as the batch was asked for. Another batch would read more lists only to prove the
- * order of rows that rounding cannot separate, such as copies of one vector. (1,000 vectors 11 times each and 5,000 others,
- * random queries, LIMIT 10 at .9, .95 and .99: searches score 66, 78 and 85% of the rows, and 81, 87 and 91% with another
- * batch. The answers are the same.)
+ * batch_is_enough: test whether all candidates of a batch are in state->order, and its first row precedes all rows of
+ * later batches. This holds for about as many rows as the batch was asked for. Another batch would read more lists
+ * only to prove the order of rows that rounding cannot separate, such as copies of one vector. (1,000 vectors 11
+ * times each and 5,000 others, random queries, LIMIT 10 at .9, .95 and .99: searches score 66, 78 and 85% of the
+ * rows, and 81, 87 and 91% with another batch. The answers are the same.)
  */
 static bool
 batch_is_enough(const HybridScan *state)

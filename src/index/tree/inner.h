@@ -66,8 +66,8 @@ hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridR
                    float eps, float *estimates, float *lowers);
 
 /*
- * hybrid_inner_row_length: return about the root mean square of the lengths of the rows below an inner list of this level,
- * for an index by inner product. It comes from a sample of the lists below, and is kept with the list.
+ * hybrid_inner_row_length: return about the root mean square of the lengths of the rows below an inner list of this
+ * level, for an index by inner product. It comes from a sample of the lists below, and is kept with the list.
  */
 extern float hybrid_inner_row_length(HybridScorer *scorer, const HybridInner *inner, int level);
 

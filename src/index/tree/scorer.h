@@ -91,10 +91,10 @@ extern void hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe);
 extern void hybrid_scorer_begin(HybridScorer *scorer, const HybridProbe *probe);
 
 /*
- * hybrid_scorer_place: do the other part of hybrid_scorer_query. In an index by inner product, a `length` above 0 lets the
- * query be scored as if it had this length. The order of rows does not depend on the length of the query, but the errors of
- * the estimates do: they are in proportion to |q - c|, so for a query far shorter than the rows they are large beside the
- * inner products. A query without a length keeps it.
+ * hybrid_scorer_place: do the other part of hybrid_scorer_query. In an index by inner product, a `length` above 0
+ * lets the query be scored as if it had this length. The order of rows does not depend on the length of the query,
+ * but the errors of the estimates do: they are in proportion to |q - c|, so for a query far shorter than the rows
+ * they are large beside the inner products. A query without a length keeps it.
  */
 extern void hybrid_scorer_place(HybridScorer *scorer, float length);
 

@@ -192,9 +192,9 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 }
 
 /*
- * widen_leaf: raise the recorded radius of the leaf if the new row changes it much. The estimates of searches by inner
- * product rest on radii that include all rows, since the longest rows are the answers. Without this, searches in an index
- * that grew from empty found .76, .85 and .93 of rows with lognormal lengths, for .9, .95 and .99.
+ * widen_leaf: raise the recorded radius of the leaf if the new row changes it much. The estimates of searches by
+ * inner product rest on radii that include all rows, since the longest rows are the answers. Without this, searches
+ * in an index that grew from empty found .76, .85 and .93 of rows with lognormal lengths, for .9, .95 and .99.
  */
 static void
 widen_leaf(Relation index, const InsertState *state, const HybridLeaf *leaf)
