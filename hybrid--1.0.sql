@@ -1894,7 +1894,7 @@ CREATE FUNCTION hybrid_shared_graphs()
 	LANGUAGE C VOLATILE PARALLEL SAFE ROWS 10;
 
 COMMENT ON FUNCTION hybrid_shared_graphs() IS
-'The registered graphs of this database that are in shared memory. graph: the index. direction: the direction of its edges. all_types: whether it has edges of all types; if not, it has only those of the types that a call asked for. nodes, edges: number of its nodes and edges. bytes: its size in shared memory. sessions: number of sessions that use it. is_current: whether other sessions may start to use it; if not, a newer graph has replaced it, and the old one is freed when no session uses it. There are no rows unless hybrid is in shared_preload_libraries and hybrid.graph_shared_memory is above 0.';
+'The registered graphs of this database that are in shared memory. graph: the index. direction: the direction of its edges. all_types: whether it has edges of all types; if not, it has only those of the types that a call asked for. nodes, edges: number of its nodes and edges. bytes: its size in shared memory. sessions: number of sessions that use it. is_current: whether other sessions may start to use it; if not, a newer graph has replaced it, and the old one is freed when no session uses it, or its index was dropped, and it is freed when its memory is needed. Like PostgreSQL''s statistics, all roles see all rows. There are no rows unless hybrid is in shared_preload_libraries and hybrid.graph_shared_memory is above 0.';
 
 CREATE FUNCTION hybrid_spread(
 	graph text, seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,

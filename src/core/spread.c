@@ -11,9 +11,10 @@
  * these bitmaps have bits, so that a walk that reaches few nodes need not clear them.  Sums that must
  * follow id order walk a bitmap in that order.
  *
- * The steps of a hop run on several threads if the hop is large enough.  Each thread computes whole
- * rows and whole words of the bitmaps, and sums over nodes stay on the calling thread.  So the bits
- * do not depend on the number of threads.
+ * If there are at least as many sets of seeds as threads, each thread walks whole sets, with memory of
+ * its own.  Otherwise the steps of a hop run on several threads if the hop is large enough.  Then each
+ * thread computes whole rows and whole words of the bitmaps, and sums over nodes stay on the calling
+ * thread.  So the bits do not depend on the number of threads.
  */
 #include "core/spread.h"
 
@@ -33,6 +34,21 @@
 
 #define PARTS_PER_THREAD 16 /* so that threads end a step at about the same time */
 
+/* Walks: the walks of the threads, one for each, which take the sets in turn. */
+typedef struct Walks
+{
+	HySpreadWalk *walk;
+	int count;
+	const HySpreadSeeds *seeds;
+	const HySpreadResult *result;
+	uint64_t *reached; /* of all sets; NULL: not wanted */
+} Walks;
+
+static int threads_by_set(const HyCsr *graph, int32_t sets);
+static bool open_walk(HySpreadWalk *walk, bool reached, const HyAllocator *allocator);
+static void close_walk(HySpreadWalk *walk, bool reached, const HyAllocator *allocator);
+static HyStatus run_set(void *arg, int64_t set, int worker, const HyCancel *cancel);
+static int threads_for(const HySpreadWalk *walk, double work);
 static HyStatus walk_set(HySpreadWalk *walk, const HySpreadSeeds *seeds, int32_t set);
 static void place_seeds(HySpreadWalk *walk, const HySpreadSeeds *seeds, int32_t set);
 static HyStatus run_step(HySpreadStep *step, double work);
@@ -60,60 +76,44 @@ hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpre
                   const HyAllocator *allocator, const HyCancel *cancel,
                   const HySpreadResult *result, uint64_t *reached)
 {
-	HySpreadWalk walk;
-	int64_t words;
+	HySpreadWalk *walk;
+	Walks walks = {.seeds = seeds, .result = result, .reached = reached};
+	int wanted;
+	int i;
 	int32_t set;
-	HyStatus status = HY_NOMEM;
+	HyStatus status = HY_OK;
 
 	if (hy_spread_check(graph, params, seeds) != HY_OK)
 		return HY_INVALID;
 	if (graph->nodes == 0)
 		return HY_OK;
 
-	words = hy_spread_words(graph->nodes);
-	memset(&walk, 0, sizeof(walk));
-	walk.graph = graph;
-	walk.params = params;
-	walk.cancel = cancel;
-	walk.pull = hy_spread_pull(params->combine, hy_simd_available(HY_SIMD_AVX2));
-	walk.y = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(double));
-	walk.charge = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(double));
-	walk.active = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
-	walk.firing = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
-	walk.next.reached = hy_alloc_array(allocator, (size_t) words * 3, sizeof(uint64_t));
-	if (reached == NULL)
-		walk.reached = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
-	if (params->refire > 0)
-		walk.fired = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(int32_t));
-	if (walk.y == NULL || walk.charge == NULL || walk.active == NULL || walk.firing == NULL ||
-	    walk.next.reached == NULL || (reached == NULL && walk.reached == NULL) ||
-	    (params->refire > 0 && walk.fired == NULL))
-		goto done;
-
-	walk.next.pulled = walk.next.reached + words;
-	walk.next.again = walk.next.pulled + words;
-	status = HY_OK;
-	for (set = 0; set < seeds->sets && status == HY_OK; set++)
+	wanted = threads_by_set(graph, seeds->sets);
+	walk = hy_alloc_zero(allocator, (size_t) wanted * sizeof(*walk));
+	if (walk == NULL)
+		return HY_NOMEM;
+	walks.walk = walk;
+	for (i = 0; i < wanted; i++)
 	{
-		walk.activation = result->activation + (int64_t) set * graph->nodes;
-		walk.hop = result->hop + (int64_t) set * graph->nodes;
-		walk.sent = result->sent == NULL ? NULL : result->sent + (int64_t) set * graph->nodes;
-		if (reached != NULL)
-			walk.reached = reached + (int64_t) set * words;
-		status = walk_set(&walk, seeds, set);
-		if (reached == NULL)
-			fill_unreached(&walk);
+		walk[i].graph = graph;
+		walk[i].params = params;
+		walk[i].cancel = cancel;
+		walk[i].pull = hy_spread_pull(params->combine, hy_simd_available(HY_SIMD_AVX2));
+		if (!open_walk(&walk[i], reached == NULL, allocator))
+			break;
+		walks.count++;
 	}
-
-done:
-	hy_free(allocator, walk.y);
-	hy_free(allocator, walk.charge);
-	hy_free(allocator, walk.active);
-	hy_free(allocator, walk.firing);
-	hy_free(allocator, walk.next.reached);
-	if (reached == NULL)
-		hy_free(allocator, walk.reached);
-	hy_free(allocator, walk.fired);
+	if (walks.count == 0)
+		status = HY_NOMEM;
+	for (i = 0; i < walks.count; i++)
+		walk[i].by_set = walks.count > 1;
+	if (walks.count > 1)
+		status = hy_threads_run(walks.count, seeds->sets, run_set, &walks, cancel);
+	for (set = 0; walks.count == 1 && set < seeds->sets && status == HY_OK; set++)
+		status = run_set(&walks, set, 0, cancel);
+	for (i = 0; i < wanted; i++)
+		close_walk(&walk[i], reached == NULL, allocator);
+	hy_free(allocator, walk);
 	return status;
 }
 
@@ -139,6 +139,82 @@ hy_spread_via(const HyCsr *graph, const double *sent, const uint64_t *reached, i
 		}
 	}
 	return via;
+}
+
+/* threads_by_set: return how many threads walk whole sets; 1 if sets follow each other. */
+static int
+threads_by_set(const HyCsr *graph, int32_t sets)
+{
+	/* the least work of a set: its results have an element for each node */
+	int threads = hy_threads_for((double) sets * (double) graph->nodes * NODE_WORK);
+
+	return sets >= threads ? threads : 1;
+}
+
+/* open_walk: allocate the arrays of a walk.  If this fails, some of them are NULL. */
+static bool
+open_walk(HySpreadWalk *walk, bool reached, const HyAllocator *allocator)
+{
+	size_t nodes = (size_t) walk->graph->nodes;
+	int64_t words = hy_spread_words(walk->graph->nodes);
+
+	walk->y = hy_alloc_array(allocator, nodes, sizeof(double));
+	walk->charge = hy_alloc_array(allocator, nodes, sizeof(double));
+	walk->active = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
+	walk->firing = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
+	walk->next.reached = hy_alloc_array(allocator, (size_t) words * 3, sizeof(uint64_t));
+	if (reached)
+		walk->reached = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
+	if (walk->params->refire > 0)
+		walk->fired = hy_alloc_array(allocator, nodes, sizeof(int32_t));
+	if (walk->y == NULL || walk->charge == NULL || walk->active == NULL || walk->firing == NULL ||
+	    walk->next.reached == NULL || (reached && walk->reached == NULL) ||
+	    (walk->params->refire > 0 && walk->fired == NULL))
+		return false;
+	walk->next.pulled = walk->next.reached + words;
+	walk->next.again = walk->next.pulled + words;
+	return true;
+}
+
+static void
+close_walk(HySpreadWalk *walk, bool reached, const HyAllocator *allocator)
+{
+	hy_free(allocator, walk->y);
+	hy_free(allocator, walk->charge);
+	hy_free(allocator, walk->active);
+	hy_free(allocator, walk->firing);
+	hy_free(allocator, walk->next.reached);
+	if (reached)
+		hy_free(allocator, walk->reached);
+	hy_free(allocator, walk->fired);
+}
+
+/* run_set: spread from one set, with the walk of the worker. */
+static HyStatus
+run_set(void *arg, int64_t set, int worker, const HyCancel *cancel)
+{
+	const Walks *walks = arg;
+	HySpreadWalk *walk = &walks->walk[worker];
+	int64_t nodes = walk->graph->nodes;
+	HyStatus status;
+
+	walk->cancel = cancel;
+	walk->activation = walks->result->activation + set * nodes;
+	walk->hop = walks->result->hop + set * nodes;
+	walk->sent = walks->result->sent == NULL ? NULL : walks->result->sent + set * nodes;
+	if (walks->reached != NULL)
+		walk->reached = walks->reached + set * hy_spread_words(nodes);
+	status = walk_set(walk, walks->seeds, (int32_t) set);
+	if (walks->reached == NULL)
+		fill_unreached(walk);
+	return status;
+}
+
+/* threads_for: return the number of threads for a step of this much work. */
+static int
+threads_for(const HySpreadWalk *walk, double work)
+{
+	return walk->by_set ? 1 : hy_threads_for(work);
 }
 
 /* walk_set: run all hops of one set of seeds. */
@@ -237,7 +313,7 @@ static HyStatus
 run_step(HySpreadStep *step, double work)
 {
 	const HySpreadWalk *walk = step->walk;
-	int threads = hy_threads_for(work);
+	int threads = threads_for(walk, work);
 
 	if (threads == 1)
 		return step->run(step, 0, hy_spread_words(walk->graph->nodes), walk->cancel);
@@ -298,7 +374,7 @@ mark_reached(HySpreadWalk *walk, int64_t reach)
 	int64_t most = graph->edges / SPARSE_SHARE;
 	/* only pulls run on several threads */
 	bool push = walk->params->combine == HY_COMBINE_SUM && graph->at_least_one &&
-	            hy_threads_for((double) reach * ENTRY_WORK) == 1;
+	            threads_for(walk, (double) reach * ENTRY_WORK) == 1;
 
 	if (graph->out_start == NULL || reach > most)
 		return -1;

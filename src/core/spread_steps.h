@@ -22,6 +22,7 @@ typedef struct HySpreadWalk
 	const HySpreadParams *params;
 	const HyCancel *cancel;
 	HySpreadPull pull;
+	bool by_set;        /* each thread walks sets of its own, so that a step runs on one thread */
 	bool everywhere;    /* the last pull computed all rows; initially false */
 	int32_t number;     /* number of the current hop */
 	double *y;          /* activation that arrived in the last hop; undefined outside active */

@@ -8,6 +8,7 @@
 #include "graph/call.h"
 #include "graph/shared_graphs.h"
 #include "utils/builtins.h"
+#include "utils/syscache.h"
 
 PG_FUNCTION_INFO_V1(hybrid_shared_graphs);
 
@@ -30,7 +31,7 @@ hybrid_shared_graphs(PG_FUNCTION_ARGS)
 		                  Int64GetDatum(info[i].edges),
 		                  Int64GetDatum(info[i].bytes),
 		                  Int64GetDatum(info[i].sessions),
-		                  BoolGetDatum(info[i].is_current)};
+		                  BoolGetDatum(info[i].is_current && SearchSysCacheExists1(RELOID, ObjectIdGetDatum(info[i].key.index)))};
 
 		hybrid_call_row(&call, values);
 	}

@@ -16,16 +16,19 @@
 #include "graph/spreading.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
+#include "server/threads.h"
 
 /*
- * Bytes for each node: y, charge and the times fired in core, the divisor of a hub, and a row of the
- * answer; and for each set its activation, hops and what it has sent.
+ * Bytes for each node: y, charge, the times fired and bitmaps of a thread in core; this, the divisor of a hub
+ * and a row of the answer; and for each set its activation, hops and what it has sent.
  */
-#define TASK_BYTES (3 * sizeof(double) + sizeof(int32) + sizeof(HybridScored))
+#define THREAD_BYTES (2 * sizeof(double) + sizeof(int32) + 1)
+#define TASK_BYTES (THREAD_BYTES + sizeof(double) + sizeof(HybridScored))
 #define SET_BYTES (2 * sizeof(double) + sizeof(int32))
 
-/* Maximum bytes of the answers of a slice, if no device can run it. */
+/* If no device can run it, a slice is this large at most, or has this many sets for each thread. */
 #define HOST_SLICE_BYTES (UINT64CONST(4) << 20)
+#define THREAD_SETS 2
 
 /* Number of a seed that is not in the graph, in HybridScored. */
 #define UNKNOWN_NODE UINT32_MAX
@@ -83,16 +86,21 @@ make_slice(const HybridSpreadSets *all, Slice *slice)
 	HybridCall *call = all->call;
 	int64 nodes = call->csr->nodes;
 	uint64 set_bytes = SET_BYTES * (uint64) Max(nodes, 1);
-	int64 most = 1 + (int64) (call->room / set_bytes);
+	int threads = hybrid_threads_limit();
+	uint64 threads_bytes = (uint64) (threads - 1) * THREAD_BYTES * (uint64) nodes;
+	int64 most;
 	int64 sets = 0;
 	int end;
 
 	for (end = 0; end < all->seed_count; end = end_of_set(all, end))
 		sets++;
-	most = Min(most, Max(sets, 1));
-	/* the CPU gains nothing from many sets in a slice; small slices can use the same memory again */
+	/* several sets may be on several threads, each of which needs memory */
+	if (sets > 1)
+		call->room -= Min(call->room, threads_bytes);
+	most = Min(1 + (int64) (call->room / set_bytes), Max(sets, 1));
+	/* the CPU gains nothing from more sets in a slice; small slices can use the same memory again */
 	if (!hybrid_graph_device_possible())
-		most = Min(most, 1 + (int64) (HOST_SLICE_BYTES / set_bytes));
+		most = Min(most, Max(1 + (int64) (HOST_SLICE_BYTES / set_bytes), threads * THREAD_SETS));
 	call->room -= (uint64) (most - 1) * SET_BYTES * (uint64) nodes;
 	slice->ranking = hybrid_ranking(call, nodes + all->seed_count, all->k);
 	slice->start = hybrid_call_array(call, most + 1, sizeof(int64));

@@ -319,7 +319,7 @@ static double
 work_of(const HyShape *shape)
 {
 	if (shape->op == HY_OP_SPREAD)
-		return hy_spread_work(0, shape->targets);
+		return hy_spread_work(0, shape->targets) * (double) shape->queries;
 	return (double) shape->queries * (double) shape->targets * shape->dims;
 }
 

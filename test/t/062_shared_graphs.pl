@@ -151,6 +151,7 @@ is(ask($two, $check), 't|t|0', 'no rows');
 is(ask($two, q{SELECT count(*) FROM hybrid_degree('link_graph', 'out')}), '0', 'an empty graph');
 is($node->safe_psql('postgres', $check), 't|t|0', 'an empty graph is taken, too');
 $node->safe_psql('postgres', 'DROP TABLE link');
+is($node->safe_psql('postgres', q{SELECT DISTINCT is_current FROM hybrid_shared_graphs() WHERE graph::text ~ '^\d+$'}), 'f', 'the graph of a dropped index is not current');
 $node->safe_psql('postgres', q{SELECT make_table('link', 20000)});
 is(ask($_, $check), 't|t|0', 'a new table of this name') for $one, $two;
 finish($_) for $one, $two;

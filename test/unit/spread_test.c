@@ -344,11 +344,11 @@ test_allocator_fails(void)
 
 		unit_memory_init(&memory, fail_at);
 		CHECK_INT(run_spread(&graph, &p, &seeds, &memory.allocator, NULL, a, hop),
-		          fail_at <= 7 ? HY_NOMEM : HY_OK);
+		          fail_at <= 8 ? HY_NOMEM : HY_OK);
 		more = memory.failures > 0;
 		CHECK_INT(memory.outstanding, 0);
 	}
-	CHECK_INT(fail_at, 9);
+	CHECK_INT(fail_at, 10);
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 

@@ -720,6 +720,86 @@ test_spread(void)
 	}
 }
 
+/*
+ * Sets that threads take in turn, with results for each node or only for those reached: the bits are the same, also
+ * where memory fails at each call in turn, and where it is canceled.
+ */
+static void
+test_spread_sets(void)
+{
+	enum
+	{
+		SETS = 9
+	};
+	static const HySpreadParams params = {0.9, 1, 4, 1e-6, 2, HY_COMBINE_SUM, 1, NULL};
+	UnitRandom random = {79};
+	HyCsr graph = make_graph(&random, 3000, 12000, HY_DIRECTION_OUT);
+	size_t nodes = (size_t) graph.nodes;
+	double *one = malloc(sizeof(double) * nodes * SETS);
+	double *many = malloc(sizeof(double) * nodes * SETS);
+	int32_t *one_hop = malloc(sizeof(int32_t) * nodes * SETS);
+	int32_t *many_hop = malloc(sizeof(int32_t) * nodes * SETS);
+	uint64_t *reached = malloc(sizeof(uint64_t) * (size_t) hy_spread_words(graph.nodes) * SETS);
+	int64_t start[SETS + 1];
+	uint32_t node[SETS];
+	double value[SETS];
+	HySpreadSeeds seeds = {SETS, start, node, value};
+	HySpreadResult result = {many, many_hop, NULL};
+	UnitMemory memory;
+	UnitCancel cancel;
+	int64_t fail_at = 0;
+	int64_t went_on = 0;
+	int64_t i;
+	HyStatus status;
+
+	for (i = 0; i < SETS; i++)
+	{
+		start[i] = i;
+		node[i] = (uint32_t) (i * 331);
+		value[i] = 1 + (double) i;
+	}
+	start[SETS] = SETS;
+	CHECK_INT(hy_spread(&graph, &params, &seeds, &hy_malloc_allocator, NULL,
+	                    &(HySpreadResult){one, one_hop, NULL}),
+	          HY_OK);
+	hy_threads_allow(4);
+	do
+	{
+		unit_memory_init(&memory, ++fail_at);
+		memory.keep_failing = true;
+		status = hy_spread(&graph, &params, &seeds, &memory.allocator, NULL, &result);
+		CHECK(status == HY_OK || status == HY_NOMEM);
+		CHECK_INT(memory.outstanding, 0);
+		CHECK(status != HY_OK || (memcmp(one, many, sizeof(double) * nodes * SETS) == 0 &&
+		                          memcmp(one_hop, many_hop, sizeof(int32_t) * nodes * SETS) == 0));
+		went_on += status == HY_OK && memory.failures > 0;
+	} while (memory.failures > 0);
+	CHECK(went_on > 0);
+	CHECK_INT(
+		hy_spread_reached(&graph, &params, &seeds, &hy_malloc_allocator, NULL, &result, reached),
+		HY_OK);
+	for (i = 0; i < (int64_t) nodes * SETS; i++)
+	{
+		const uint64_t *set = reached + i / graph.nodes * hy_spread_words(graph.nodes);
+		int64_t place = i % graph.nodes;
+
+		CHECK((set[place / 64] >> place % 64 & 1) == (one[i] != 0));
+		CHECK(one[i] == 0 || (many[i] == one[i] && many_hop[i] == one_hop[i]));
+	}
+	unit_cancel_init(&cancel, 1);
+	unit_memory_init(&memory, 0);
+	CHECK_INT(hy_spread(&graph, &params, &seeds, &memory.allocator, &cancel.cancel, &result),
+	          HY_CANCELLED);
+	CHECK_INT(memory.outstanding, 0);
+	hy_threads_allow(1);
+	free(one);
+	free(many);
+	free(one_hop);
+	free(many_hop);
+	free(reached);
+	hy_csr_free(&graph, &hy_malloc_allocator);
+}
+
 /* The counts are the same, also where memory fails at each call in turn, and where it is canceled. */
 static void
 test_triangles(void)
@@ -903,6 +983,7 @@ main(void)
 	UNIT_RUN(test_distances);
 	UNIT_RUN(test_assign);
 	UNIT_RUN(test_spread);
+	UNIT_RUN(test_spread_sets);
 	UNIT_RUN(test_triangles);
 	UNIT_RUN(test_memory);
 	UNIT_RUN(test_cancel_computations);
