@@ -6,8 +6,8 @@
  * The edges of a graph come from origins (csr.h), for example from the pages of a table.  A patch
  * replaces all edges of some origins.
  *
- * If 100 of 16 million edges change, or 100 edges of new nodes are added, a patch takes between 1/40
- * and 1/130 of the time of a new build.  Most of it is spent on passes over the entries.
+ * If 100 of 16 million edges change, or 100 edges of new nodes are added, a patch takes about 1/70
+ * of the time of a new build.  Most of it is spent on passes over the entries.
  */
 #ifndef HY_CSR_PATCH_H
 #define HY_CSR_PATCH_H
