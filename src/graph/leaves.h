@@ -48,7 +48,7 @@ hybrid_leaves_make(HybridLeaves *leaves, const HybridRegistered *registered, Mem
 /* hybrid_leaves_match: return whether a graph has these leaves, with the same storage. */
 extern bool hybrid_leaves_match(const HybridLeaves *leaves, const HybridRegistered *registered);
 
-/* hybrid_leaves_choose: let the reader read the pages of a leaf. */
+/* hybrid_leaves_choose: make leaf number `at` the one whose pages the reader reads. */
 extern void hybrid_leaves_choose(HybridLeaves *leaves, const HybridRegistered *registered, int at,
                                  HybridPageReader *reader);
 

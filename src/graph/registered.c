@@ -70,7 +70,7 @@ typedef struct PartitionIndex
 } PartitionIndex;
 
 static HTAB *partition_indexes = NULL; /* by table and index; NULL: not made */
-static bool are_outdated = false;      /* whether a relation has changed since then */
+static bool are_outdated = false;      /* whether a relation has changed since they were found */
 
 static Oid find_index(const char *name);
 static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);

@@ -23,7 +23,10 @@ typedef struct HybridProgress
  */
 extern void hybrid_progress_begin(HybridProgress *progress, const char *what);
 
-/* hybrid_progress_range: from now on, shares refer to the part from .. to of the whole call. */
+/*
+ * hybrid_progress_range: begin a part of the call, which goes from the share `from` of the whole to the
+ * share `to`.
+ */
 extern void hybrid_progress_range(HybridProgress *progress, double from, double to);
 
 /*

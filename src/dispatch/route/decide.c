@@ -245,8 +245,8 @@ choose_none(HyChoice *choice)
 }
 
 /*
- * choose_preferred: let the CPU take a task that prefers the candidate, while the candidate waits
- * after a failed open or after a turn in the queue that never came.
+ * choose_preferred: decide a task that prefers the candidate device.  The CPU takes it for some time
+ * after the device could not be opened, or after a turn in its queue never came.
  */
 static void
 choose_preferred(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice)

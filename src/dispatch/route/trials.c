@@ -48,7 +48,7 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 		if (sides[i].forecast.above > 0)
 			smallest = false;
 	}
-	/* for the CPU, a hint or a cold start is good enough: its error is below HINT_LIMIT */
+	/* without a measured time, compare with the hint for the CPU, whose error is below HINT_LIMIT */
 	if (best < 0)
 		best = sides[0].ns >= 0 ? sides[0].ns : sides[0].forecast.hint_ns;
 	for (i = 1; i < count; i++)

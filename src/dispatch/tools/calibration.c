@@ -245,7 +245,10 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 	return now >= member->open_after_ns && hy_member_open(executor, member, now) == HY_OK;
 }
 
-/* classes_of: return the classes of numbers of threads that tasks of a kind get. */
+/*
+ * classes_of: return a bitmap of thread classes: one bit for each class of numbers of threads that a task
+ * of this kind gets at some size.
+ */
 static uint32_t
 classes_of(const Calibration *calibration, int kind)
 {

@@ -86,9 +86,7 @@ extern void hybrid_sample_table(struct HybridBuild *build, HybridSample *sample)
 extern int64 hybrid_sample_find(const HybridSample *sample, int64 number, int *chunk);
 
 /*
- * hybrid_sample_query: return the number, in the sample, of query number `query`. Queries are evenly
- * spaced. hybrid_sample_is_query: test whether a row of the sample is a query. The result is false for
- * all rows unless fewer than half of them are queries.
+ * hybrid_sample_query: return which row of the sample is query number `query`. Queries are evenly spaced.
  */
 static inline int64
 hybrid_sample_query(const HybridSample *sample, int queries, int query)
@@ -96,6 +94,10 @@ hybrid_sample_query(const HybridSample *sample, int queries, int query)
 	return query * sample->total / queries;
 }
 
+/*
+ * hybrid_sample_is_query: test whether row `number` of the sample is a query. If half of the sample or
+ * more are queries, no row counts as one.
+ */
 static inline bool
 hybrid_sample_is_query(const HybridSample *sample, int queries, int64 number)
 {

@@ -292,7 +292,7 @@ search_for(Measuring *measuring, int query)
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 			limits.missing[i] = levels[level];
 		limits.other = limits.target = limits.first = levels[level];
-		/* what a search found lately does not count here: the curve tells what the estimate is worth */
+		/* rows found in the last lists set no limit here: searches must go on to every level of the estimate */
 		limits.lately = limits.trusted = INFINITY;
 		limits.nearness[0] = -INFINITY;
 		limits.nearness[1] = INFINITY;

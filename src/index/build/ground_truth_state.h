@@ -23,7 +23,7 @@ typedef struct Leaf
 	int entry;
 } Leaf;
 
-/* Gathered: the location of a block. */
+/* Gathered: a block of rows whose codes were gathered, and its location. */
 typedef struct Gathered
 {
 	BlockNumber page;

@@ -154,8 +154,9 @@ extern bool hybrid_is_our_index(Relation relation);
 extern bool hybrid_index_outdated(Relation index);
 
 /*
- * hybrid_open_index: open an index for a SQL function. Raises an error unless oid is a valid, accessible
- * index of this access method, and if Citus keeps the rows of its table in shards.
+ * hybrid_open_index: open an index for a SQL function. Raises an error unless oid is an index of this
+ * access method that is valid and that the caller may use. Raises one also if Citus keeps the rows of its
+ * table in shards.
  */
 extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 

@@ -110,10 +110,10 @@ extern bool hybrid_frontier_has_more(const HybridFrontier *frontier);
 extern double hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit);
 
 /*
- * hybrid_frontier_take: take at most `most` lists, in their order, and store their numbers in
- * frontier->lists into *taken. Returns the number of lists taken. If tail is not NULL, *expected is the
- * number of rows expected in lists not taken. The function subtracts the rows expected in each list that
- * it takes. After the first list, it takes no more lists once *expected is at most `enough`.
+ * hybrid_frontier_take: take at most `most` lists, in their order, and return how many were taken. The
+ * array `taken` receives their positions in frontier->lists. If tail is not NULL, *expected is the number
+ * of rows expected in lists not taken. The function subtracts the rows expected in each list that it
+ * takes. After the first list, it takes no more lists once *expected is at most `enough`.
  */
 extern int hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail,
                                 double enough, double *expected, int *taken);

@@ -29,14 +29,14 @@ typedef struct HybridLookupLimits
 	float missing[HYBRID_DIFFICULTIES];
 	float other; /* the same for a query of unknown difficulty, or outside this range of nearness */
 	float target; /* the same by the target recall alone */
-	/* the most that is allowed to a search before it has compared its estimate with what it found */
+	/* upper limit of `missing` before a search has compared its estimate with what it found */
 	float first;
 	/*
-	 * the most rows, per row wanted, that may have come from the last third of the rows scored, and the most that counts
+	 * upper limit of the rows, per row wanted, that were found in the last third of the rows scored; also the upper limit
 	 * of `missing` if more than half of the k best rows are copies of one row
 	 */
 	float lately;
-	/* the most that counts of `missing` if more rows than `lately` came from the last half */
+	/* upper limit of `missing` if more rows than `lately`, per row wanted, were found in the last half of those scored */
 	float trusted;
 	float nearness[2];
 	float outliers; /* as in HybridCurve; 0: unknown */
