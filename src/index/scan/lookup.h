@@ -32,11 +32,11 @@ typedef struct HybridLookupLimits
 	/* upper limit of `missing` before a search has compared its estimate with what it found */
 	float first;
 	/*
-	 * upper limit of the rows, per row wanted, that were found in the last third of the rows scored; also the upper limit
-	 * of `missing` if more than half of the k best rows are copies of one row
+	 * upper limit of the rows, per row wanted, that were found in the last third of the rows scored; also
+	 * the upper limit of `missing` if more than half of the k best rows are copies of one row
 	 */
 	float lately;
-	/* upper limit of `missing` if more rows than `lately`, per row wanted, were found in the last half of those scored */
+	/* upper limit of `missing` if more rows than `lately` were found in the last half of those scored */
 	float trusted;
 	float nearness[2];
 	float outliers; /* as in HybridCurve; 0: unknown */
