@@ -24,14 +24,16 @@ hybrid_shared_graphs(PG_FUNCTION_ARGS)
 	count = hybrid_shared_graphs_list(info, HYBRID_SHARED_GRAPHS);
 	for (i = 0; i < count; i++)
 	{
-		Datum values[] = {ObjectIdGetDatum(info[i].key.index),
-		                  CStringGetTextDatum(hybrid_direction_name(info[i].key.direction)),
-		                  BoolGetDatum(info[i].all_types),
-		                  Int64GetDatum(info[i].nodes),
-		                  Int64GetDatum(info[i].edges),
-		                  Int64GetDatum(info[i].bytes),
-		                  Int64GetDatum(info[i].sessions),
-		                  BoolGetDatum(info[i].is_current && SearchSysCacheExists1(RELOID, ObjectIdGetDatum(info[i].key.index)))};
+		Datum values[] = {
+			ObjectIdGetDatum(info[i].key.index),
+			CStringGetTextDatum(hybrid_direction_name(info[i].key.direction)),
+			BoolGetDatum(info[i].all_types),
+			Int64GetDatum(info[i].nodes),
+			Int64GetDatum(info[i].edges),
+			Int64GetDatum(info[i].bytes),
+			Int64GetDatum(info[i].sessions),
+			BoolGetDatum(info[i].is_current &&
+		                 SearchSysCacheExists1(RELOID, ObjectIdGetDatum(info[i].key.index)))};
 
 		hybrid_call_row(&call, values);
 	}
