@@ -22,7 +22,7 @@ steps=(build clang unit machines cuda layers symbols format lint
 	tap regress-scalar regress-emulated regress fuzz device storm load crash isolation clients versions)
 # those that use every processor, or that the others need
 alone=(build clang unit machines cuda)
-soak_steps=(fuzz storm crash load clients long emulated release)
+soak_steps=(fuzz storm crash load clients long scalar emulated release)
 # steps that run only where they are named: in test/versions.sh
 other_steps=(tap-short upgrade)
 
@@ -144,6 +144,7 @@ short_lines()
 {
 	local long
 
+	# shellcheck disable=SC2016 # awk's
 	long=$(c_files | xargs -0 awk '{
 		line = $0
 		while ((at = index(line, "\t")) > 0)
@@ -196,12 +197,14 @@ step_machines() { test/unit/other_machines.sh; }
 step_cuda() { test/cuda/run.sh; }
 step_fuzz() { test/fuzz/run.sh "${SOAK_SECONDS:-20}"; }
 
-# regress SETTING ...: pg_regress on a server of its own with these settings
+# regress SETTING ...: pg_regress on a server of its own with these settings, without the tests named in left_out
 regress()
 {
-	local tests=(sql/*.sql)
+	local tests=() file
 
-	tests=("${tests[@]#sql/}")
+	for file in sql/*.sql; do
+		[[ " ${left_out-} " = *" $(basename "$file" .sql) "* ]] || tests+=("${file#sql/}")
+	done
 	# statistics that autovacuum gathers would change plans
 	test/server.sh up "$private/pg" "autovacuum = off" "$@"
 	mkdir "$private/pg/in" "$private/pg/out"
@@ -230,7 +233,16 @@ step_regress-emulated()
 	[ "$ran" = "{2.8284271247461903,0}"$'\n'"emulated 1" ] || { echo "not the emulated device: $ran"; return 1; }
 }
 
-step_regress-scalar() { regress "hybrid.simd = scalar"; }
+# Only src/core/*_scalar.c and the plain sums of sparse.c run here and not in the other two. Twelve short tests (the distances of
+# each type, overflow, knn, knn_store, index_scan, index_halfvec, index_sparsevec, index_keys, maxsim) run every line of
+# src/core/*_scalar.c. The tests that are left out take nearly two thirds of the time; the step scalar of `make soak` has them.
+step_regress-scalar()
+{
+	local left_out="index_alike index_costs_toast index_l1 index_lots index_measure index_options"
+
+	left_out+=" index_recall index_unlike index_vacuum knn_recall threads"
+	regress "hybrid.simd = scalar"
+}
 
 # isolation SETTING ...: the isolation tests, likewise
 isolation()
@@ -288,6 +300,9 @@ step_tap()
 	make -s -j"$jobs" build/cuda/fake/hybrid_cuda.so
 	tap "${files[@]##*/}"
 }
+
+# all tests of regress-scalar
+step_scalar() { regress "hybrid.simd = scalar"; }
 
 # The tests that depend most on the server: WAL, standbys, workers and shared memory, settings, dumps, what ends a
 # statement.
