@@ -183,6 +183,8 @@ sub works
 		my ($sql, $expected) = @{ $calls{$function} };
 
 		$sql =~ s/\bX\./$quoted./g;
+		# a side takes up to ten seconds, and the device's is no other after a move
+		$sql = "SET hybrid.plugins = ''; $sql" if $function eq 'hybrid_calibrate' && $schema ne 'one';
 		my ($rc, $out, $err) = $node->psql('postgres', "SET search_path = evil, public; $sql");
 		is("$out$err", $expected, "$when: $function");
 	}
@@ -211,9 +213,9 @@ $in .= "SET client_min_messages = warning; SELECT three.vector_dims('[1]'::three
 ";
 IPC::Run::pump($session) until $out =~ /1\n/;
 $node->safe_psql('postgres', 'ALTER EXTENSION hybrid SET SCHEMA public');
-$in .= "SELECT count(*) > 20 FROM public.hybrid_calibrate(); SELECT count(*) FROM public.hybrid_devices;\n\\q\n";
+$in .= "SELECT count(*) FROM public.hybrid_devices; SET hybrid.plugins = ''; SELECT count(*) > 20 FROM public.hybrid_calibrate();\n\\q\n";
 IPC::Run::finish($session);
-is("$out$err", "1\nt\n2\n", 'an old session as well');
+is("$out$err", "1\n2\nt\n", 'an old session as well');
 
 $node->stop;
 done_testing();
