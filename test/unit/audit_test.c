@@ -128,7 +128,7 @@ test_routes_after_a_short_life(void)
 
 	for (i = 0; i < MIXED_PROFILES; i++)
 	{
-		for (seed = 1; seed <= 3; seed++)
+		for (seed = 1; seed <= unit_repeats(3); seed++)
 		{
 			HyAudit audit;
 

@@ -59,7 +59,6 @@ test_same_as_the_exact_pass(void)
 {
 	static const HyMetric metrics[] = {HY_METRIC_L2, HY_METRIC_IP, HY_METRIC_COSINE};
 	UnitRandom random = {61};
-	int share = unit_share();
 	const HyTileKernels *tiles;
 	int repeat;
 	int n;
@@ -68,7 +67,7 @@ test_same_as_the_exact_pass(void)
 	{
 		CHECK_INT(hy_kernels_force(tiles->level), HY_OK);
 		hy_tile_kernels_force(tiles);
-		for (repeat = 0; repeat < 150 / share; repeat++)
+		for (repeat = 0; repeat < unit_repeats(150); repeat++)
 		{
 			HyMetric metric = metrics[unit_random_below(&random, 3)];
 			int dims = 1 + (int) unit_random_below(&random, repeat % 10 == 0 ? 2000 : 200);

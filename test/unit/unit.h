@@ -69,6 +69,21 @@ unit_share(void)
 	return share > 1 ? share : 1;
 }
 
+/*
+ * unit_repeats: return how often to run a case with other random values: `often`, or a third of it
+ * under the address sanitizer, which finds the same errors with fewer values, or one of UNIT_SHARE.
+ */
+static UNIT_UNUSED int
+unit_repeats(int often)
+{
+	int share = unit_share();
+
+#ifdef __SANITIZE_ADDRESS__
+	share = share > 3 ? share : 3;
+#endif
+	return often > share ? often / share : 1;
+}
+
 static UNIT_UNUSED __attribute__((format(printf, 3, 4))) void
 unit_fail(const char *file, int line, const char *format, ...)
 {
