@@ -504,7 +504,7 @@ rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)
 	int i;
 
 	tree.curve = *curve;
-	hybrid_lookup_limits(&tree, recall, 0, &limits);
+	hybrid_lookup_limits(&tree, measuring->open->layout.dims, recall, 0, &limits);
 	for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 	{
 		const Sums *sums = measuring->measured->sums[i];

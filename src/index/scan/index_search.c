@@ -74,7 +74,7 @@ find(HybridIndexSearch *search, const float *x, int many, int *count)
 	pgstat_count_index_scan(search->index);
 	hybrid_probe_init(&search->probe, search->open.metric, x, dims);
 	tree = hybrid_lookup_query(search->lookup, &search->probe, &search->work);
-	hybrid_lookup_limits(tree, search->recall, 0, &limits);
+	hybrid_lookup_limits(tree, dims, search->recall, 0, &limits);
 	hybrid_lookup_limit(search->lookup, &limits);
 	return hybrid_lookup_next(search->lookup, many, -INFINITY, count);
 }

@@ -11,6 +11,8 @@
 #include "index/scan/scan_quals.h"
 #include "index/page/index.h"
 
+#define HYBRID_CLEAR 16.0 /* number of dimensions below which an exact result is nearly free */
+
 /* HybridOutliers: outliers of their lists among the rows that a search has sampled. */
 typedef struct HybridOutliers
 {
@@ -174,10 +176,10 @@ extern bool hybrid_curve_outdated(const HybridTree *tree);
 
 /*
  * hybrid_lookup_limits: set the limits for a target recall from 0.5 to 1, using the calibration curve of
- * the index.
+ * the index, which has this number of dimensions.
  */
-extern void
-hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLookupLimits *limits);
+extern void hybrid_lookup_limits(const HybridTree *tree, int dims, double recall, int probes,
+                                 HybridLookupLimits *limits);
 
 /*
  * hybrid_curve_rows: return the number of rows that a search scores at this recall. The curve must have

@@ -375,7 +375,8 @@ begin_passes(IndexScanDesc scan)
 	/* the conditions come first: in an index with keys, they decide which lists are searched */
 	if (included != NULL)
 		hybrid_lookup_words(state->search, included->conditions, included->count);
-	hybrid_lookup_limits(tree, settings->target_recall, hybrid_probes, &limits);
+	hybrid_lookup_limits(tree, state->index.layout.dims, settings->target_recall, hybrid_probes,
+	                     &limits);
 	hybrid_lookup_limit(state->search, &limits);
 	/* if all rows are wanted, memory is the only bound */
 	if (iterative)

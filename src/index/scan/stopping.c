@@ -16,7 +16,7 @@
  * .93 and .97 for .9, .95 and .99, and with it .90, .95 and .99. Searches score 42.5% and 44.5% of the
  * rows.)
  *
- * EVIDENCE, FEW and CLEAR were chosen with bench/recall.sh. With other random numbers, and for LIMIT 1, 10 and
+ * EVIDENCE, FEW and HYBRID_CLEAR were chosen with bench/recall.sh. With other random numbers, and for LIMIT 1, 10 and
  * 100, recall stays within the tolerance of the target on the data shapes in that benchmark.
  */
 #include "postgres.h"
@@ -31,9 +31,8 @@
 #define SAMPLE 4096 /* maximum number of rows of all lists that are sampled */
 #define EVIDENCE 5  /* prior evidence: rows added to both the expected and the found rows */
 #define FEW 10.0    /* the estimate is multiplied by 1 + FEW / (number of lists examined) */
-#define CLEAR 16.0  /* number of dimensions below which an exact result is nearly free */
 /*
- * Minimum allowed share of missing rows in fewer than CLEAR dimensions. (With .01, searches in three
+ * Minimum allowed share of missing rows in fewer than HYBRID_CLEAR dimensions. (With .01, searches in three
  * dimensions did nearly the same for all targets from .9 to .99.)
  */
 #define NEARLY 0.001
@@ -188,10 +187,11 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 		missing = Min(missing, limits->other);
 	missing = missing < 0 ? limits->other : missing;
 	/* the first lists were examined before there was an estimate */
-	if (!(stopping->expected > 0) && frontier->scorer->open.layout.dims >= CLEAR)
+	if (!(stopping->expected > 0) && frontier->scorer->open.layout.dims >= HYBRID_CLEAR)
 		missing = Min(missing, limits->first);
 	/* in few dimensions, the lists that have near rows are known with more certainty */
-	missing = Min(missing, Max(missing * frontier->scorer->open.layout.dims / CLEAR, NEARLY));
+	missing =
+		Min(missing, Max(missing * frontier->scorer->open.layout.dims / HYBRID_CLEAR, NEARLY));
 	*beyond = missing * k / scale(stopping, work);
 	/* too early to stop; below 0, so that the caller examines as many lists as it may */
 	if (stopping->lately > limits->lately * k || sample_small(stopping, frontier, work))
@@ -210,7 +210,8 @@ double
 hybrid_stopping_least_rows(const HybridTree *tree, int dims, double rows)
 {
 	/* sample_small: the sample is full, or a part of the rows are scored */
-	return dims < CLEAR ? 0 : Min(rows / Max(tree->leaves, 1) * (SAMPLE / SAMPLED), rows / PART);
+	return dims < HYBRID_CLEAR ? 0
+	                           : Min(rows / Max(tree->leaves, 1) * (SAMPLE / SAMPLED), rows / PART);
 }
 
 int
@@ -273,7 +274,7 @@ sample_small(const HybridStopping *stopping, const HybridFrontier *frontier,
 	const HybridLookupLimits *limits = &frontier->limits;
 	double most = SAMPLE;
 
-	if (frontier->scorer->open.layout.dims < CLEAR || work->rows >= frontier->rows / PART)
+	if (frontier->scorer->open.layout.dims < HYBRID_CLEAR || work->rows >= frontier->rows / PART)
 		return false;
 	if (limits->known)
 	{
