@@ -1401,6 +1401,18 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _hybrid_index_halfvec_l1(internal) IS
 'support function of operator classes: halfvec, by taxicab distance; called by the index only';
 
+CREATE FUNCTION _hybrid_index_maxsim(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_maxsim'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _hybrid_index_maxsim(internal) IS
+'support function of operator classes: array of vectors, by negative MaxSim; called by the index only';
+
+CREATE FUNCTION _hybrid_index_halfvec_maxsim(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_halfvec_maxsim'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _hybrid_index_halfvec_maxsim(internal) IS
+'support function of operator classes: array of halfvecs, by negative MaxSim; called by the index only';
+
 CREATE FUNCTION _hybrid_index_sparsevec_l2(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_sparsevec_l2'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -1615,6 +1627,18 @@ CREATE OPERATOR CLASS halfvec_l1_ops FOR TYPE halfvec USING hybrid AS
 COMMENT ON OPERATOR CLASS halfvec_l1_ops USING hybrid IS
 'order by taxicab distance, <+>, and sphere conditions, <<+>>';
 
+CREATE OPERATOR CLASS vector_maxsim_ops DEFAULT FOR TYPE vector[] USING hybrid AS
+	OPERATOR 1 @# (vector[], vector[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 _hybrid_index_maxsim(internal);
+COMMENT ON OPERATOR CLASS vector_maxsim_ops USING hybrid IS
+'order by negative MaxSim, @#; empty arrays are not indexed';
+
+CREATE OPERATOR CLASS halfvec_maxsim_ops DEFAULT FOR TYPE halfvec[] USING hybrid AS
+	OPERATOR 1 @# (halfvec[], halfvec[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 _hybrid_index_halfvec_maxsim(internal);
+COMMENT ON OPERATOR CLASS halfvec_maxsim_ops USING hybrid IS
+'order by negative MaxSim, @#; empty arrays are not indexed';
+
 CREATE OPERATOR CLASS sparsevec_l2_ops DEFAULT FOR TYPE sparsevec USING hybrid AS
 	OPERATOR 1 <-> (sparsevec, sparsevec) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 _hybrid_index_sparsevec_l2(internal);
@@ -1657,6 +1681,8 @@ COMMENT ON OPERATOR FAMILY halfvec_l2_ops USING hybrid IS 'order by Euclidean di
 COMMENT ON OPERATOR FAMILY halfvec_ip_ops USING hybrid IS 'order by negative inner product';
 COMMENT ON OPERATOR FAMILY halfvec_cosine_ops USING hybrid IS 'order by cosine distance';
 COMMENT ON OPERATOR FAMILY halfvec_l1_ops USING hybrid IS 'order by taxicab distance';
+COMMENT ON OPERATOR FAMILY vector_maxsim_ops USING hybrid IS 'order by negative MaxSim';
+COMMENT ON OPERATOR FAMILY halfvec_maxsim_ops USING hybrid IS 'order by negative MaxSim';
 COMMENT ON OPERATOR FAMILY sparsevec_l2_ops USING hybrid IS 'order by Euclidean distance';
 COMMENT ON OPERATOR FAMILY sparsevec_ip_ops USING hybrid IS 'order by negative inner product';
 COMMENT ON OPERATOR FAMILY sparsevec_cosine_ops USING hybrid IS 'order by cosine distance';

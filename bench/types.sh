@@ -6,10 +6,10 @@
 #	bit			Hamming distance of the signs of clustered vectors
 #	jaccard		Jaccard distance of bit strings of which about a tenth is set, from the same vectors
 #	l1			taxicab distance of clustered vectors
+#	maxsim		MaxSim of documents of 80 vectors and queries of 32, which pgvector does not have
 #
-# Without a SECTION, all of them. Without --dims, bit strings have 1,024 and vectors 128. Rows are generated: clusters of
-# about 200 rows. Queries are rows that are not in the
-# table. LIMIT 10, one client, all pages in memory. pgvector is the one of the machine's PostgreSQL, or of the directory
+# Without a SECTION, all of them but maxsim, for which --rows is the number of documents. Without --dims, bit strings have
+# 1,024 and vectors 128. Rows are generated: clusters of about 200 rows. Queries are rows that are not in the table. LIMIT 10, one client, all pages in memory. pgvector is the one of the machine's PostgreSQL, or of the directory
 # BENCH_PGVECTOR (bench/wordnet.sh); without it, only hybrid is measured. CSV on stdout: for each index and setting, the
 # time of the build, the size, the recall, and the queries per second. A row that is as near as the tenth counts as found.
 set -euo pipefail
@@ -35,14 +35,18 @@ done
 section()
 {
 	dims=${asked:-1024}
-	[ "$1" != l1 ] || dims=${asked:-128}
+	case $1 in l1 | maxsim) dims=${asked:-128} ;; esac
 	case $1 in
 	bit) type="bit($dims)" value="binary_quantize(v)::bit($dims)" operator='<~>' opclass=bit_hamming_ops ;;
 	jaccard) type="bit($dims)" value="binary_quantize(v - array_fill(0.78, ARRAY[$dims])::vector)::bit($dims)" operator='<%>' opclass=bit_jaccard_ops ;;
 	l1) type="vector($dims)" value=v operator='<+>' opclass=vector_l1_ops ;;
+	maxsim) type="vector($dims)[]" operator='@#' opclass=vector_maxsim_ops ;;
 	*) usage ;;
 	esac
+	storage=PLAIN make=rows peers=$peer
+	[ "$1" != maxsim ] || storage=EXTERNAL make=documents peers=
 }
+peer=
 for name; do
 	section "$name"
 done
@@ -71,7 +75,7 @@ tables()
 		SET client_min_messages = warning;
 		DROP TABLE IF EXISTS item, question;
 		CREATE TABLE item (id int, x $type);
-		ALTER TABLE item ALTER x SET STORAGE PLAIN;
+		ALTER TABLE item ALTER x SET STORAGE $storage;
 		CREATE TABLE question (x $type, farthest float8);
 		CREATE OR REPLACE FUNCTION measured(OUT recall float8, OUT qps float8) LANGUAGE plpgsql AS \$\$
 		DECLARE
@@ -110,17 +114,40 @@ noise()
 	SQL
 }
 
-# fill: the rows and the queries of a section, in the database of hybrid. A row is the sum of three vectors: the center of
-# a cluster and, with half its length each, two others.
-fill()
+# rows: statements that insert the rows of a section, and the queries as rows after them. A row is the sum of three
+# vectors: the center of a cluster and, with half its length each, two others.
+rows()
 {
-	noise
-	tables postgres
-	psql_in postgres <<-SQL
+	cat <<-SQL
 		INSERT INTO item SELECT i, $value FROM (
 			SELECT i, c.v + a.v * array_fill(0.5, ARRAY[$dims])::vector + b.v * array_fill(0.5, ARRAY[$dims])::vector AS v
 			FROM generate_series(1, $rows + $queries) i JOIN noise c ON c.id = chosen(i, 1, greatest($rows / 200, 1)) % 20000
 				JOIN noise a ON a.id = chosen(i, 2, 20000) JOIN noise b ON b.id = chosen(i, 3, 20000) OFFSET 0) s;
+	SQL
+}
+
+# documents: the same for arrays. A vector is that of a word, and depends on the topic of the document and on the place.
+# Half of the words are among 40 of the topic, and the others are any, by Zipf's law.
+documents()
+{
+	cat <<-SQL
+		INSERT INTO item SELECT doc, array_agg(l2_normalize(w.v + t.v * array_fill(0.35, ARRAY[$dims])::vector + n.v * array_fill(0.5, ARRAY[$dims])::vector) ORDER BY place)
+		FROM generate_series(1, $rows + $queries) doc, LATERAL generate_series(1, CASE WHEN doc > $rows THEN 32 ELSE 80 END) place,
+			LATERAL (SELECT doc * 100 + place AS x, chosen(doc, 1, 300) AS topic OFFSET 0) k,
+			LATERAL (SELECT CASE WHEN chosen(x, 2, 2) = 0 THEN chosen(topic * 100 + floor(40 * (chosen(x, 3, 1000000) / 1e6) ^ 2)::int, 4, 4000)
+				ELSE 4000 + floor(5000 ^ (chosen(x, 5, 1000000) / 1e6))::int END AS word OFFSET 0) l, noise w, noise t, noise n
+		WHERE w.id = word AND t.id = 10000 + topic AND n.id = 11000 + chosen(x, 6, 9000)
+		GROUP BY doc;
+	SQL
+}
+
+# fill: the rows and the queries of a section, in the database of hybrid
+fill()
+{
+	noise
+	tables postgres
+	$make | psql_in postgres
+	psql_in postgres <<-SQL
 		WITH taken AS (DELETE FROM item WHERE id > $rows RETURNING x) INSERT INTO question SELECT x, NULL FROM taken;
 		ALTER TABLE item ADD PRIMARY KEY (id);
 		VACUUM ANALYZE item;
@@ -167,7 +194,7 @@ for name; do
 	section "$name"
 	fill
 	measure postgres hybrid hybrid.target_recall 0.8 0.9 0.95 0.99
-	[ -n "$peer" ] || continue
+	[ -n "$peers" ] || continue
 	copy
 	measure peer hnsw hnsw.ef_search 10 20 40 80 160 320 640 1000
 done

@@ -52,7 +52,13 @@
  * 50% of the rows takes 54 times as long.)
  */
 #define PER_EXCLUDED 30
-#define WANTED 10 /* rows wanted if the query has no LIMIT */
+/* assumptions about a search in an index on arrays: vectors of the query, lists examined for each */
+#define QUERY_VECTORS 32
+#define QUERY_LISTS 80
+#define DOCUMENTS 50       /* documents that such a search compares, */
+#define PER_DOCUMENT 10    /* and more for each one that is wanted */
+#define CODE_DISTANCE 0.05 /* cost of scoring one code, in cpu_operator_cost */
+#define WANTED 10          /* rows wanted if the query has no LIMIT */
 /*
  * share of the rows that a search scores, assumed while the index has no measured curve, if that is more than
  * hybrid_stopping_least_rows (10,000 rows of 32 dimensions that were inserted into an empty index: searches score 2,662
@@ -91,6 +97,9 @@ returns_all(const PlannerInfo *root, const IndexPath *path, const HybridScanSett
 static double wanted_share(const IndexPath *path);
 static void cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
                        Cost distance, double sequential_page, double mem_multiplier);
+static void
+cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
+               const HybridTree *tree, Cost distance, double target_recall);
 static void cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
                         Cost distance, double sequential_page);
 
@@ -152,6 +161,8 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 
 	if (path->indexorderbys == NIL)
 		cost_stream(&cost, path, &open.layout, distance.per_tuple, sequential_page);
+	else if (open.opclass->many)
+		cost_documents(&cost, root, path, &open, &tree, distance.per_tuple, settings.target_recall);
 	else if (open.coded && settings.target_recall < 1)
 	{
 		cost_by_codes(&cost, root, path, &open, &tree, distance.per_tuple, settings.target_recall);
@@ -416,6 +427,31 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 			1e6);
 	cost->all = cost->first * Max(passes, 1);
 	cost->pages = index->pages * cost->reach;
+}
+
+/*
+ * cost_documents: compute the cost of a scan of an index on arrays. For each vector of the query, a search scores the
+ * centroids of all lists and the codes of some. Then documents are compared with their values in the table.
+ */
+static void
+cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
+               const HybridTree *tree, Cost distance, double target_recall)
+{
+	const IndexOptInfo *index = path->indexinfo;
+	double rows = Max(index->tuples, 1), wanted = WANTED, compared, scored;
+	QualCost again = {0, 0};
+
+	if (root->limit_tuples > 0)
+		wanted = root->limit_tuples;
+	compared = target_recall < 1 ? Min(DOCUMENTS + PER_DOCUMENT * wanted, rows) : rows;
+	scored = QUERY_VECTORS * (tree->leaves + Min(QUERY_LISTS, tree->leaves) * open->list_size);
+	cost_qual_eval(&again, path->indexorderbys, root);
+	again.per_tuple = Max(again.per_tuple, distance);
+	cost->pages = Min(QUERY_VECTORS * QUERY_LISTS * 2.0, index->pages);
+	cost->first = scored * CODE_DISTANCE * cpu_operator_cost + compared * again.per_tuple +
+	              cost_of_pages(index, cost->pages);
+	cost->all =
+		cost->first + (rows - compared) * again.per_tuple + cost_of_pages(index, index->pages);
 }
 
 /* cost_stream: compute the cost of a scan that returns rows in the order in which it reads them. */

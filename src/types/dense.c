@@ -173,3 +173,42 @@ is_infinite_half(uint16 half)
 {
 	return (half & 0x7fff) == 0x7c00;
 }
+
+HyMatrix
+hybrid_vectors_of(ArrayType *array, HyDtype dtype)
+{
+	const char *name = dtype == HY_F32 ? hybrid_vector_type.name : hybrid_halfvec_type.name;
+	Size left = VARSIZE(array) - ARR_DATA_OFFSET(array);
+	HyMatrix matrix = {.dtype = dtype};
+	int i;
+
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+		        (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+		         errmsg("an array of vectors must have one dimension, not %d", ARR_NDIM(array))));
+	if (array_contains_nulls(array))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+		                errmsg("an array of vectors must not contain NULL")));
+	matrix.rows = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	for (i = 0; i < matrix.rows; i++)
+	{
+		char *element = ARR_DATA_PTR(array) + i * matrix.stride;
+		HybridDense *value;
+
+		if (left < i * matrix.stride + offsetof(HybridDense, x) ||
+		    left < i * matrix.stride + VARSIZE(element))
+			ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid array of %s", name)));
+		value = hybrid_dense_checked((struct varlena *) element, dtype);
+		if (i == 0)
+		{
+			matrix.dims = value->dim;
+			matrix.stride = INTALIGN(VARSIZE(value));
+			matrix.data = value->x;
+		}
+		else if (value->dim != matrix.dims)
+			ereport(ERROR,
+			        (errcode(ERRCODE_DATA_EXCEPTION),
+			         errmsg("different %s dimensions %d and %d", name, matrix.dims, value->dim)));
+	}
+	return matrix;
+}

@@ -13,7 +13,6 @@
 #include "server/report.h"
 #include "types/dense.h"
 #include "types/recurring.h"
-#include "utils/array.h"
 
 /* KnownQuery: the query of a call site. */
 typedef struct KnownQuery
@@ -27,7 +26,6 @@ typedef struct KnownQuery
 
 static Datum
 maxsim_of_args(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, double sign);
-static HyMatrix matrix_of(const HybridDenseType *type, ArrayType *array);
 static KnownQuery *know(FunctionCallInfo fcinfo, const HybridDenseType *type, int which,
                         ArrayType *array, const HyMatrix *matrix);
 
@@ -44,8 +42,8 @@ static Datum
 maxsim_of_args(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, double sign)
 {
 	ArrayType *array[2] = {PG_GETARG_ARRAYTYPE_P(which), PG_GETARG_ARRAYTYPE_P(1 - which)};
-	HyMatrix query = matrix_of(type, array[0]);
-	HyMatrix document = matrix_of(type, array[1]);
+	HyMatrix query = hybrid_vectors_of(array[0], type->dtype);
+	HyMatrix document = hybrid_vectors_of(array[1], type->dtype);
 	bool empty = query.rows == 0 || document.rows == 0;
 	double sum = 0;
 
@@ -67,49 +65,6 @@ maxsim_of_args(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, 
 		PG_RETURN_NULL();
 	/* 0 - 0 is 0, not -0 */
 	PG_RETURN_FLOAT8(sign < 0 ? 0 - sum : sum);
-}
-
-/*
- * matrix_of: return the elements of an array as the rows of a matrix, in place. Raises unless the array
- * has one dimension, no NULL, and elements of the same dimensions.
- */
-static HyMatrix
-matrix_of(const HybridDenseType *type, ArrayType *array)
-{
-	Size left = VARSIZE(array) - ARR_DATA_OFFSET(array);
-	HyMatrix matrix = {.dtype = type->dtype};
-	int i;
-
-	if (ARR_NDIM(array) > 1)
-		ereport(ERROR,
-		        (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-		         errmsg("an array of vectors must have one dimension, not %d", ARR_NDIM(array))));
-	if (array_contains_nulls(array))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-		                errmsg("an array of vectors must not contain NULL")));
-	matrix.rows = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	for (i = 0; i < matrix.rows; i++)
-	{
-		char *element = ARR_DATA_PTR(array) + i * matrix.stride;
-		HybridDense *value;
-
-		if (left < i * matrix.stride + offsetof(HybridDense, x) ||
-		    left < i * matrix.stride + VARSIZE(element))
-			ereport(ERROR,
-			        (errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid array of %s", type->name)));
-		value = hybrid_dense_checked((struct varlena *) element, type->dtype);
-		if (i == 0)
-		{
-			matrix.dims = value->dim;
-			matrix.stride = INTALIGN(VARSIZE(value));
-			matrix.data = value->x;
-		}
-		else if (value->dim != matrix.dims)
-			ereport(ERROR,
-			        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("different %s dimensions %d and %d",
-			                                                 type->name, matrix.dims, value->dim)));
-	}
-	return matrix;
 }
 
 /* know: return the query of this call site. Rounds the query if it is that of the previous call. */
@@ -144,7 +99,7 @@ know(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, ArrayType 
 	hy_maxsim_free(known->rounded, &known->allocator);
 	known->rounded = NULL;
 	known->came_again = false;
-	known->matrix = matrix_of(type, (ArrayType *) known->recurring.copy);
+	known->matrix = hybrid_vectors_of((ArrayType *) known->recurring.copy, type->dtype);
 	if (halves)
 	{
 		for (i = 0; i < matrix->rows; i++)

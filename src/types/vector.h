@@ -11,6 +11,8 @@
 #include "postgres.h"
 #include "fmgr.h"
 
+#include "utils/array.h"
+
 #include "core/batch.h"
 #include "server/compat.h"
 
@@ -67,6 +69,13 @@ hybrid_dense_checked(struct varlena *detoasted, HyDtype dtype)
  * elements. Raises ERRCODE_DATA_CORRUPTED if the value has another length.
  */
 extern int hybrid_dense_peek_dims(Datum datum);
+
+/*
+ * hybrid_vectors_of: return the elements of a detoasted array of vectors or halfvecs as the rows of a matrix,
+ * in place. Values of the same dimensions have the same size, so they are at equal distances. Raises unless the
+ * array has at most one dimension, no NULL, and elements of the same dimensions.
+ */
+extern HyMatrix hybrid_vectors_of(ArrayType *array, HyDtype dtype);
 
 /* hybrid_vector_check_dims: raise if two vectors differ in dimensions. */
 extern void hybrid_vector_check_dims(const HybridVector *a, const HybridVector *b);

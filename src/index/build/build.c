@@ -149,8 +149,7 @@ prepare_lists(HybridBuild *build)
 		float *center = MemoryContextAlloc(old, row);
 
 		memcpy(center, sample.center, row);
-		/* with keys, searches without a condition on the key are rare, and no curve is measured */
-		if (definition->layout.bounds == 0)
+		if (hybrid_has_curve(definition))
 			build->queries.kept = (int) Min(sample.total, build->team->shared->plan.queries);
 		build->queries.center = center;
 		build->queries.places = build->team->queries;
@@ -180,7 +179,7 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 	{
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
 		hybrid_build_write(build, meta);
-		if (build->definition.layout.bounds > 0 && meta->height > 0)
+		if (!hybrid_has_curve(&build->definition) && meta->height > 0)
 			meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
 		hybrid_leaves_end(&build->leaves);
 	}

@@ -109,17 +109,24 @@ add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive
 {
 	HybridBuild *build = (HybridBuild *) arg;
 	HybridLeaves *leaves = &build->leaves;
-	MemoryContext old;
+	HybridRow row;
+	int i;
 
 	(void) index;
 	(void) alive;
-	old = MemoryContextSwitchTo(leaves->context);
-	if (hybrid_entry_form(&build->definition, values, isnull, tid, hybrid_leaves_entry(leaves)))
-		hybrid_leaves_add(leaves);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(leaves->context);
-	if (hybrid_leaves_full(leaves))
-		assign(build);
+	hybrid_row_begin(&build->definition, values, isnull, &row);
+	for (i = 0; i < row.entries; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(leaves->context);
+
+		if (hybrid_entry_form(&build->definition, &row, i, tid, hybrid_leaves_entry(leaves)))
+			hybrid_leaves_add(leaves);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(leaves->context);
+		if (hybrid_leaves_full(leaves))
+			assign(build);
+	}
+	hybrid_row_end(&build->definition, &row);
 }
 
 static void

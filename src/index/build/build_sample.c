@@ -25,13 +25,15 @@
 
 /* rows of the sample per list_size rows of the table: half of the rows by default */
 #define ROWS_A_LIST 96
-#define ENOUGH 10000    /* minimum number of rows of the sample, if the table has as many */
-#define BESIDE 0.25     /* spare capacity of the sample, as a share of the planned rows */
-#define CHUNK_BLOCKS 4  /* minimum number of blocks per chunk */
-#define CHUNKS 65536    /* approximate limit of the number of chunks */
-#define WINDOW_SHARE 16 /* divisor of the memory for the sums of lists */
-#define SAMPLE_SEED 1   /* constant, so that the same table gives the same index */
-#define DEVIATIONS 4    /* spare capacity of the sample, in standard deviations of its size */
+#define ENOUGH 10000     /* minimum number of rows of the sample, if the table has as many */
+#define BESIDE 0.25      /* spare capacity of the sample, as a share of the planned rows */
+#define CHUNK_BLOCKS 4   /* minimum number of blocks per chunk */
+#define CHUNKS 65536     /* approximate limit of the number of chunks */
+#define WINDOW_SHARE 16  /* divisor of the memory for the sums of lists */
+#define SAMPLE_SEED 1    /* constant, so that the same table gives the same index */
+#define POSITION_BITS 48 /* bits of a heap position */
+#define COUNTED 16       /* number of blocks in which the elements of arrays are counted */
+#define DEVIATIONS 4     /* spare capacity of the sample, in standard deviations of its size */
 
 /* Sampling: state of a process that samples. */
 typedef struct Sampling
@@ -50,12 +52,24 @@ typedef struct Sampling
 	HybridEntry entry;
 } Sampling;
 
+/* Count: the rows of some blocks, and their entries. */
+typedef struct Count
+{
+	const HybridBuild *build;
+	double rows;
+	double entries;
+} Count;
+
+static double entries_a_row(const HybridBuild *build, BlockNumber blocks);
+static void
+count_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
 static void take_rows(Sampling *sampling);
 static void read_chunk(Sampling *sampling, int64 chunk);
 static void next_block(Sampling *sampling);
 static void add_chunk(HybridSample *sample, int chunk);
 static void
 sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
+static bool chosen(const Sampling *sampling, ItemPointer tid, int which);
 static void take_place(Sampling *sampling, const float *place, int64 position);
 static void keep_row(Sampling *sampling, const float *place, int64 position);
 static void number_chunks(HybridBuild *build, HybridSample *sample);
@@ -76,6 +90,8 @@ hybrid_sample_plan(const HybridBuild *build, HybridBuildPlan *plan)
 		return;
 	table_relation_estimate_size(build->heap, NULL, &blocks, &plan->tuples, &visible);
 	plan->blocks = RelationGetNumberOfBlocks(build->heap);
+	if (definition->opclass->many)
+		plan->tuples *= entries_a_row(build, plan->blocks);
 	density = plan->blocks > 0 ? Max(plan->tuples / plan->blocks, 1) : 1;
 	enough = Max(plan->tuples / definition->list_size * ROWS_A_LIST, ENOUGH);
 	enough = Min(enough, 2 * plan->tuples + 1024);
@@ -94,6 +110,36 @@ hybrid_sample_plan(const HybridBuild *build, HybridBuildPlan *plan)
 		Min((double) plan->room, PG_INT32_MAX / 2));
 	plan->window = (int) Min(Max(memory / WINDOW_SHARE / (2 * row), 1), (Size) plan->lists);
 	plan->queries = hybrid_calibrate_queries(plan->tuples, definition->layout.dims, plan->room);
+}
+
+/* entries_a_row: estimate the mean number of elements of an array, from some blocks of the table. */
+static double
+entries_a_row(const HybridBuild *build, BlockNumber blocks)
+{
+	Count count = {.build = build};
+	int i;
+
+	for (i = 0; i < COUNTED && (BlockNumber) i < blocks; i++)
+		table_index_build_range_scan(
+			build->heap, build->index, build->info, false, !build->info->ii_Concurrent, false,
+			(BlockNumber) ((uint64) blocks * i / COUNTED), 1, count_row, &count, NULL);
+	return count.rows > 0 ? count.entries / count.rows : 1;
+}
+
+/* count_row: count the elements of the array of a row; an IndexBuildCallback. */
+static void
+count_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
+{
+	Count *count = (Count *) arg;
+	HybridRow row;
+
+	(void) index;
+	(void) tid;
+	(void) alive;
+	hybrid_row_begin(&count->build->definition, values, isnull, &row);
+	count->rows++;
+	count->entries += row.entries;
+	hybrid_row_end(&count->build->definition, &row);
 }
 
 void
@@ -213,15 +259,24 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 	HybridBuild *build = sampling->build;
 	const HybridLayout *layout = &build->definition.layout;
 	MemoryContext old;
+	HybridRow row;
+	int i;
 
 	(void) index;
 	(void) alive;
-	if (isnull[0] || hy_random(SAMPLE_SEED, (uint64) hybrid_position(tid)) > sampling->below)
+	/* a row without a vector need not be detoasted, and in most indexes a row has one entry */
+	if (isnull[0] || (!build->definition.opclass->many && !chosen(sampling, tid, 0)))
 		return;
 	old = MemoryContextSwitchTo(sampling->row_context);
-	if (hybrid_entry_form(&build->definition, values, isnull, tid, &sampling->entry))
+	hybrid_row_begin(&build->definition, values, isnull, &row);
+	for (i = 0; i < row.entries; i++)
 	{
-		float *place = palloc(layout->dims * sizeof(float));
+		float *place;
+
+		if (!chosen(sampling, tid, i) ||
+		    !hybrid_entry_form(&build->definition, &row, i, tid, &sampling->entry))
+			continue;
+		place = palloc(layout->dims * sizeof(float));
 
 		hybrid_widen_vector(layout->leaf.storage, &sampling->entry.stored, sampling->entry.vector,
 		                    layout->dims, build->widened);
@@ -230,6 +285,15 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(sampling->row_context);
+}
+
+/* chosen: test whether an entry of a row is in the sample. */
+static bool
+chosen(const Sampling *sampling, ItemPointer tid, int which)
+{
+	uint64 number = (uint64) hybrid_position(tid) + ((uint64) which << POSITION_BITS);
+
+	return hy_random(SAMPLE_SEED, number) <= sampling->below;
 }
 
 /* take_place: add the place of a row to the sample. */

@@ -48,8 +48,8 @@ hybrid_recalibrate_due(Relation index, const HybridIndex *open)
 	HybridTree tree;
 
 	hybrid_tree_read(index, &tree);
-	/* a single list is always searched completely, so there is nothing to measure; of keys see build.c */
-	return open->coded && open->layout.bounds == 0 && tree.height > 0 &&
+	/* a single list is always searched completely, so there is nothing to measure */
+	return hybrid_has_curve(open) && tree.height > 0 &&
 	       (tree.curve.size == 0 || hybrid_curve_outdated(&tree));
 }
 
@@ -66,7 +66,7 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 	/* The searches have no snapshot. This lock keeps the lists that they read from being freed. */
 	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(index, &tree);
-	if (open->coded && tree.height > 0 && open->layout.bounds == 0)
+	if (hybrid_has_curve(open) && tree.height > 0)
 	{
 		double rows = count_rows(index, open, &tree);
 		int wanted = hybrid_calibrate_queries(rows, open->layout.dims,

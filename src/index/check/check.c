@@ -49,6 +49,12 @@ static bool entry_holds(HybridCheck *check, const HybridCheckedEntry *entry);
 static void check_rows(HybridCheck *check, Snapshot snapshot);
 static void
 check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
+static void check_value(HybridCheck *check, ItemPointer tid, const HybridRow *row,
+                        const HybridCheckedEntry *entry);
+static void check_array(HybridCheck *check, ItemPointer tid, const HybridRow *row,
+                        const HybridCheckedEntry *entry);
+static bool
+as_expected(const HybridCheck *check, const HybridStored *stored, const HybridEntry *expected);
 static bool same_value(const HybridLayout *layout, void *a, void *b);
 static bool read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *stored);
 static void check_pointers(HybridCheck *check);
@@ -133,6 +139,9 @@ check_duplicates(HybridCheck *check)
 {
 	Size i;
 
+	/* an array has several entries, which check_row counts */
+	if (check->open.opclass->many)
+		return;
 	for (i = 1; i < check->count; i++)
 	{
 		const HybridCheckedEntry *a = &check->entries[i - 1], *b = &check->entries[i];
@@ -171,10 +180,8 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 	HybridCheck *check = (HybridCheck *) arg;
 	int64 position = hybrid_position(tid);
 	const HybridCheckedEntry *entry = NULL;
-	HybridEntry expected;
-	HybridStored stored;
-	MemoryContext old;
-	bool indexed;
+	MemoryContext old = MemoryContextSwitchTo(check->row_context);
+	HybridRow row;
 
 	(void) index;
 	(void) alive;
@@ -182,11 +189,25 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 	if (check->count > 0)
 		entry = bsearch(&position, check->entries, check->count, sizeof(HybridCheckedEntry),
 		                hybrid_compare_positions);
-	old = MemoryContextSwitchTo(check->row_context);
-	expected.vector = check->expected;
-	indexed = hybrid_entry_form(&check->open, values, isnull, tid, &expected);
+	hybrid_row_begin(&check->open, values, isnull, &row);
+	if (row.array != NULL)
+		check_array(check, tid, &row, entry);
+	else
+		check_value(check, tid, &row, entry);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(check->row_context);
+}
+
+/* check_value: check the entry of a row, which is NULL if there is none. */
+static void
+check_value(HybridCheck *check, ItemPointer tid, const HybridRow *row,
+            const HybridCheckedEntry *entry)
+{
+	int64 position = hybrid_position(tid);
+	HybridEntry expected = {.vector = check->expected};
+	HybridStored stored;
+	bool indexed = row->entries > 0 && hybrid_entry_form(&check->open, row, 0, tid, &expected);
+
 	if (!indexed)
 	{
 		if (entry != NULL && entry_holds(check, entry))
@@ -198,11 +219,66 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 		corrupted(check, position, "lacks a row");
 		return;
 	}
-	if (read_entry(check, entry, &stored) &&
-	    (memcmp(&stored, &expected.stored, sizeof(stored)) != 0 ||
-	     !same_value(&check->open.layout, check->vector, check->expected)) &&
+	if (read_entry(check, entry, &stored) && !as_expected(check, &stored, &expected) &&
 	    entry_holds(check, entry))
 		corrupted(check, position, "has other values than the table");
+}
+
+/*
+ * check_array: check that the entries of a row are those of its array, in any order. entry is one of them. Equal
+ * vectors of an array may share an entry (vacuum/regroup_seen.c).
+ */
+static void
+check_array(HybridCheck *check, ItemPointer tid, const HybridRow *row,
+            const HybridCheckedEntry *entry)
+{
+	const HybridCheckedEntry *end = check->entries + check->count;
+	Size carried = check->open.layout.leaf.carried;
+	int64 position = hybrid_position(tid);
+	HybridEntry *expected = palloc(Max(row->entries, 1) * sizeof(HybridEntry));
+	bool *found = palloc0(Max(row->entries, 1) * sizeof(bool));
+	HybridStored stored;
+	int count = 0, i;
+
+	for (i = 0; i < row->entries; i++)
+	{
+		expected[i].vector = palloc(carried);
+		(void) hybrid_entry_form(&check->open, row, i, tid, &expected[i]);
+	}
+	while (entry != NULL && entry > check->entries && entry[-1].position == position)
+		entry--;
+	for (; entry != NULL && entry < end && entry->position == position; entry++)
+	{
+		bool any = false;
+
+		CHECK_FOR_INTERRUPTS();
+		/* the row is visible, so VACUUM does not remove its entries; but a split may move them */
+		if (!read_entry(check, entry, &stored))
+			return;
+		for (i = 0; i < row->entries; i++)
+		{
+			if (!as_expected(check, &stored, &expected[i]))
+				continue;
+			found[i] = any = true;
+		}
+		if (!any)
+			corrupted(check, position, "has other values than the table");
+		if (++count > row->entries)
+			corrupted(check, position, "has too many entries for a row");
+	}
+	for (i = 0; i < row->entries; i++)
+	{
+		if (!found[i])
+			corrupted(check, position, "lacks an element of a row");
+	}
+}
+
+/* as_expected: test whether the entry that was read last is the expected one. */
+static bool
+as_expected(const HybridCheck *check, const HybridStored *stored, const HybridEntry *expected)
+{
+	return memcmp(stored, &expected->stored, sizeof(*stored)) == 0 &&
+	       same_value(&check->open.layout, check->vector, expected->vector);
 }
 
 static bool

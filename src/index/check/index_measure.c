@@ -217,6 +217,10 @@ open_relations(Measure *measure, Oid oid)
 		        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		         errmsg("queries are not kept for index \"%s\", which has keys before the vector",
 		                RelationGetRelationName(measure->index))));
+	if (measure->open.opclass->many)
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		                errmsg("index \"%s\" is on arrays of vectors",
+		                       RelationGetRelationName(measure->index))));
 	if (!measure->open.opclass->type->dense)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 		                errmsg("index \"%s\" is of type %s, not vector or halfvec",

@@ -7,9 +7,35 @@
 #include "fmgr.h"
 
 #include "index/page/index.h"
+#include "types/vector.h"
+
+void
+hybrid_row_begin(const HybridIndex *index, const Datum *values, const bool *isnull, HybridRow *row)
+{
+	memset(row, 0, sizeof(*row));
+	row->values = values;
+	row->isnull = isnull;
+	if (isnull[index->keys])
+		return;
+	row->entries = 1;
+	if (index->opclass->many)
+	{
+		row->array = DatumGetArrayTypeP(values[index->keys]);
+		row->elements = hybrid_vectors_of(row->array, index->opclass->type->dtype);
+		row->entries = (int) row->elements.rows;
+	}
+}
+
+void
+hybrid_row_end(const HybridIndex *index, HybridRow *row)
+{
+	if (row->array != NULL && PointerGetDatum(row->array) != row->values[index->keys])
+		pfree(row->array);
+	row->array = NULL;
+}
 
 bool
-hybrid_entry_form(const HybridIndex *index, const Datum *values, const bool *isnull,
+hybrid_entry_form(const HybridIndex *index, const HybridRow *row, int which,
                   const ItemPointerData *tid, HybridEntry *entry)
 {
 	const HybridLayout *layout = &index->layout;
@@ -18,9 +44,10 @@ hybrid_entry_form(const HybridIndex *index, const Datum *values, const bool *isn
 	uint64 *words = hybrid_words(layout, entry->vector);
 	int dims, i;
 
-	if (isnull[index->keys])
-		return false;
-	value = PG_DETOAST_DATUM(values[index->keys]);
+	if (row->array != NULL)
+		value = (const char *) hy_matrix_row(&row->elements, which) - offsetof(HybridDense, x);
+	else
+		value = PG_DETOAST_DATUM(row->values[index->keys]);
 	dims = type->dims(value);
 
 	if (dims != layout->dims)
@@ -32,8 +59,8 @@ hybrid_entry_form(const HybridIndex *index, const Datum *values, const bool *isn
 		const HybridIncluded *column = &index->included[i];
 		int at = hybrid_included_column(index->keys, i);
 
-		words[i] =
-			isnull[at] ? HY_WORD_NULL : hybrid_included_word(column, column->type, values[at]);
+		words[i] = row->isnull[at] ? HY_WORD_NULL
+		                           : hybrid_included_word(column, column->type, row->values[at]);
 	}
 	return type->store(index->metric, layout, value, entry->vector, &entry->stored);
 }

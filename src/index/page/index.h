@@ -11,6 +11,7 @@
 #include "storage/block.h"
 #include "storage/buf.h"
 #include "storage/lockdefs.h"
+#include "utils/array.h"
 #include "utils/relcache.h"
 
 #include "core/batch.h"
@@ -52,6 +53,16 @@ typedef struct HybridIndex
 	/* these columns have other types than when the index was built, so no scan uses the words */
 	bool words_outdated;
 } HybridIndex;
+
+/*
+ * hybrid_has_curve: test whether a recall curve is measured for an index. With keys, searches without a condition
+ * on the key are rare. With arrays, searches calibrate themselves (scan/documents.c).
+ */
+static inline bool
+hybrid_has_curve(const HybridIndex *index)
+{
+	return index->coded && index->layout.bounds == 0 && !index->opclass->many;
+}
 
 /* HybridTree: the changing part of the meta page, as of one moment. */
 typedef struct HybridTree
@@ -162,12 +173,29 @@ extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 
 /* entry.c */
 
+/* HybridRow: a row of the table, whose entries are made one after another. */
+typedef struct HybridRow
+{
+	const Datum *values; /* in the columns of the index */
+	const bool *isnull;
+	int entries;       /* number of entries; 0 if the vector is NULL or the array is empty */
+	ArrayType *array;  /* the detoasted array, in an index on arrays; else NULL */
+	HyMatrix elements; /* of the array */
+} HybridRow;
+
+/* hybrid_row_begin: prepare a row. The caller keeps the values. Memory comes from the current memory context. */
+extern void
+hybrid_row_begin(const HybridIndex *index, const Datum *values, const bool *isnull, HybridRow *row);
+
+/* hybrid_row_end: free the memory of a row. */
+extern void hybrid_row_end(const HybridIndex *index, HybridRow *row);
+
 /*
- * hybrid_entry_form: make the entry of a row from its values in the columns of the index. The caller allocates
- * entry->vector with layout.leaf.carried bytes. Returns false if the row is not indexed: its vector is NULL, or has
- * no direction although the metric is cosine. Raises an error if its dimensions differ from the index's.
+ * hybrid_entry_form: make an entry of a row, which has row->entries of them. The caller allocates entry->vector with
+ * layout.leaf.carried bytes. Returns false if the entry is not indexed, because its vector has no direction although
+ * the metric is cosine. Raises an error if its dimensions differ from the index's.
  */
-extern bool hybrid_entry_form(const HybridIndex *index, const Datum *values, const bool *isnull,
+extern bool hybrid_entry_form(const HybridIndex *index, const HybridRow *row, int which,
                               const ItemPointerData *tid, HybridEntry *entry);
 
 #endif

@@ -61,6 +61,11 @@ typedef struct HybridOpclass
 	HyMetric metric;             /* metric of vectors, including sparse ones */
 	HybridPairDistance distance; /* distance of a pair; set if the type is not dense */
 	HybridPairSquare square;     /* set for bit */
+	/*
+	 * the column is an array of the type, and each element is an entry; the order is that of MaxSim
+	 * (core/maxsim.h), and the metric is that of the entries
+	 */
+	bool many;
 } HybridOpclass;
 
 extern const HybridType hybrid_type_vector;

@@ -44,6 +44,7 @@
 #include "server/position.h"
 #include "types/sphere.h"
 
+#include "index/scan/documents.h"
 #include "index/scan/scan.h"
 #include "index/scan/settings.h"
 #include "index/page/distance_bound.h"
@@ -121,6 +122,7 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 		hybrid_true_order_clear(state->order);
 	state->reorders = false;
 	state->waiting = NULL;
+	state->documents = NULL;
 	state->batch.rows = 0;
 	memset(&state->candidates, 0, sizeof(state->candidates));
 	state->first = true;
@@ -141,7 +143,7 @@ hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 	Assert(ScanDirectionIsForward(direction));
 	if (state->first)
 		begin_query(scan);
-	for (;;)
+	while (state->documents == NULL)
 	{
 		IndexOrderByDistance bound;
 
@@ -179,6 +181,8 @@ hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 		}
 		hybrid_true_order_add(state->order, position, &bound);
 	}
+	if (state->documents != NULL && !hybrid_documents_next(state, &position))
+		return false;
 	if (state->reorders)
 		hybrid_scan_quals_rest(state->filter);
 	state->done.returned++;
@@ -298,7 +302,9 @@ begin_query(IndexScanDesc scan)
 	state->null_query = state->ordered && (scan->orderByData[0].sk_flags & SK_ISNULL) != 0;
 	memset(&state->query, 0, sizeof(state->query));
 	state->value = NULL;
-	if (state->ordered && !state->null_query)
+	if (index->opclass->many)
+		state->null_query |= !hybrid_documents_begin(scan);
+	else if (state->ordered && !state->null_query)
 		take_query(state, index->opclass->type, PG_DETOAST_DATUM(scan->orderByData[0].sk_argument));
 	take_conditions(scan);
 	/* an index has no entries for NULL, so conditions on keys do not suffice */
@@ -307,7 +313,8 @@ begin_query(IndexScanDesc scan)
 		                errmsg("index \"%s\" can only be scanned in the order of a distance",
 		                       RelationGetRelationName(scan->indexRelation))));
 	state->reorders =
-		state->ordered && ((!index->lossless && !state->null_query) || scan->numberOfOrderBys > 1);
+		state->ordered && (index->opclass->many || (!index->lossless && !state->null_query) ||
+	                       scan->numberOfOrderBys > 1);
 	state->settings = hybrid_scan_settings(scan->indexRelation);
 	state->exact =
 		!state->ordered || state->null_query || !index->coded || state->settings.target_recall >= 1;
@@ -352,7 +359,7 @@ begin_passes(IndexScanDesc scan)
 	HybridLookupLimits limits;
 	const HybridTree *tree;
 
-	if (state->exact && state->batch.store.vectors == NULL)
+	if (state->exact && state->documents == NULL && state->batch.store.vectors == NULL)
 	{
 		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, index);
 		state->batch = allocate_batch(&state->store);
@@ -365,6 +372,8 @@ begin_passes(IndexScanDesc scan)
 	if (state->reorders && state->order == NULL)
 		state->order = hybrid_true_order_new(scan, state->filter, state->context);
 	MemoryContextSwitchTo(old);
+	if (state->documents != NULL)
+		return;
 	if (state->exact)
 	{
 		state->store.conditions = included != NULL ? included->conditions : NULL;

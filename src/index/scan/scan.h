@@ -77,6 +77,7 @@ typedef struct HybridScan
 	HybridTrueOrder *order;    /* rows found and not returned yet; NULL until they are needed */
 	const HyNeighbor *waiting; /* next row for `order`; NULL until it is known */
 	bool waiting_in_place;     /* the bounds prove that it comes before all later ones */
+	struct HybridDocuments *documents; /* the search of an index on arrays; else NULL */
 	Oid *orderby_types;
 	IndexOrderByDistance *distances;
 } HybridScan;

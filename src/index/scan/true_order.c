@@ -40,6 +40,7 @@ struct HybridTrueOrder
 	pairingheap *queue;
 };
 
+static Row *new_row(HybridTrueOrder *order, int64 position);
 static void
 take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDistance *values);
 static int compare_rows(const pairingheap_node *a, const pairingheap_node *b, void *arg);
@@ -67,22 +68,28 @@ void
 hybrid_true_order_add(HybridTrueOrder *order, int64 position, const IndexOrderByDistance *bound)
 {
 	IndexScanDesc scan = order->scan;
-	TupleTableSlot *slot = hybrid_scan_quals_fetch(order->fetcher, position);
-	Row *row;
+	Row *row = new_row(order, position);
 
-	if (slot == NULL)
+	if (row == NULL)
 		return;
-	row = MemoryContextAlloc(order->context,
-	                         offsetof(Row, values) +
-	                             scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
-	row->position = position;
-	take_values(order, slot, row->values);
 	if (compare_values(row->values, bound, 1) < 0)
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" has a row that is nearer than the index says",
 		                       RelationGetRelationName(scan->indexRelation)),
 		                errhint("REINDEX it.")));
 	pairingheap_add(order->queue, &row->link);
+}
+
+bool
+hybrid_true_order_measure(HybridTrueOrder *order, int64 position, IndexOrderByDistance *value)
+{
+	Row *row = new_row(order, position);
+
+	if (row == NULL)
+		return false;
+	*value = row->values[0];
+	pairingheap_add(order->queue, &row->link);
+	return true;
 }
 
 bool
@@ -122,6 +129,23 @@ hybrid_true_order_end(HybridTrueOrder *order)
 	FreeExecutorState(order->state);
 }
 
+/* new_row: fetch a row, and compute its values. Returns NULL if the scan's snapshot sees no version of it. */
+static Row *
+new_row(HybridTrueOrder *order, int64 position)
+{
+	TupleTableSlot *slot = hybrid_scan_quals_fetch(order->fetcher, position);
+	Row *row;
+
+	if (slot == NULL)
+		return NULL;
+	row = MemoryContextAlloc(order->context,
+	                         offsetof(Row, values) +
+	                             order->scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
+	row->position = position;
+	take_values(order, slot, row->values);
+	return row;
+}
+
 /* take_values: compute the value of each ORDER BY expression for the row in the slot. */
 static void
 take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDistance *values)
@@ -141,9 +165,16 @@ take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDist
 		values[i].isnull = nulls[key->sk_attno - 1] || (key->sk_flags & SK_ISNULL) != 0;
 		values[i].value = 0;
 		if (!values[i].isnull)
-			values[i].value =
-				DatumGetFloat8(FunctionCall2Coll(&order->distances[i], key->sk_collation,
-			                                     columns[key->sk_attno - 1], key->sk_argument));
+		{
+			LOCAL_FCINFO(call, 2);
+
+			InitFunctionCallInfoData(*call, &order->distances[i], 2, key->sk_collation, NULL, NULL);
+			call->args[0] = (NullableDatum){columns[key->sk_attno - 1], false};
+			call->args[1] = (NullableDatum){key->sk_argument, false};
+			values[i].value = DatumGetFloat8(FunctionCallInvoke(call));
+			/* MaxSim of an empty array is NULL */
+			values[i].isnull = call->isnull;
+		}
 	}
 	MemoryContextSwitchTo(old);
 	ResetExprContext(context);

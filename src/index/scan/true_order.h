@@ -31,6 +31,13 @@ extern void
 hybrid_true_order_add(HybridTrueOrder *order, int64 position, const IndexOrderByDistance *bound);
 
 /*
+ * hybrid_true_order_measure: add a row as hybrid_true_order_add does, without a bound, and set *value to its first
+ * value. Returns false, and adds nothing, if the scan's snapshot sees no version of the row.
+ */
+extern bool
+hybrid_true_order_measure(HybridTrueOrder *order, int64 position, IndexOrderByDistance *value);
+
+/*
  * hybrid_true_order_ready: test whether the first row comes before, or ties with, each row that may still
  * be added. bound is a lower bound of their first values, and NULL if there are none.
  */

@@ -247,7 +247,7 @@ describe_store(Relation index, HybridStoreShape *shape)
 		return false;
 	open = hybrid_index_open(index);
 	leaf = &open.layout.leaf;
-	if (!open.opclass->type->dense)
+	if (!open.opclass->type->dense || open.opclass->many)
 		return false;
 	shape->metric = open.metric;
 	shape->dtype = dtype_of(&open.layout);

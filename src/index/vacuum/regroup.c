@@ -44,6 +44,7 @@
 #define SHARE 0.4
 #define SEED 1
 #define NOTE (16 / 3.0) /* maximum number of bytes that an IntegerSet takes per position */
+#define NOTE_KEY 10 /* the same for keys of entries in an index on arrays, which are far apart */
 #define ROW_OF_SORT 128 /* bytes of temporary files per row, in addition to its vector */
 /* maximum share of the rows that are sorted again as outliers: a quarter, and a quarter of these (leaves.c) */
 #define SET_ASIDE (5 / 16.0)
@@ -233,7 +234,8 @@ kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
 	double leaf =
 		open->layout.inner.carried + sizeof(HybridStored) + sizeof(ItemPointerData) + sizeof(float);
 
-	return rows * NOTE + hybrid_regroup_lists(open, rows) * leaf * GROWN + tree->leaves * OLD_LEAF;
+	return rows * (open->opclass->many ? NOTE_KEY : NOTE) +
+	       hybrid_regroup_lists(open, rows) * leaf * GROWN + tree->leaves * OLD_LEAF;
 }
 
 /*

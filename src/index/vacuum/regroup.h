@@ -38,7 +38,7 @@ typedef struct HybridRegroup
 	MemoryContext context;    /* context of the following fields */
 	HybridParentEntries made; /* the new lists, which no list names yet */
 	int leaves;               /* number of leaves below the new inner lists */
-	/* heap positions of the rows that were copied, one set per round */
+	/* keys of the rows that were copied, one set per round */
 	IntegerSet *copied[HYBRID_REGROUP_COPIED];
 	int rounds;
 	int64 copied_count;
@@ -86,14 +86,21 @@ extern bool hybrid_regroup_differs(const HybridRegroup *regroup, const HybridLin
 extern void
 hybrid_regroup_record_leaf(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
 
+/*
+ * hybrid_regroup_key: return the key of a row: its heap position. In an index on arrays, it depends on the stored
+ * vector, too; in other indexes, vector may be NULL.
+ */
+extern int64
+hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *tid, const void *vector);
+
 /* hybrid_regroup_was_copied: test whether a row was copied in an earlier round. */
-extern bool hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 position);
+extern bool hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 key);
 
 /*
- * hybrid_regroup_record_rows: record that the rows at these positions were copied. Sorts the positions
- * and ends the sort. In sorted order, each position takes one or two bytes.
+ * hybrid_regroup_record_rows: record that the rows with these keys were copied. Sorts the keys and ends the
+ * sort. In sorted order, each position takes one or two bytes.
  */
-extern void hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *positions);
+extern void hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *keys);
 
 /* regroup.c */
 

@@ -45,7 +45,7 @@ typedef struct Generation
 	/* centroids of the new leaves; if there are none, all rows go into one leaf */
 	HybridCentroids centroids;
 	HybridLeaves leaves;
-	Tuplesortstate *positions; /* heap positions of the rows; NULL if they are not needed */
+	Tuplesortstate *keys; /* keys of the rows; NULL if they are not needed */
 	/* space for one vector */
 	char *vector;
 	float *widened;
@@ -54,6 +54,7 @@ typedef struct Generation
 static void find_due(Generation *generation, const HybridLevel *leaves);
 static bool walk(Generation *generation);
 static bool walk_list(Generation *generation, const HybridLink *list);
+static bool was_copied(Generation *generation, Page page, int slot, const ItemPointerData *tid);
 static void sample_row(Generation *generation, Page page, int slot, int64 position);
 static void assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid);
 static void place_leaves(Generation *generation);
@@ -179,7 +180,7 @@ walk_list(Generation *generation, const HybridLink *list)
 			const ItemPointerData *tid = &entries->tid[slot % HY_CODE_ROWS];
 
 			if ((entries->live & (1U << slot % HY_CODE_ROWS)) == 0 ||
-			    hybrid_regroup_was_copied(regroup, hybrid_position(tid)))
+			    was_copied(generation, page, slot, tid))
 				continue;
 			generation->rows++;
 			if (generation->assigning)
@@ -196,6 +197,22 @@ walk_list(Generation *generation, const HybridLink *list)
 	if (generation->assigning || generation->rows == before)
 		hybrid_regroup_record_leaf(regroup, list, changes);
 	return generation->rows > before;
+}
+
+/* was_copied: test whether a row of a locked page was copied in an earlier round. */
+static bool
+was_copied(Generation *generation, Page page, int slot, const ItemPointerData *tid)
+{
+	const HybridRegroup *regroup = generation->regroup;
+	HybridStored stored;
+
+	if (regroup->rounds == 0)
+		return false;
+	if (regroup->open->opclass->many)
+		hybrid_vector_read(regroup->index, &regroup->open->layout, (HybridSlot){page, 0, slot},
+		                   &stored, generation->vector, NULL);
+	return hybrid_regroup_was_copied(regroup,
+	                                 hybrid_regroup_key(regroup->open, tid, generation->vector));
 }
 
 /* sample_row: add a row to the sample by reservoir sampling, so that every row has the same probability. */
@@ -267,7 +284,7 @@ place_leaves(Generation *generation)
 	sample->chunk = &whole;
 	sample->chunks = 1;
 	/* until the queries are taken, queries->kept is their maximum number */
-	if (queries != NULL && queries->count == 0 && regroup->open->layout.bounds == 0)
+	if (queries != NULL && queries->count == 0 && hybrid_has_curve(regroup->open))
 		taken = hybrid_calibrate_queries(sample->tuples, dims, Min(sample->rows, queries->kept));
 	hybrid_cluster_rows(&generation->centroids, regroup->open, sample, taken);
 	if (taken > 0)
@@ -310,18 +327,18 @@ write_leaves(Generation *generation)
 {
 	HybridRegroup *regroup = generation->regroup;
 
-	/* with the gate shut, this is the last round, so the positions are not needed */
+	/* with the gate shut, this is the last round, so the keys are not needed */
 	if (generation->gate == NULL)
-		generation->positions =
+		generation->keys =
 			tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
 		                          (int) (regroup->memory / 1024 / 8), NULL, TUPLESORT_NONE);
 	(void) hybrid_leaves_write(&generation->leaves, &regroup->sink.sink, false, leaf_done,
 	                           generation);
-	if (generation->positions != NULL)
-		hybrid_regroup_record_rows(regroup, generation->positions);
+	if (generation->keys != NULL)
+		hybrid_regroup_record_rows(regroup, generation->keys);
 }
 
-/* leaf_done: keep the entry for a new leaf, and the positions of its rows; a HybridLeafDone. */
+/* leaf_done: keep the entry for a new leaf, and the keys of its rows; a HybridLeafDone. */
 static void
 leaf_done(void *arg, const HybridCopy *leaf)
 {
@@ -331,10 +348,15 @@ leaf_done(void *arg, const HybridCopy *leaf)
 
 	hybrid_parent_entries_add(&regroup->made, leaf);
 	regroup->copied_count += leaf->count;
-	for (i = 0; i < leaf->count && generation->positions != NULL; i++)
-		tuplesort_putdatum(generation->positions,
-		                   Int64GetDatum(hybrid_position(&leaf->contents->tids[leaf->order[i]])),
-		                   false);
+	for (i = 0; i < leaf->count && generation->keys != NULL; i++)
+	{
+		const char *vector =
+			leaf->contents->vectors + leaf->order[i] * regroup->open->layout.leaf.carried;
+		int64 key =
+			hybrid_regroup_key(regroup->open, &leaf->contents->tids[leaf->order[i]], vector);
+
+		tuplesort_putdatum(generation->keys, Int64GetDatum(key), false);
+	}
 	if (generation->gate == NULL)
 		vacuum_delay_point(false);
 }

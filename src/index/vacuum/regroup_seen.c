@@ -5,15 +5,21 @@
  * If the change counter of a leaf is the same as when its rows were copied, the leaf has no new rows. A
  * copied row is identified by its heap position. No other row can get that position meanwhile. Only
  * VACUUM frees positions, and this code runs within the table's only VACUUM.
+ *
+ * In an index on arrays, a row has several entries, and may be copied while only some of them are in the index. So the
+ * key of an entry is a hash of its position and its vector, of 63 bits. If an array has equal vectors, one of their
+ * entries may be left out. This changes no answer. (So would one entry in 10^12, whose key is that of another.)
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
 #include "server/compat.h"
+#include "server/position.h"
 
 #include "index/vacuum/regroup.h"
 #include "index/tree/tree.h"
@@ -70,21 +76,34 @@ hybrid_regroup_record_leaf(HybridRegroup *regroup, const HybridLink *list, uint6
 	seen->changes = changes;
 }
 
+int64
+hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *tid, const void *vector)
+{
+	int64 position = hybrid_position(tid);
+	uint64 hash;
+
+	if (!open->opclass->many)
+		return position;
+	hash = hash_bytes_extended((const unsigned char *) vector, (int) open->layout.leaf.stride,
+	                           (uint64) position);
+	return (int64) (hash & PG_INT64_MAX);
+}
+
 bool
-hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 position)
+hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 key)
 {
 	int i;
 
 	for (i = 0; i < regroup->rounds; i++)
 	{
-		if (intset_is_member(regroup->copied[i], (uint64) position))
+		if (intset_is_member(regroup->copied[i], (uint64) key))
 			return true;
 	}
 	return false;
 }
 
 void
-hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *positions)
+hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *keys)
 {
 	MemoryContext old = MemoryContextSwitchTo(regroup->context);
 	IntegerSet *copied = intset_create();
@@ -93,15 +112,15 @@ hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *positions)
 	Datum value;
 
 	MemoryContextSwitchTo(old);
-	tuplesort_performsort(positions);
-	while (tuplesort_getdatum(positions, true, false, &value, &isnull, NULL))
+	tuplesort_performsort(keys);
+	while (tuplesort_getdatum(keys, true, false, &value, &isnull, NULL))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (DatumGetInt64(value) > last)
 			intset_add_member(copied, (uint64) DatumGetInt64(value));
 		last = DatumGetInt64(value);
 	}
-	tuplesort_end(positions);
+	tuplesort_end(keys);
 	regroup->copied[regroup->rounds++] = copied;
 }
 

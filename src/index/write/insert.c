@@ -65,6 +65,7 @@ typedef struct Target
 } Target;
 
 static InsertState *insert_state(Relation index, IndexInfo *info);
+static void insert_entry(Relation index, InsertState *state);
 static bool add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull);
 static void widen_leaf(Relation index, const InsertState *state, const HybridLeaf *leaf);
 static bool is_old(Relation index, const InsertState *state, bool *logging);
@@ -78,55 +79,66 @@ hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 {
 	InsertState *state;
 	MemoryContext old;
-	bool overfull = false;
-	int tries = 0;
+	HybridRow row;
+	int i;
 
 	(void) heap;
 	(void) unique;
 	(void) unchanged;
 	state = insert_state(index, info);
 	old = MemoryContextSwitchTo(state->row_context);
-	if (hybrid_entry_form(&state->open, values, isnull, tid, &state->entry))
+	hybrid_row_begin(&state->open, values, isnull, &row);
+	for (i = 0; i < row.entries; i++)
 	{
-		const HybridLayout *layout = &state->open.layout;
-		HybridLeaf leaf;
-		HybridProbe probe;
-
-		do
-		{
-			CHECK_FOR_INTERRUPTS();
-			if (tries++ == TRIES)
-				ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-				                errmsg("index \"%s\" refers to lists that were moved",
-				                       RelationGetRelationName(index)),
-				                errhint("REINDEX it.")));
-			if (state->search != NULL)
-			{
-				hybrid_widen_vector(layout->leaf.storage, &state->entry.stored, state->entry.vector,
-				                    layout->dims, state->widened);
-				hybrid_probe_init(&probe, state->open.metric, state->widened, layout->dims);
-				hybrid_leaf_find(
-					state->search, &probe,
-					layout->bounds > 0 ? *hybrid_words(layout, state->entry.vector) : 0, &leaf);
-			}
-			else
-			{
-				HybridTree tree;
-
-				hybrid_tree_read(index, &tree);
-				memset(&leaf, 0, sizeof(leaf));
-				leaf.link = tree.root;
-				leaf.central = true;
-			}
-		} while (!add_to_list(index, state, &leaf, &overfull));
-		if (overfull)
-			hybrid_split(index, &state->open, leaf.link, leaf.above, 0);
-		else if (state->open.metric == HY_METRIC_IP)
-			widen_leaf(index, state, &leaf);
+		if (hybrid_entry_form(&state->open, &row, i, tid, &state->entry))
+			insert_entry(index, state);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->row_context);
 	return false;
+}
+
+/* insert_entry: add state->entry to the leaf that it belongs to, and split the leaf if it is too long. */
+static void
+insert_entry(Relation index, InsertState *state)
+{
+	const HybridLayout *layout = &state->open.layout;
+	HybridLeaf leaf;
+	HybridProbe probe;
+	bool overfull = false;
+	int tries = 0;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (tries++ == TRIES)
+			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+			                errmsg("index \"%s\" refers to lists that were moved",
+			                       RelationGetRelationName(index)),
+			                errhint("REINDEX it.")));
+		if (state->search != NULL)
+		{
+			hybrid_widen_vector(layout->leaf.storage, &state->entry.stored, state->entry.vector,
+			                    layout->dims, state->widened);
+			hybrid_probe_init(&probe, state->open.metric, state->widened, layout->dims);
+			hybrid_leaf_find(state->search, &probe,
+			                 layout->bounds > 0 ? *hybrid_words(layout, state->entry.vector) : 0,
+			                 &leaf);
+		}
+		else
+		{
+			HybridTree tree;
+
+			hybrid_tree_read(index, &tree);
+			memset(&leaf, 0, sizeof(leaf));
+			leaf.link = tree.root;
+			leaf.central = true;
+		}
+	} while (!add_to_list(index, state, &leaf, &overfull));
+	if (overfull)
+		hybrid_split(index, &state->open, leaf.link, leaf.above, 0);
+	else if (state->open.metric == HY_METRIC_IP)
+		widen_leaf(index, state, &leaf);
 }
 
 /* insert_state: return the state shared by the rows of one statement. The first call creates it. */

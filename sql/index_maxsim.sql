@@ -1,0 +1,136 @@
+-- An index on arrays of vectors, in the order of MaxSim.
+SET max_parallel_workers_per_gather = 0;
+
+-- A document has 1 to 24 vectors near some of 60 directions: most of them those of its topic.
+CREATE FUNCTION direction(seed int) RETURNS vector IMMUTABLE LANGUAGE sql AS
+	$$SELECT l2_normalize(array_agg(sin(seed * 12.9898 + j * 78.233 + seed * j * 0.37) * (1 + sin(seed * 7.77 + j)))::vector) FROM generate_series(1, 16) j$$;
+CREATE TABLE direction AS SELECT i AS id, direction(i) AS v FROM generate_series(1, 2000) i;
+CREATE FUNCTION documents(first int, last int) RETURNS TABLE (id int, d vector[]) LANGUAGE sql AS $$
+	SELECT i, array_agg(l2_normalize(a.v + b.v * array_fill(0.6, ARRAY[16])::vector) ORDER BY j)
+	FROM generate_series(first, last) i, LATERAL generate_series(1, 1 + i * 7 % 24) j, direction a, direction b
+	WHERE a.id = 1 + CASE WHEN j % 3 = 0 THEN hashint4(i * 31 + j) & 63 ELSE (i % 40 + (hashint4(i * 17 + j) & 7)) % 60 END
+		AND b.id = 100 + (hashint4(i * 1000 + j) & 1023)
+	GROUP BY i $$;
+CREATE TABLE page (id int PRIMARY KEY, topic int, d vector(16)[], h halfvec(16)[]);
+INSERT INTO page SELECT id, id % 40, d, d::halfvec[] FROM documents(1, 900);
+INSERT INTO page VALUES (901, 1, '{}', '{}'), (902, 1, NULL, NULL);
+CREATE TABLE asked AS SELECT id, d FROM documents(5001, 5024);
+CREATE INDEX page_d ON page USING hybrid (d) WITH (list_size = 64);
+CREATE INDEX page_h ON page USING hybrid (h halfvec_maxsim_ops) WITH (list_size = 64);
+ANALYZE page;
+-- Each vector is an entry.
+SELECT entries = (SELECT sum(cardinality(d)) FROM page) AS all_vectors, lists > 50 AS several_lists, dims FROM hybrid_index_stats('page_d');
+SELECT hybrid_index_check('page_d') = hybrid_index_check('page_h') AS checked;
+
+-- How many of the k best documents the index finds, and whether they come in order; once each, those without a vector never.
+CREATE FUNCTION found(k int, col text, filter text DEFAULT 'true', OUT recall float8, OUT ordered bool, OUT once bool) LANGUAGE plpgsql AS $$
+DECLARE r record; truth int[]; ids int[]; distances float8[]; n int := 0; plan text;
+BEGIN
+	recall := 0; ordered := true; once := true;
+	FOR r IN SELECT * FROM asked LOOP
+		SET LOCAL enable_indexscan = off;
+		SET LOCAL enable_seqscan = on;
+		EXECUTE format('SELECT array_agg(id) FROM (SELECT id FROM page WHERE %s AND cardinality(%I) > 0 ORDER BY %2$I @# $1, id LIMIT %s) s', filter, col, k)
+			INTO truth USING CASE WHEN col = 'd' THEN r.d END;
+		SET LOCAL enable_indexscan = on;
+		SET LOCAL enable_seqscan = off;
+		EXECUTE format('SELECT array_agg(id), array_agg(m) FROM (SELECT id, %2$I @# $1 AS m FROM page WHERE %1$s ORDER BY %2$I @# $1 LIMIT %3$s) s', filter, col, k)
+			INTO ids, distances USING r.d;
+		recall := recall + (SELECT count(*) FROM unnest(ids) i WHERE i = ANY (truth)) / greatest(cardinality(truth), 1)::float8;
+		n := n + 1;
+		ordered := ordered AND distances = (SELECT array_agg(m ORDER BY m) FROM unnest(distances) m);
+		once := once AND cardinality(ids) = (SELECT count(DISTINCT i) FROM unnest(ids) i);
+	END LOOP;
+	recall := recall / n;
+END $$;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM page ORDER BY d @# ARRAY['[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]']::vector[] LIMIT 10;
+SELECT k, recall >= 0.95 AS reached, ordered, once FROM unnest(ARRAY[1, 10, 50]) k, found(k, 'd');
+-- It does not compare every document.
+SELECT rows_rescored < 500 AS some, rows_scored > 0 AS scored FROM asked, LATERAL (SELECT id FROM page ORDER BY page.d @# asked.d LIMIT 3) s, hybrid_last_scan() LIMIT 1;
+-- With conditions, all of which hold for few rows or for many.
+SELECT filter, recall >= 0.95 AS reached, ordered, once FROM unnest(ARRAY['topic = 3', 'topic < 30', 'id % 2 = 0']) filter, found(10, 'd', filter);
+-- All documents, in order, at the end of a scan.
+SET hybrid.iterative_scan = strict_order;
+SELECT count(*), count(DISTINCT id), bool_and(m >= before) AS ordered FROM
+	(SELECT id, m, lag(m, 1, m) OVER () AS before FROM (SELECT id, d @# (SELECT d FROM asked ORDER BY id LIMIT 1) AS m FROM page ORDER BY d @# (SELECT d FROM asked ORDER BY id LIMIT 1) LIMIT 10000) s) t;
+RESET hybrid.iterative_scan;
+-- A target of 1: the answer of a sort.
+SET hybrid.target_recall = 1;
+SELECT k, recall, ordered, once FROM unnest(ARRAY[1, 10, 2000]) k, found(k, 'd');
+RESET hybrid.target_recall;
+-- A fixed number of lists.
+SET hybrid.probes = 3;
+SELECT recall > 0.3 AS some, ordered, once FROM found(10, 'd');
+SELECT lists FROM (SELECT id FROM page ORDER BY d @# (SELECT d[1:1] FROM asked LIMIT 1) LIMIT 5) s, hybrid_last_scan() LIMIT 1;
+-- and at the end of its rows
+SELECT count(*) BETWEEN 10 AND 899 AS some FROM (SELECT id FROM page ORDER BY d @# (SELECT d[1:1] FROM asked LIMIT 1) LIMIT 10000) s;
+RESET hybrid.probes;
+-- Little memory for candidates; a limit on the documents compared.
+SET work_mem = '64kB';
+SET hybrid.scan_mem_multiplier = 1;
+SELECT count(*) = count(DISTINCT id) AS once, count(*) >= 10 AS some FROM (SELECT id FROM page ORDER BY d @# (SELECT d FROM asked LIMIT 1) LIMIT 10000) s;
+RESET work_mem;
+RESET hybrid.scan_mem_multiplier;
+SET hybrid.max_scan_tuples = 100;
+SELECT count(*) BETWEEN 10 AND 200 AS some FROM (SELECT id FROM page ORDER BY d @# (SELECT d FROM asked LIMIT 1) LIMIT 10000) s;
+RESET hybrid.max_scan_tuples;
+SET hybrid.iterative_scan = off;
+SELECT count(*) >= 20 AS some FROM (SELECT id FROM page ORDER BY d @# (SELECT d FROM asked LIMIT 1) LIMIT 20) s;
+RESET hybrid.iterative_scan;
+-- halfvecs
+SELECT count(*) = 10 AS ten, bool_and(m >= before) AS ordered FROM (SELECT m, lag(m, 1, m) OVER () AS before FROM
+	(SELECT h @# (SELECT d::halfvec[] FROM asked LIMIT 1) AS m FROM page ORDER BY h @# (SELECT d::halfvec[] FROM asked LIMIT 1) LIMIT 10) s) t;
+
+-- Queries without a vector: every document, at no distance; queries that do not fit.
+SELECT count(*), count(m) FROM (SELECT d @# '{}' AS m FROM page ORDER BY d @# '{}' LIMIT 10000) s;
+SELECT count(*) FROM (SELECT id FROM page ORDER BY d @# (SELECT NULL::vector[]) LIMIT 10000) s;
+SELECT id FROM page ORDER BY d @# ARRAY['[1,2]']::vector[] LIMIT 1;
+SELECT id FROM page ORDER BY d @# ARRAY[NULL]::vector[] LIMIT 1;
+
+-- Each row of another table is a query; a query may be a document of the table.
+SELECT count(*) AS queries, count(*) FILTER (WHERE nearest = id) AS own FROM
+	(SELECT a.id, s.id AS nearest FROM page a, LATERAL (SELECT b.id FROM page b ORDER BY b.d @# a.d LIMIT 1) s WHERE a.id % 90 = 5) t;
+
+-- Changes.
+DELETE FROM page WHERE id % 3 = 0;
+UPDATE page SET d = (SELECT d FROM documents(9000 + page.id, 9000 + page.id)), topic = 99 WHERE id % 10 = 1;
+INSERT INTO page SELECT id + 20000, 50, d, d::halfvec[] FROM documents(2001, 2200);
+SELECT recall >= 0.95 AS reached, ordered, once FROM found(10, 'd');
+SELECT hybrid_index_check('page_d') >= (SELECT sum(cardinality(d)) FROM page) AS checked;
+VACUUM page;
+SELECT hybrid_index_check('page_d') = (SELECT sum(cardinality(d)) FROM page) AS checked;
+SELECT recall >= 0.95 AS reached, ordered, once FROM found(10, 'd');
+-- One that grew from nothing: VACUUM makes lists of all rows. An array may have equal vectors.
+CREATE TABLE grown (id int, d vector(16)[]);
+CREATE INDEX grown_d ON grown USING hybrid (d) WITH (list_size = 64);
+INSERT INTO grown SELECT id, d || d[1:2] FROM page;
+SELECT hybrid_index_check('grown_d') = (SELECT sum(cardinality(d)) FROM grown) AS checked;
+SELECT lists AS before FROM hybrid_index_stats('grown_d') \gset
+VACUUM grown;
+SELECT hybrid_index_check('grown_d') = (SELECT sum(cardinality(d)) FROM grown) AS checked;
+SELECT lists <> :before AS other_lists, dead, measured_by FROM hybrid_index_stats('grown_d');
+INSERT INTO grown VALUES (1, ARRAY['[1,2]']::vector[]);
+INSERT INTO grown VALUES (1, ARRAY[NULL]::vector[]);
+DROP TABLE grown;
+
+-- Keys before the arrays, and INCLUDE.
+DROP INDEX page_d, page_h;
+CREATE INDEX page_key ON page USING hybrid (topic, d) INCLUDE (id) WITH (list_size = 64);
+SELECT hybrid_index_check('page_key') = (SELECT sum(cardinality(d)) FROM page) AS checked;
+SELECT filter, recall >= 0.95 AS reached, ordered, once FROM unnest(ARRAY['topic = 3', 'topic IN (5, 6)', 'topic = 7 AND id < 500']) filter, found(5, 'd', filter);
+DROP INDEX page_key;
+-- Built while others write.
+CREATE INDEX CONCURRENTLY page_c ON page USING hybrid (d) WITH (list_size = 64);
+SELECT hybrid_index_check('page_c') = (SELECT sum(cardinality(d)) FROM page) AS checked;
+SELECT recall >= 0.95 AS reached, ordered, once FROM found(10, 'd');
+SELECT hybrid_index_measure('page_c', ARRAY['[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]']::vector[]);
+DROP INDEX page_c;
+
+-- An expression; a column without dimensions.
+CREATE INDEX page_e ON page USING hybrid (((d || d[1:1])::vector(16)[]));
+SELECT count(*) FROM (SELECT id FROM page ORDER BY ((d || d[1:1])::vector(16)[]) @# (SELECT d FROM asked LIMIT 1) LIMIT 5) s;
+CREATE INDEX ON page USING hybrid ((d::vector[]));
+
+DROP TABLE page, asked, direction;
+DROP FUNCTION found, documents, direction;

@@ -1,0 +1,529 @@
+/*
+ * documents.c
+ *		Scans of an index on arrays of vectors: documents in the order of MaxSim.
+ *
+ * The entries of a document are the vectors of its array. For each vector of the query, a search finds the nearest
+ * entries in some lists. A document that has such an entry becomes a candidate. Its distance is estimated. For a
+ * vector of the query for which an entry of the document was found, that is the entry's distance. For any other, it is
+ * the distance of the last entry found, plus a gap: the mean gap in the documents that were compared exactly. (As in
+ * the threshold algorithms of R. Fagin, A. Lotem and M. Naor, "Optimal aggregation algorithms for middleware", 2003,
+ * and with imputed distances as in J. Lee et al., "Rethinking the role of token retrieval in multi-vector retrieval",
+ * 2023, where the gap is 0.)
+ *
+ * Candidates are compared exactly, with the values in the table, in the order of their estimates. This ends when the
+ * last half of them has at most (1 - target_recall) k of the k best documents. Then the searches are repeated with four
+ * times as many lists and entries, until this has changed at most (1 - target_recall) k of the k best documents.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "types/vector.h"
+#include "utils/rel.h"
+
+#include "core/distance.h"
+#include "core/topk.h"
+#include "dispatch/run/record.h"
+#include "server/compat.h"
+#include "server/executor.h"
+
+#include "index/page/distance_bound.h"
+#include "index/scan/documents.h"
+#include "index/tree/read.h"
+
+#define FIRST_LISTS 8     /* lists examined for each vector of the query, at first */
+#define FIRST_ENTRIES 64  /* entries found for each vector of the query, at first */
+#define GROWTH 4          /* the next time, there are so many times as many */
+#define FIRST_COMPARED 32 /* documents compared exactly, at first, */
+#define FIRST_SHARE 4     /* for each document that is wanted; at least FIRST_COMPARED */
+#define COMPARED 32       /* documents whose conditions are checked at a time */
+#define READ 4096         /* positions read from the store at a time */
+
+/* Document: a row of the table that a search has found. */
+typedef struct Document
+{
+	int64 position;
+	double sum;      /* distances of the nearest entries found, one for each vector of the query */
+	double frontier; /* the distances of the last entries found for these vectors */
+	int seen;        /* number of these vectors */
+	int round;       /* round of the last search that found the document */
+	int vector;      /* last vector of the query for which it was found */
+	int compared;    /* round in which it was compared exactly, or 0 */
+	double exact;    /* its distance; NaN if the conditions reject it */
+	int rank;        /* among the candidates by their estimates */
+	char status;
+} Document;
+
+#define SH_PREFIX documents
+#define SH_ELEMENT_TYPE Document
+#define SH_KEY_TYPE int64
+#define SH_KEY position
+#define SH_HASH_KEY(table, key) murmurhash32((uint32) (key) ^ (uint32) ((uint64) (key) >> 32))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+typedef struct HybridDocuments
+{
+	MemoryContext context;
+	IndexScanDesc scan;
+	int vectors; /* of the query; 0 if it is NULL or empty */
+	HybridProbe *probes;
+	documents_hash *found;
+	int round;
+	int lists; /* examined for each vector in this round */
+	int entries;
+	double frontier; /* sum of the distances of the last entries found */
+	double spread;   /* mean of the distances between the first and the last entry found */
+	double gap;      /* see above */
+	HyTopK best;     /* the k best documents */
+	bool all;        /* all documents are candidates */
+	bool exhausted;
+	double safe; /* documents up to this distance are returned */
+	bool returned;
+	double last; /* distance of the last document returned */
+	int pass;
+} HybridDocuments;
+
+static void find_more(HybridScan *state);
+static int batch_size(const HybridScan *state);
+static void take_best(HybridDocuments *documents, int k);
+static void search(HybridScan *state);
+static void
+add_entries(HybridDocuments *documents, int vector, const HybridFoundRow *rows, int count);
+static void add_all(HybridScan *state);
+static void compare(HybridScan *state);
+static void choose(HybridDocuments *documents, HyTopK *first);
+static void measure_gap(HybridDocuments *documents);
+static double estimate(const HybridDocuments *documents, const Document *document);
+static void compare_rows(HybridScan *state, const HyTopK *candidates);
+static void compare_some(HybridScan *state, const int64 *positions, int count);
+static int rank_best(const HybridDocuments *documents, const HyTopK *first);
+static int changed(const HybridDocuments *documents);
+static bool bound_reached(HybridScan *state);
+
+bool
+hybrid_documents_begin(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	HybridDocuments *documents = palloc0(sizeof(HybridDocuments));
+	const HybridIndex *index = &state->index;
+	HyMatrix query;
+	float *floats;
+	int i;
+
+	state->documents = documents;
+	documents->context = CurrentMemoryContext;
+	documents->scan = scan;
+	documents->found = documents_create(CurrentMemoryContext, 1024, NULL);
+	documents->lists = FIRST_LISTS;
+	if (!state->ordered || state->null_query)
+		return false;
+	query = hybrid_vectors_of(DatumGetArrayTypeP(scan->orderByData[0].sk_argument),
+	                          index->opclass->type->dtype);
+	if (query.rows == 0)
+		return false;
+	if (query.dims != index->layout.dims)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+		                errmsg("different %s %d and %d", index->opclass->type->dimension,
+		                       index->layout.dims, query.dims)));
+	documents->vectors = (int) query.rows;
+	documents->probes = palloc(query.rows * sizeof(HybridProbe));
+	floats = MemoryContextAllocHuge(CurrentMemoryContext,
+	                                (Size) query.rows * query.dims * sizeof(float));
+	for (i = 0; i < query.rows; i++)
+	{
+		float *x = floats + (Size) i * query.dims;
+
+		if (query.dtype == HY_F32)
+			memcpy(x, hy_matrix_row(&query, i), query.dims * sizeof(float));
+		else
+			hy_kernels()->widen_f16(x, hy_matrix_row(&query, i), query.dims);
+		hybrid_probe_init(&documents->probes[i], index->metric, x, query.dims);
+	}
+	return true;
+}
+
+bool
+hybrid_documents_next(HybridScan *state, int64 *position)
+{
+	HybridDocuments *documents = state->documents;
+	bool strict = state->settings.iterative_scan == HYBRID_ITERATIVE_STRICT;
+
+	for (;;)
+	{
+		IndexOrderByDistance safe = {documents->safe, false};
+
+		CHECK_FOR_INTERRUPTS();
+		if (documents->pass > 0 &&
+		    hybrid_true_order_ready(state->order, documents->exhausted ? NULL : &safe))
+		{
+			double distance;
+
+			*position = hybrid_true_order_remove(state->order, state->distances);
+			distance = state->distances[0].isnull ? 0 : state->distances[0].value;
+			/* a document that was found late */
+			if (strict && documents->returned && distance < documents->last)
+				continue;
+			documents->returned = true;
+			documents->last = distance;
+			return true;
+		}
+		if (documents->exhausted || state->exhausted)
+			return false;
+		find_more(state);
+	}
+}
+
+/* find_more: find the k best documents, where k is larger each time. */
+static void
+find_more(HybridScan *state)
+{
+	HybridDocuments *documents = state->documents;
+	MemoryContext old = MemoryContextSwitchTo(documents->context);
+	int k = batch_size(state);
+	double missing = (1 - state->settings.target_recall) * k;
+	int first = documents->round + 1;
+
+	/* memory does not allow more, so that only all documents are more than before */
+	if (documents->pass > 0 && k <= documents->best.k)
+		documents->lists = PG_INT32_MAX;
+	documents->pass++;
+	state->done.rounds++;
+	take_best(documents, k);
+	documents->entries = Max(documents->entries, Max(FIRST_ENTRIES, k));
+	do
+	{
+		documents->round++;
+		search(state);
+		compare(state);
+		documents->lists = (int) Min((int64) documents->lists * GROWTH, PG_INT32_MAX);
+		documents->entries = (int) Min((int64) documents->entries * GROWTH, PG_INT32_MAX / 2);
+	} while (
+		!documents->all && !bound_reached(state) && hybrid_probes == 0 &&
+		(documents->round == first || documents->best.count < k || changed(documents) > missing));
+	documents->safe = documents->best.count == k ? documents->best.items[0].distance : -INFINITY;
+	documents->exhausted = documents->all || bound_reached(state) ||
+	                       state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ||
+	                       (hybrid_probes > 0 && documents->best.count < k);
+	if (state->limit_reached != HY_SCAN_NO_LIMIT)
+		hy_executor_limited(hybrid_executor(), state->limit_reached);
+	hybrid_scan_quals_rest(state->filter);
+	MemoryContextSwitchTo(old);
+}
+
+/* batch_size: return the number of documents that the next pass finds. */
+static int
+batch_size(const HybridScan *state)
+{
+	int64 first = state->asked.limit > 0 ? state->asked.limit : HYBRID_FIRST_NEAREST;
+
+	return hybrid_scan_candidates(state->documents->pass, (int) Min(first, PG_INT32_MAX / 2),
+	                              state->settings.mem_multiplier);
+}
+
+/* take_best: make a heap of the k best documents among those compared so far. */
+static void
+take_best(HybridDocuments *documents, int k)
+{
+	documents_iterator each;
+	Document *document;
+
+	if (documents->best.items != NULL)
+		pfree(documents->best.items);
+	hy_topk_init(&documents->best,
+	             MemoryContextAllocHuge(documents->context, (Size) k * sizeof(HyNeighbor)), k);
+	documents_start_iterate(documents->found, &each);
+	while ((document = documents_iterate(documents->found, &each)) != NULL)
+	{
+		if (document->compared > 0)
+			(void) hy_topk_push(&documents->best, document->exact, document->position);
+	}
+}
+
+/* search: find the nearest entries for each vector of the query, in the lists of this round. */
+static void
+search(HybridScan *state)
+{
+	HybridDocuments *documents = state->documents;
+	const HybridIncludedQuals *included = state->included;
+	HybridLookupLimits limits;
+	double spread = 0;
+	int i;
+
+	documents->frontier = 0;
+	for (i = 0; i < documents->vectors && !state->exact; i++)
+	{
+		HybridLookupWork work;
+		const HybridFoundRow *rows;
+		const HybridTree *tree;
+		int lists = hybrid_probes > 0 ? hybrid_probes : documents->lists, count;
+
+		tree = hybrid_lookup_query(state->search, &documents->probes[i], &work);
+		/* if all lists are examined, every document is a candidate */
+		if ((uint32) lists >= tree->leaves)
+			break;
+		if (included != NULL)
+			hybrid_lookup_words(state->search, included->conditions, included->count);
+		hybrid_lookup_limits(tree, state->settings.target_recall, lists, &limits);
+		hybrid_lookup_limit(state->search, &limits);
+		rows = hybrid_lookup_next(state->search, documents->entries, -INFINITY, &count);
+		state->done.work.lists += work.lists;
+		state->done.work.rows += work.rows;
+		state->done.work.excluded += work.excluded;
+		add_entries(documents, i, rows, count);
+		if (count > 0 && isfinite(rows[count - 1].distance - rows[0].distance))
+			spread += rows[count - 1].distance - rows[0].distance;
+	}
+	documents->spread = documents->vectors > 0 ? spread / documents->vectors : 0;
+	if (i < documents->vectors || documents->vectors == 0)
+		add_all(state);
+}
+
+/* add_entries: add the entries found for a vector of the query, sorted by distance, to their documents. */
+static void
+add_entries(HybridDocuments *documents, int vector, const HybridFoundRow *rows, int count)
+{
+	double last = count > 0 && isfinite(rows[count - 1].distance) ? rows[count - 1].distance : 0;
+	int i;
+
+	documents->frontier += last;
+	for (i = 0; i < count; i++)
+	{
+		Document *document;
+		bool found;
+
+		document = documents_insert(documents->found, rows[i].position, &found);
+		if (!found)
+			document->compared = 0;
+		if (!found || document->round != documents->round)
+		{
+			document->round = documents->round;
+			document->sum = document->frontier = 0;
+			document->seen = 0;
+		}
+		else if (document->vector == vector)
+			continue;
+		document->vector = vector;
+		if (!isfinite(rows[i].distance))
+			continue;
+		document->sum += rows[i].distance;
+		document->frontier += last;
+		document->seen++;
+	}
+}
+
+/* add_all: let every document of the index be a candidate. */
+static void
+add_all(HybridScan *state)
+{
+	HybridDocuments *documents = state->documents;
+	IndexScanDesc scan = documents->scan;
+	const HybridIncludedQuals *included = state->included;
+	int64 *positions = palloc(READ * sizeof(int64));
+	HybridStoreRows rows = {.positions = positions};
+	HybridStore store;
+	int count, i;
+
+	documents->all = true;
+	hybrid_store_init(&store, scan->indexRelation, scan->xs_snapshot, &state->index);
+	store.conditions = included != NULL ? included->conditions : NULL;
+	store.conditions_count = included != NULL ? included->count : 0;
+	hybrid_store_rewind(&store);
+	while ((count = hybrid_store_read(&store, &rows, READ)) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; i < count; i++)
+		{
+			bool found;
+			Document *document = documents_insert(documents->found, positions[i], &found);
+
+			if (!found)
+				document->compared = 0;
+			document->round = documents->round;
+		}
+	}
+	state->done.work.excluded += store.excluded;
+	pfree(positions);
+}
+
+/*
+ * compare: compare candidates exactly, in the order of their estimates: first some, then twice as many, until the last
+ * half of them has few of the k best documents.
+ */
+static void
+compare(HybridScan *state)
+{
+	HybridDocuments *documents = state->documents;
+	int64 most = Max(FIRST_COMPARED, (int64) FIRST_SHARE * documents->best.k);
+	double missing = (1 - state->settings.target_recall) * documents->best.k;
+	HyTopK first;
+	int late;
+
+	for (;;)
+	{
+		int64 members = Max(documents->found->members, 1);
+
+		if (documents->all || most > members)
+			most = members;
+		hy_topk_init(&first, MemoryContextAllocHuge(documents->context, most * sizeof(HyNeighbor)),
+		             (int32) most);
+		choose(documents, &first);
+		compare_rows(state, &first);
+		late = rank_best(documents, &first);
+		pfree(first.items);
+		if (most == members || bound_reached(state) ||
+		    (documents->best.count == documents->best.k && late <= missing))
+			break;
+		most *= 2;
+	}
+}
+
+/* choose: choose the candidates with the best estimates, and sort them. */
+static void
+choose(HybridDocuments *documents, HyTopK *first)
+{
+	documents_iterator each;
+	Document *document;
+
+	measure_gap(documents);
+	documents_start_iterate(documents->found, &each);
+	while ((document = documents_iterate(documents->found, &each)) != NULL)
+	{
+		document->rank = PG_INT32_MAX;
+		if (document->round == documents->round)
+			(void) hy_topk_push(first, estimate(documents, document), document->position);
+	}
+	hy_topk_sort(first);
+}
+
+/* measure_gap: compute the mean gap in the documents that were compared. */
+static void
+measure_gap(HybridDocuments *documents)
+{
+	/* at first, the gap is assumed to be half of the distances between the entries found */
+	double unseen = documents->vectors, sum = unseen * documents->spread / 2;
+	documents_iterator each;
+	Document *document;
+
+	documents_start_iterate(documents->found, &each);
+	while ((document = documents_iterate(documents->found, &each)) != NULL)
+	{
+		double gap = document->exact - document->sum - documents->frontier + document->frontier;
+
+		if (document->compared == 0 || document->round != documents->round || !isfinite(gap))
+			continue;
+		unseen += documents->vectors - document->seen;
+		sum += gap;
+	}
+	documents->gap = unseen > 0 ? sum / unseen : 0;
+}
+
+/* estimate: estimate the distance of a candidate. */
+static double
+estimate(const HybridDocuments *documents, const Document *document)
+{
+	if (documents->all)
+		return 0;
+	return document->sum + documents->frontier - document->frontier +
+	       documents->gap * (documents->vectors - document->seen);
+}
+
+/* compare_rows: compute the distances of candidates from their values in the table, in the order of the candidates. */
+static void
+compare_rows(HybridScan *state, const HyTopK *candidates)
+{
+	HybridDocuments *documents = state->documents;
+	int64 positions[COMPARED];
+	int count = 0, i;
+
+	for (i = 0; i < candidates->count && !bound_reached(state); i++)
+	{
+		Document *document = documents_lookup(documents->found, candidates->items[i].row);
+
+		document->rank = i;
+		if (document->compared == 0)
+			positions[count++] = document->position;
+		if (count == COMPARED || i == candidates->count - 1)
+		{
+			CHECK_FOR_INTERRUPTS();
+			compare_some(state, positions, count);
+			count = 0;
+		}
+	}
+}
+
+/* compare_some: compute the distances of some documents that satisfy the conditions. */
+static void
+compare_some(HybridScan *state, const int64 *positions, int count)
+{
+	HybridDocuments *documents = state->documents;
+	bool passes[COMPARED];
+	int i;
+
+	hybrid_scan_quals_passes(state->filter, positions, count, passes);
+	for (i = 0; i < count; i++)
+	{
+		Document *document = documents_lookup(documents->found, positions[i]);
+		IndexOrderByDistance value;
+
+		document->compared = documents->round;
+		document->exact = NAN;
+		if (!passes[i])
+		{
+			state->done.work.rejected++;
+			continue;
+		}
+		if (!hybrid_true_order_measure(state->order, positions[i], &value))
+			continue;
+		state->done.work.rescored++;
+		document->exact = value.isnull ? 0 : value.value;
+		(void) hy_topk_push(&documents->best, document->exact, positions[i]);
+	}
+}
+
+/* rank_best: return the number of the k best documents that are not in the first half of the candidates. */
+static int
+rank_best(const HybridDocuments *documents, const HyTopK *first)
+{
+	int count = 0, i;
+
+	for (i = 0; i < documents->best.count; i++)
+		count += documents_lookup(documents->found, documents->best.items[i].row)->rank >=
+		         first->count / 2;
+	return count;
+}
+
+/* changed: return the number of the k best documents that were compared in the last round. */
+static int
+changed(const HybridDocuments *documents)
+{
+	int count = 0, i;
+
+	for (i = 0; i < documents->best.count; i++)
+		count += documents_lookup(documents->found, documents->best.items[i].row)->compared ==
+		         documents->round;
+	return count;
+}
+
+/* bound_reached: test whether the scan has reached one of its bounds. */
+static bool
+bound_reached(HybridScan *state)
+{
+	const HybridDocuments *documents = state->documents;
+	const HybridLookupWork *work = &state->done.work;
+	Size memory = (Size) documents->found->size * sizeof(Document);
+
+	if (state->settings.iterative_scan == HYBRID_ITERATIVE_OFF || documents->all)
+		return false;
+	if (!state->asked.all && work->rescored + work->rejected >= state->settings.max_scan_tuples)
+		state->limit_reached = HY_SCAN_TUPLES;
+	else if (documents->best.count == documents->best.k &&
+	         memory > work_mem * 1024.0 * state->settings.mem_multiplier)
+		state->limit_reached = HY_SCAN_MEMORY;
+	return state->limit_reached != HY_SCAN_NO_LIMIT;
+}
