@@ -162,7 +162,7 @@ my %called = map { $_ => 1 } qw(_hybrid_run_calibration vector_in vector_out vec
 	_hybrid_index_l2 _hybrid_index_ip _hybrid_index_cosine _hybrid_index_l1
 	_hybrid_index_halfvec_l2 _hybrid_index_halfvec_ip _hybrid_index_halfvec_cosine _hybrid_index_halfvec_l1
 	_hybrid_index_sparsevec_l2 _hybrid_index_sparsevec_ip _hybrid_index_sparsevec_cosine _hybrid_index_sparsevec_l1
-	_hybrid_index_bit_hamming _hybrid_index_bit_jaccard _hybrid_within_selectivity _hybrid_distance_cost _hybrid_row_estimate);
+	_hybrid_index_bit_hamming _hybrid_index_bit_jaccard _hybrid_index_maxsim _hybrid_index_halfvec_maxsim _hybrid_within_selectivity _hybrid_distance_cost _hybrid_row_estimate);
 
 sub works
 {
