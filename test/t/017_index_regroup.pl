@@ -98,6 +98,47 @@ cmp_ok($looks, '>', 3, 'and somebody looked');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM looks WHERE wrong'), 0, 'who always found each row once');
 is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v') = (SELECT count(*) FROM item)}), 't', 'all rows are in the index');
 
+# In an index on arrays, a row has many entries. VACUUM reads some of them, while another session still adds the others.
+$node->safe_psql('postgres', q{
+	CREATE TABLE page (id int, d vector(16)[]);
+	CREATE INDEX page_d ON page USING hybrid (d) WITH (list_size = 32);
+	CREATE PROCEDURE fill_pages(which int) LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR n IN 0 .. 100000 LOOP
+			INSERT INTO page SELECT n, array_agg(v) FROM source WHERE i BETWEEN 1 + (n * 2 + which) * 61 % 29000 AND 60 + (n * 2 + which) * 61 % 29000;
+			COMMIT;
+			PERFORM pg_sleep(0.05) WHERE n > 100;
+			EXIT WHEN (SELECT rows IS NULL FROM allowed);
+		END LOOP;
+	END $$;
+	UPDATE allowed SET rows = 0;
+});
+@others = ();
+for my $which (0, 1)
+{
+	my %other = (in => '', out => '', err => '');
+	$other{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1', '-c', "CALL fill_pages($which)" ],
+		'<', \$other{in}, '>', \$other{out}, '2>', \$other{err});
+	push @others, \%other;
+}
+($trees, $meanwhile) = (0, 0);
+for (1 .. 1000)
+{
+	my $err;
+	$node->psql('postgres', 'SET client_min_messages = debug1; VACUUM page', stderr => \$err, on_error_die => 1);
+	($trees, $meanwhile) = ($trees + 1, $meanwhile + $1) if $err =~ /index regroup: .* rows, (\d+) of them came meanwhile/;
+	last if $trees >= 3 && $meanwhile > 1000;
+}
+$node->safe_psql('postgres', 'UPDATE allowed SET rows = NULL');
+for my $other (@others)
+{
+	$other->{run}->finish;
+	is($other->{err}, '', 'no error of those who add arrays');
+}
+note("$trees other trees, while $meanwhile entries came");
+cmp_ok($meanwhile, '>', 1000, 'VACUUM has made other trees of arrays');
+is($node->safe_psql('postgres', q{SELECT hybrid_index_check('page_d') = (SELECT sum(cardinality(d)) FROM page)}), 't', 'each vector of each array has its entry');
+
 # what a VACUUM that ends before recall was measured leaves to the next is that, not another tree
 $node->safe_psql('postgres', q{
 	CREATE TABLE half (id int, v vector(16)) WITH (autovacuum_enabled = off);
