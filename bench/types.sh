@@ -9,7 +9,8 @@
 #	maxsim		MaxSim of documents of 80 vectors and queries of 32, which pgvector does not have
 #
 # Without a SECTION, all of them but maxsim, for which --rows is the number of documents. Without --dims, bit strings have
-# 1,024 and vectors 128. Rows are generated: clusters of about 200 rows. Queries are rows that are not in the table. LIMIT 10, one client, all pages in memory. pgvector is the one of the machine's PostgreSQL, or of the directory
+# 1,024 and vectors 128. Rows are generated: clusters of about 200 rows. Queries are rows that are not in the table.
+# LIMIT 10, one client, all pages in memory. pgvector is the one of the machine's PostgreSQL, or of the directory
 # BENCH_PGVECTOR (bench/wordnet.sh); without it, only hybrid is measured. CSV on stdout: for each index and setting, the
 # time of the build, the size, the recall, and the queries per second. A row that is as near as the tenth counts as found.
 set -euo pipefail

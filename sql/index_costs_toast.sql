@@ -105,6 +105,18 @@ SET enable_seqscan = off;
 SELECT startup('out_of_line') / startup('plain') BETWEEN 0.8 AND 1.2 AS by_codes;
 SET hybrid.target_recall = 1;
 SELECT startup('out_of_line') / startup('plain') BETWEEN 0.8 AND 1.2 AS exact;
+-- arrays: by what the rows have in the TOAST table
+CREATE TABLE arrays4 AS SELECT id, array_fill(subvector(v, 1, 300), ARRAY[4])::vector(300)[] AS d FROM pool WHERE id <= 100;
+CREATE TABLE arrays40 AS SELECT id, array_fill(subvector(v, 1, 300), ARRAY[40])::vector(300)[] AS d FROM pool WHERE id <= 100;
+ALTER TABLE arrays4 ALTER d SET STORAGE external;
+ALTER TABLE arrays40 ALTER d SET STORAGE external;
+UPDATE arrays4 SET d = d || '{}'::vector[];
+UPDATE arrays40 SET d = d || '{}'::vector[];
+SELECT price('hybrid_maxsim(d, d)', 'arrays4') - 5 AS unknown;
+VACUUM (FULL, ANALYZE) arrays4;
+VACUUM (FULL, ANALYZE) arrays40;
+SELECT price('hybrid_maxsim(d, d)', 'arrays4') - 5 AS four, price('hybrid_maxsim(d, d)', 'arrays40') - 5 AS forty;
+DROP TABLE arrays4, arrays40;
 DROP VIEW expressions;
 DROP TABLE pool, wide, parted, inline, plain, out_of_line;
 DROP FUNCTION numbers, plan, plans, price, startup;

@@ -164,14 +164,13 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	else if (open.opclass->many)
 		cost_documents(&cost, root, path, &open, &tree, distance.per_tuple, settings.target_recall);
 	else if (open.coded && settings.target_recall < 1)
-	{
 		cost_by_codes(&cost, root, path, &open, &tree, distance.per_tuple, settings.target_recall);
-		if (!returns_all(root, path, &settings))
-			cost.all += hybrid_disable_path(path);
-	}
 	else
 		cost_exact(&cost, path, &open.layout, distance.per_tuple, sequential_page,
 		           settings.mem_multiplier);
+	if (path->indexorderbys != NIL && open.coded && settings.target_recall < 1 &&
+	    !returns_all(root, path, &settings))
+		cost.all += hybrid_disable_path(path);
 
 	*startup = distance.startup + cost.first;
 	*total =

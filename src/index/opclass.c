@@ -26,8 +26,6 @@ PG_FUNCTION_INFO_V1(hybrid_index_l2);
 PG_FUNCTION_INFO_V1(hybrid_index_ip);
 PG_FUNCTION_INFO_V1(hybrid_index_cosine);
 PG_FUNCTION_INFO_V1(hybrid_index_l1);
-PG_FUNCTION_INFO_V1(hybrid_index_maxsim);
-PG_FUNCTION_INFO_V1(hybrid_index_halfvec_maxsim);
 PG_FUNCTION_INFO_V1(hybrid_index_halfvec_l2);
 PG_FUNCTION_INFO_V1(hybrid_index_halfvec_ip);
 PG_FUNCTION_INFO_V1(hybrid_index_halfvec_cosine);
@@ -38,23 +36,28 @@ PG_FUNCTION_INFO_V1(hybrid_index_sparsevec_cosine);
 PG_FUNCTION_INFO_V1(hybrid_index_sparsevec_l1);
 PG_FUNCTION_INFO_V1(hybrid_index_bit_hamming);
 PG_FUNCTION_INFO_V1(hybrid_index_bit_jaccard);
+PG_FUNCTION_INFO_V1(hybrid_index_maxsim);
+PG_FUNCTION_INFO_V1(hybrid_index_halfvec_maxsim);
 
-SUPPORT(l2, &hybrid_type_vector, HY_METRIC_L2, NULL, NULL, false);
-SUPPORT(ip, &hybrid_type_vector, HY_METRIC_IP, NULL, NULL, false);
-SUPPORT(cosine, &hybrid_type_vector, HY_METRIC_COSINE, NULL, NULL, false);
-SUPPORT(l1, &hybrid_type_vector, HY_METRIC_L1, NULL, NULL, false);
-SUPPORT(halfvec_l2, &hybrid_type_halfvec, HY_METRIC_L2, NULL, NULL, false);
-SUPPORT(halfvec_ip, &hybrid_type_halfvec, HY_METRIC_IP, NULL, NULL, false);
-SUPPORT(halfvec_cosine, &hybrid_type_halfvec, HY_METRIC_COSINE, NULL, NULL, false);
-SUPPORT(halfvec_l1, &hybrid_type_halfvec, HY_METRIC_L1, NULL, NULL, false);
-SUPPORT(sparsevec_l2, &hybrid_type_sparsevec, HY_METRIC_L2, hybrid_sparse_pair, NULL, false);
-SUPPORT(sparsevec_ip, &hybrid_type_sparsevec, HY_METRIC_IP, hybrid_sparse_pair, NULL, false);
-SUPPORT(sparsevec_cosine, &hybrid_type_sparsevec, HY_METRIC_COSINE, hybrid_sparse_pair, NULL,
-        false);
-SUPPORT(sparsevec_l1, &hybrid_type_sparsevec, HY_METRIC_L1, hybrid_sparse_pair, NULL, false);
-SUPPORT(bit_hamming, &hybrid_type_bit, HY_METRIC_L2, hybrid_hamming_pair, hybrid_hamming_square,
-        false);
-SUPPORT(bit_jaccard, &hybrid_type_bit, HY_METRIC_COSINE, hybrid_jaccard_pair, hybrid_jaccard_square,
-        false);
-SUPPORT(maxsim, &hybrid_type_vector, HY_METRIC_IP, NULL, NULL, true);
-SUPPORT(halfvec_maxsim, &hybrid_type_halfvec, HY_METRIC_IP, NULL, NULL, true);
+SUPPORT(l2, .type = &hybrid_type_vector, .metric = HY_METRIC_L2);
+SUPPORT(ip, .type = &hybrid_type_vector, .metric = HY_METRIC_IP);
+SUPPORT(cosine, .type = &hybrid_type_vector, .metric = HY_METRIC_COSINE);
+SUPPORT(l1, .type = &hybrid_type_vector, .metric = HY_METRIC_L1);
+SUPPORT(halfvec_l2, .type = &hybrid_type_halfvec, .metric = HY_METRIC_L2);
+SUPPORT(halfvec_ip, .type = &hybrid_type_halfvec, .metric = HY_METRIC_IP);
+SUPPORT(halfvec_cosine, .type = &hybrid_type_halfvec, .metric = HY_METRIC_COSINE);
+SUPPORT(halfvec_l1, .type = &hybrid_type_halfvec, .metric = HY_METRIC_L1);
+SUPPORT(sparsevec_l2, .type = &hybrid_type_sparsevec, .metric = HY_METRIC_L2,
+        .distance = hybrid_sparse_pair);
+SUPPORT(sparsevec_ip, .type = &hybrid_type_sparsevec, .metric = HY_METRIC_IP,
+        .distance = hybrid_sparse_pair);
+SUPPORT(sparsevec_cosine, .type = &hybrid_type_sparsevec, .metric = HY_METRIC_COSINE,
+        .distance = hybrid_sparse_pair);
+SUPPORT(sparsevec_l1, .type = &hybrid_type_sparsevec, .metric = HY_METRIC_L1,
+        .distance = hybrid_sparse_pair);
+SUPPORT(bit_hamming, .type = &hybrid_type_bit, .metric = HY_METRIC_L2,
+        .distance = hybrid_hamming_pair, .square = hybrid_hamming_square);
+SUPPORT(bit_jaccard, .type = &hybrid_type_bit, .metric = HY_METRIC_COSINE,
+        .distance = hybrid_jaccard_pair, .square = hybrid_jaccard_square);
+SUPPORT(maxsim, .type = &hybrid_type_vector, .metric = HY_METRIC_IP, .many = true);
+SUPPORT(halfvec_maxsim, .type = &hybrid_type_halfvec, .metric = HY_METRIC_IP, .many = true);

@@ -25,6 +25,7 @@
 #include "access/detoast.h"
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
@@ -34,7 +35,9 @@
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/spccache.h"
 #include "utils/syscache.h"
 #include "utils/varbit.h"
@@ -49,7 +52,8 @@ static bool is_foreign(PlannerInfo *root, const Node *argument);
 static Cost price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other);
 static double share_out_of_line(Oid relation, AttrNumber column, double size);
 static bool has_toast_table(Oid relation);
-static Size value_size(Oid type, int32 typmod, const Node *other);
+static double value_size(const RangeTblEntry *table, const Var *column, const Node *other);
+static double toast_of_row(Oid relation);
 static Cost price_by_procost(Oid function);
 
 PG_FUNCTION_INFO_V1(hybrid_distance_cost);
@@ -132,7 +136,7 @@ price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 
 	if (table == NULL)
 		return 0;
-	size = (double) value_size(column->vartype, column->vartypmod, other);
+	size = value_size(table, column, other);
 	share = share_out_of_line(table->relid, column->varattno, size);
 	if (share <= 0)
 		return 0;
@@ -205,17 +209,20 @@ has_toast_table(Oid relation)
 }
 
 /*
- * value_size: return the size in bytes of a column's values. It follows from the type modifier or,
- * without a modifier, from the constant that the column is compared with. Returns 0 if there is
- * neither.
+ * value_size: return the size in bytes of a column's values. That of arrays is estimated from the table. That of others
+ * follows from the type modifier or, without a modifier, from the constant that the column is compared with. Returns 0 if
+ * it is unknown.
  */
-static Size
-value_size(Oid type, int32 typmod, const Node *other)
+static double
+value_size(const RangeTblEntry *table, const Var *column, const Node *other)
 {
-	Oid base = getBaseTypeAndTypmod(type, &typmod);
+	int32 typmod = column->vartypmod;
+	Oid base = getBaseTypeAndTypmod(column->vartype, &typmod);
 	HeapTuple tuple;
 	Size size = 0;
 
+	if (OidIsValid(get_element_type(base)))
+		return toast_of_row(table->relid);
 	if (typmod > 0 && base == BITOID)
 		return VARBITTOTALLEN(typmod);
 	if (typmod > 0 && HeapTupleIsValid(tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(base))))
@@ -231,7 +238,24 @@ value_size(Oid type, int32 typmod, const Node *other)
 	if (size == 0 && IsA(other, Const) && ((const Const *) other)->consttype == base &&
 	    !((const Const *) other)->constisnull)
 		size = toast_raw_datum_size(((const Const *) other)->constvalue);
-	return size;
+	return (double) size;
+}
+
+/* toast_of_row: return the mean number of bytes that a row has in the TOAST table, or 0 if that is unknown. */
+static double
+toast_of_row(Oid relation)
+{
+	Relation table = table_open(relation, NoLock), toast;
+	double rows = table->rd_rel->reltuples, bytes = 0;
+
+	if (rows > 0 && OidIsValid(table->rd_rel->reltoastrelid))
+	{
+		toast = table_open(table->rd_rel->reltoastrelid, AccessShareLock);
+		bytes = (double) RelationGetNumberOfBlocks(toast) * BLCKSZ / rows;
+		table_close(toast, AccessShareLock);
+	}
+	table_close(table, NoLock);
+	return bytes;
 }
 
 static Cost

@@ -21,7 +21,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION hybrid');
 
 # narrow: many vectors a page, and lists that are split; wide: one on three pages, its codes on six; and the
-# same as halfvecs, sparse vectors, whose lengths vary, and bits
+# same as halfvecs, sparse vectors, whose lengths vary, bits, and arrays
 my %dims = (narrow => 20, wide => 10500);
 for my $table (sort keys %dims)
 {
@@ -32,6 +32,7 @@ for my $table (sort keys %dims)
 		CREATE INDEX ${table}_h ON $table USING hybrid ((v::halfvec($dims{$table})) halfvec_ip_ops);
 		CREATE INDEX ${table}_s ON $table USING hybrid ((v::sparsevec($dims{$table}))) INCLUDE (id);
 		CREATE INDEX ${table}_b ON $table USING hybrid ((binary_quantize(v)::bit($dims{$table})) bit_hamming_ops);
+		CREATE INDEX ${table}_m ON $table USING hybrid ((ARRAY[v, v + v]::vector($dims{$table})[]));
 	});
 }
 $node->safe_psql('postgres', q{
@@ -79,7 +80,7 @@ for my $round (1 .. $rounds)
 
 	for my $table (sort keys %dims)
 	{
-		for my $index (map { "${table}_$_" } qw(v c h s b))
+		for my $index (map { "${table}_$_" } qw(v c h s b m))
 		{
 			my ($rc, $out, $err) = $node->psql('postgres',
 				"SET client_min_messages = warning; SELECT hybrid_index_check('$index') >= (SELECT count(*) FROM $table)");
@@ -102,8 +103,8 @@ for my $table (sort keys %dims)
 		VACUUM $table;
 		INSERT INTO $table (v) SELECT $table FROM vector_of, generate_series(1, 3);
 	});
-	is($node->safe_psql('postgres', "SELECT string_agg(hybrid_index_check(('${table}_' || i)::regclass)::text, ' ') FROM unnest('{v,c,h,s,b}'::text[]) i"),
-		'30 30 30 30 30', "$table takes rows again");
+	is($node->safe_psql('postgres', "SELECT string_agg(hybrid_index_check(('${table}_' || i)::regclass)::text, ' ') FROM unnest('{v,c,h,s,b,m}'::text[]) i"),
+		'30 30 30 30 30 60', "$table takes rows again");
 }
 
 # an unlogged index is empty after a crash, like its table

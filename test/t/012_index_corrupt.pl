@@ -11,22 +11,24 @@ $node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = o
 $node->start;
 
 # item: a list of lists; wide: one list, codes and vectors on more than a page; plain: float32, by taxicab distance; sparse: values of
-# varying length
+# varying length; arrays: two entries a row
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION hybrid;
 	CREATE TABLE item AS SELECT i AS id, ARRAY[i, i % 7, i % 5, 1]::vector(4) AS v FROM generate_series(1, 1000) i;
 	CREATE TABLE wide AS SELECT i AS id, array_fill(i, ARRAY[5000])::vector(5000) AS v FROM generate_series(1, 40) i;
 	CREATE TABLE plain AS SELECT id, v FROM item;
 	CREATE TABLE bits AS SELECT i AS id, (hashint8extended(i, 1)::bit(64) || hashint8extended(i % 9, 2)::bit(64))::bit(128) AS v FROM generate_series(1, 1000) i;
+	CREATE TABLE arrays AS SELECT id, ARRAY[v, ARRAY[id % 11, 1, id % 3, id]::vector]::vector(4)[] AS v FROM item;
 	CREATE TABLE sparse AS SELECT i AS id, format('{1:%s,%s:1,%s:3}/100000', i, 2 + i % 7, 100 * i)::sparsevec(100000) AS v FROM generate_series(1, 100) i;
 });
 
 # every row is asked for, so that every list is read, by codes and without them
-my %operator = (item => '<->', wide => '<->', plain => '<+>', sparse => '<->', bits => '<~>');
+my %operator = (item => '<->', wide => '<->', plain => '<+>', sparse => '<->', bits => '<~>', arrays => '@#');
 my %using = (item => 'USING hybrid (v)', wide => 'USING hybrid (v)', plain => 'USING hybrid (v vector_l1_ops) WITH (storage = float32)',
-	sparse => 'USING hybrid (v)', bits => 'USING hybrid (v)');
+	sparse => 'USING hybrid (v)', bits => 'USING hybrid (v)', arrays => 'USING hybrid (v)');
 my %target = (item => q{'[1,2,3,4]'}, wide => q{array_fill(2, ARRAY[5000])::vector}, plain => q{'[1,2,3,4]'},
-	sparse => q{'{1:1}/100000'}, bits => q{repeat('01', 64)::bit(128)});
+	sparse => q{'{1:1}/100000'}, bits => q{repeat('01', 64)::bit(128)},
+	arrays => q{'{"[1,2,3,4]","[4,3,2,1]"}'});
 my (%query, %exact, %answer, %file, %good, %say);
 my $copies = 12;
 for my $table (keys %operator)
@@ -314,10 +316,21 @@ damage('a row taken out', 'item',
 		[ at($leaf, $list{total}), pack('L', number('item', at($leaf, $list{total}), 'L') - 1) ] ],
 	says('lacks a row'), $check);
 
+# elements of arrays
+my $arrays = q{SELECT hybrid_index_check('arrays_v')};
+my ($arrays_leaf) = grep { $_ != number('arrays', $meta{root}, 'L') } blocks('arrays', 'LIST');
+my $arrays_tid = at($arrays_leaf, $entry{tid});
+damage('an entry of another array', 'arrays', [ $arrays_tid, substr($good{arrays}, $arrays_tid + 6, 6) ], says('has other values than the table|has too many entries for a row|lacks an element of a row'), $arrays);
+damage('an element taken out', 'arrays',
+	[   [ at($arrays_leaf, $entry{mask}), pack('L', number('arrays', at($arrays_leaf, $entry{mask}), 'L') & ~1) ],
+		[ at($arrays_leaf, $list{live}), pack('S', number('arrays', at($arrays_leaf, $list{live}), 'S') - 1) ],
+		[ at($arrays_leaf, $list{total}), pack('L', number('arrays', at($arrays_leaf, $list{total}), 'L') - 1) ] ],
+	says('lacks an element of a row'), $arrays);
+
 # anything anywhere: whatever is said, nobody crashes and nobody runs for ever
 for my $round (1 .. 60)
 {
-	my $table = (qw(item wide plain sparse))[ $round % 4 ];
+	my $table = (qw(item wide plain sparse arrays))[ $round % 5 ];
 	my @pages = map { blocks($table, $_) } qw(META LIST CODES VECTORS VALUES);
 	my @patches;
 
@@ -337,7 +350,8 @@ note(join ', ', map { "$_: $say{$_}" } sort keys %say);
 with_damage($_, '') for sort keys %query;
 $node->start;
 is($node->safe_psql('postgres', $exact{$_}), $answer{$_}, "$_: repaired") for sort keys %query;
-is($node->safe_psql('postgres', "SELECT hybrid_index_check('item_v'), hybrid_index_check('wide_v'), hybrid_index_check('plain_v'), hybrid_index_check('sparse_v'), hybrid_index_check('bits_v')"), '1000|40|1000|100|1000',
+is($node->safe_psql('postgres', "SELECT hybrid_index_check('item_v'), hybrid_index_check('wide_v'), hybrid_index_check('plain_v'), hybrid_index_check('sparse_v'), hybrid_index_check('bits_v'), hybrid_index_check('arrays_v')"),
+	'1000|40|1000|100|1000|2000',
 	'and whole');
 
 # an entry without a row, as lost writes of the heap would leave it

@@ -25,7 +25,6 @@
 
 #include "core/distance.h"
 #include "core/topk.h"
-#include "dispatch/run/record.h"
 #include "server/compat.h"
 #include "server/executor.h"
 
@@ -174,7 +173,10 @@ hybrid_documents_next(HybridScan *state, int64 *position)
 			return true;
 		}
 		if (documents->exhausted || state->exhausted)
+		{
+			hybrid_scan_ended(documents->scan);
 			return false;
+		}
 		find_more(state);
 	}
 }
@@ -210,8 +212,7 @@ find_more(HybridScan *state)
 	documents->exhausted = documents->all || bound_reached(state) ||
 	                       state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ||
 	                       (hybrid_probes > 0 && documents->best.count < k);
-	if (state->limit_reached != HY_SCAN_NO_LIMIT)
-		hy_executor_limited(hybrid_executor(), state->limit_reached);
+	hybrid_scan_excluded(state, state->done.work.excluded);
 	hybrid_scan_quals_rest(state->filter);
 	MemoryContextSwitchTo(old);
 }
@@ -334,7 +335,7 @@ add_all(HybridScan *state)
 	store.conditions = included != NULL ? included->conditions : NULL;
 	store.conditions_count = included != NULL ? included->count : 0;
 	hybrid_store_rewind(&store);
-	while ((count = hybrid_store_read(&store, &rows, READ)) > 0)
+	while (!bound_reached(state) && (count = hybrid_store_read(&store, &rows, READ)) > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < count; i++)
@@ -518,12 +519,13 @@ bound_reached(HybridScan *state)
 	const HybridLookupWork *work = &state->done.work;
 	Size memory = (Size) documents->found->size * sizeof(Document);
 
-	if (state->settings.iterative_scan == HYBRID_ITERATIVE_OFF || documents->all)
+	/* without conditions, the bounds apply only after k documents are found */
+	if (state->settings.iterative_scan == HYBRID_ITERATIVE_OFF || state->exact ||
+	    (documents->best.count < documents->best.k && hybrid_scan_quals_share(state->filter) == 1))
 		return false;
 	if (!state->asked.all && work->rescored + work->rejected >= state->settings.max_scan_tuples)
 		state->limit_reached = HY_SCAN_TUPLES;
-	else if (documents->best.count == documents->best.k &&
-	         memory > work_mem * 1024.0 * state->settings.mem_multiplier)
+	else if (memory > work_mem * 1024.0 * state->settings.mem_multiplier)
 		state->limit_reached = HY_SCAN_MEMORY;
 	return state->limit_reached != HY_SCAN_NO_LIMIT;
 }

@@ -94,6 +94,9 @@ extern void hybrid_scan_next_batch(HybridScan *state);
 /* hybrid_scan_excluded: record the number of rows that words have excluded in this query so far. */
 extern void hybrid_scan_excluded(HybridScan *state, int64 excluded);
 
+/* hybrid_scan_ended: record the bound that has ended a scan, if one has, and warn if the plan reads all rows. */
+extern void hybrid_scan_ended(IndexScanDesc scan);
+
 /* Callbacks of IndexAmRoutine. */
 extern IndexScanDesc hybridbeginscan(Relation index, int keys, int orderbys);
 extern void

@@ -88,10 +88,10 @@ hybrid_regroup_record_leaf(HybridRegroup *regroup, const HybridLink *list, uint6
 
 /*
  * hybrid_regroup_key: return the key of a row: its heap position. In an index on arrays, it depends on the stored
- * vector, too; in other indexes, vector may be NULL.
+ * vector, too. In other indexes, stored and vector are not read.
  */
-extern int64
-hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *tid, const void *vector);
+extern int64 hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *tid,
+                                const HybridStored *stored, const void *vector);
 
 /* hybrid_regroup_was_copied: test whether a row was copied in an earlier round. */
 extern bool hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 key);

@@ -204,15 +204,15 @@ static bool
 was_copied(Generation *generation, Page page, int slot, const ItemPointerData *tid)
 {
 	const HybridRegroup *regroup = generation->regroup;
-	HybridStored stored;
+	HybridStored stored = {0};
 
 	if (regroup->rounds == 0)
 		return false;
 	if (regroup->open->opclass->many)
 		hybrid_vector_read(regroup->index, &regroup->open->layout, (HybridSlot){page, 0, slot},
 		                   &stored, generation->vector, NULL);
-	return hybrid_regroup_was_copied(regroup,
-	                                 hybrid_regroup_key(regroup->open, tid, generation->vector));
+	return hybrid_regroup_was_copied(
+		regroup, hybrid_regroup_key(regroup->open, tid, &stored, generation->vector));
 }
 
 /* sample_row: add a row to the sample by reservoir sampling, so that every row has the same probability. */
@@ -350,10 +350,10 @@ leaf_done(void *arg, const HybridCopy *leaf)
 	regroup->copied_count += leaf->count;
 	for (i = 0; i < leaf->count && generation->keys != NULL; i++)
 	{
-		const char *vector =
-			leaf->contents->vectors + leaf->order[i] * regroup->open->layout.leaf.carried;
-		int64 key =
-			hybrid_regroup_key(regroup->open, &leaf->contents->tids[leaf->order[i]], vector);
+		int row = leaf->order[i];
+		int64 key = hybrid_regroup_key(
+			regroup->open, &leaf->contents->tids[row], &leaf->contents->stored[row],
+			leaf->contents->vectors + row * regroup->open->layout.leaf.carried);
 
 		tuplesort_putdatum(generation->keys, Int64GetDatum(key), false);
 	}

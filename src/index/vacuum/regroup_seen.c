@@ -7,8 +7,8 @@
  * VACUUM frees positions, and this code runs within the table's only VACUUM.
  *
  * In an index on arrays, a row has several entries, and may be copied while only some of them are in the index. So the
- * key of an entry is a hash of its position and its vector, of 63 bits. If an array has equal vectors, one of their
- * entries may be left out. This changes no answer. (So would one entry in 10^12, whose key is that of another.)
+ * key of an entry is a hash of its position and its stored vector, of 63 bits. If an array has equal vectors, one of their
+ * entries may be left out. This changes no answer.
  */
 #include "postgres.h"
 
@@ -77,15 +77,19 @@ hybrid_regroup_record_leaf(HybridRegroup *regroup, const HybridLink *list, uint6
 }
 
 int64
-hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *tid, const void *vector)
+hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *tid, const HybridStored *stored,
+                   const void *vector)
 {
 	int64 position = hybrid_position(tid);
 	uint64 hash;
 
 	if (!open->opclass->many)
 		return position;
-	hash = hash_bytes_extended((const unsigned char *) vector, (int) open->layout.leaf.stride,
+	/* multiples of a vector may be stored as the same bytes with other scales */
+	hash = hash_bytes_extended((const unsigned char *) &stored->scale, sizeof(stored->scale),
 	                           (uint64) position);
+	hash =
+		hash_bytes_extended((const unsigned char *) vector, (int) open->layout.leaf.stride, hash);
 	return (int64) (hash & PG_INT64_MAX);
 }
 
