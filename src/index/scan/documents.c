@@ -270,7 +270,8 @@ search(HybridScan *state)
 			break;
 		if (included != NULL)
 			hybrid_lookup_words(state->search, included->conditions, included->count);
-		hybrid_lookup_limits(tree, state->settings.target_recall, lists, &limits);
+		hybrid_lookup_limits(tree, state->index.layout.dims, state->settings.target_recall, lists,
+		                     &limits);
 		hybrid_lookup_limit(state->search, &limits);
 		rows = hybrid_lookup_next(state->search, documents->entries, -INFINITY, &count);
 		state->done.work.lists += work.lists;
