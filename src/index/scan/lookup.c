@@ -114,6 +114,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe, HybridLookup
 	hy_lazy_clear(&search->rows_order);
 	hybrid_found_rows_clear(&search->found);
 	search->filter = NULL;
+	search->likely = false;
 	hybrid_lookup_words(search, NULL, 0);
 	search->reached = HY_SCAN_NO_LIMIT;
 	hybrid_lookup_bound(search, PG_INT64_MAX, INFINITY);
@@ -274,17 +275,30 @@ worst_plus(const HybridLookup *search, float deviations)
 	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance, deviations);
 }
 
-/* go_on: search until the expected number of missing rows is at most the allowed number. */
+/*
+ * go_on: search until the expected number of missing rows is at most the allowed number. With a filter, a row whose
+ * estimate is not below the k-th best distance is checked only when no more lists are examined. By then, this distance
+ * is shorter, and some of these rows need no check. (20,000 rows in clusters, of lognormal lengths, and of `packages`,
+ * LIMIT 10 at .95: 3% to 9% fewer checks if .2% of the rows satisfy the filter, 12% to 18% if 1% do, and 23% to 29% if
+ * 10% do, with the same recall within .005.)
+ */
 static void
 go_on(HybridLookup *search, double after)
 {
-	do
+	search->likely = search->filter != NULL;
+	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
 		rescore_rows(search, after);
-	} while (search->reached == HY_SCAN_NO_LIMIT &&
-	         (hybrid_lookup_examine_lists(search) ||
-	          hy_lazy_least(&search->rows_order) < hybrid_lookup_estimate_limit(search)));
+		if (search->reached != HY_SCAN_NO_LIMIT)
+			break;
+		if (hybrid_lookup_examine_lists(search))
+			continue;
+		if (!search->likely &&
+		    !(hy_lazy_least(&search->rows_order) < hybrid_lookup_estimate_limit(search)))
+			break;
+		search->likely = false;
+	}
 }
 
 /*
@@ -362,7 +376,10 @@ rescore_wanted(HybridLookup *search, double after)
 	}
 }
 
-/* choose_rows: take at most `most` rows from the heap, those whose lower bounds are below the limit. */
+/*
+ * choose_rows: take at most `most` rows from the heap, those whose lower bounds are below the limit. If only likely rows
+ * are wanted, the first one whose estimate is not below the limit ends the choice.
+ */
 static int
 choose_rows(HybridLookup *search, float limit, HyHeapItem *chosen, int most)
 {
@@ -375,6 +392,12 @@ choose_rows(HybridLookup *search, float limit, HyHeapItem *chosen, int most)
 		if (!isinf(limit) && !(key < limit))
 			break;
 		chosen[count] = hy_lazy_take(&search->rows_order);
+		if (search->likely && !isinf(limit) &&
+		    !(key + search->frontier.limits.eps * search->rows[chosen[count].which].error < limit))
+		{
+			hy_lazy_add(&search->rows_order, key, chosen[count].which);
+			break;
+		}
 		__builtin_prefetch(&search->rows[chosen[count++].which]);
 	}
 	return count;

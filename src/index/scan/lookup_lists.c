@@ -302,6 +302,7 @@ add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint3
 			row = &search->rows[search->rows_count];
 			row->at = hybrid_scorer_position(scorer, page, at, 0, slot);
 			row->list = which;
+			row->error = entries->factors.error[i] * search->frontier.lists[which].reach.reach;
 			row->position = hybrid_position(&entries->tid[i]);
 			hy_lazy_add(order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
 		}

@@ -17,6 +17,7 @@ typedef struct Row
 {
 	HybridVectorPosition at;
 	int32 list;
+	float error; /* standard deviation of the estimate of its distance */
 	int64 position;
 } Row;
 
@@ -34,6 +35,7 @@ struct HybridLookup
 	HyTopK nearest;
 	int nearest_allocated;
 	HybridScanQuals *filter;
+	bool likely;     /* the filter checks only likely rows: see go_on */
 	bool bounded;    /* the bounds apply to rows that the filter checks */
 	int64 most_rows; /* bounds of the search: see hybrid_lookup_bound */
 	double most_memory;
