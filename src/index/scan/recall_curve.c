@@ -27,15 +27,15 @@
  * for one rare word: .83 at .9 without it, and .93 with it. With an outdated curve, searches found .87 for .95 where
  * rows came closer together after the build.)
  *
- * In fewer than HYBRID_CLEAR dimensions, an index without a curve, or with an outdated one, does not divide. stopping.c
- * allows less there, and the lists that have near rows are known with more certainty. (10,000 rows inserted into an empty
- * index in 2, 3, 6 and 10 dimensions, seven kinds of queries, two seeds, LIMIT 10: searches score 20.2% of the rows with
- * the division and 16.3% without it. Recall is at least .97 for .9, .987 for .95 and .995 for .99.)
+ * In fewer than HYBRID_CLEAR dimensions, an index without a curve, or with an outdated one, does not divide.
+ * stopping.c allows less there, and the lists that have near rows are known with more certainty. (10,000 rows inserted
+ * into an empty index in 2, 3, 6 and 10 dimensions, seven kinds of queries, two seeds, LIMIT 10: searches score 20.2%
+ * of the rows with the division and 16.3% without it. Recall is at least .97 for .9, .987 for .95 and .995 for .99.)
  *
- * In HYBRID_CLEAR dimensions or more, the same holds for the first check of a search, in its first four lists, unless the
- * curve was measured on a user's own queries. (12,000 rows of which the last 300 are long and were inserted after the build,
- * random queries by inner product, LIMIT 10 at .95: 2.5% of the queries found half or less, all of them in their
- * first four lists; .5% with the division.)
+ * In HYBRID_CLEAR dimensions or more, the same holds for the first check of a search, in its first four lists, unless
+ * the curve was measured on a user's own queries. (12,000 rows of which the last 300 are long and were inserted after
+ * the build, random queries by inner product, LIMIT 10 at .95: 2.5% of the queries found half or less, all of them in
+ * their first four lists; .5% with the division.)
  */
 #define UNMEASURED 4
 
