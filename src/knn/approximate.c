@@ -108,19 +108,14 @@ take_candidates(void *arg, int query, const HybridFoundRow *found, int count)
 	int i;
 
 	pass->sure[query] = count < pass->many;
-	/* rounded copies may add any number of candidates */
-	if (pass->count + count > pass->room)
-		look_up(pass);
-	if (count > pass->room)
-	{
-		pass->room = count;
-		pass->wanted = repalloc_huge(pass->wanted, pass->room * sizeof(Wanted));
-	}
 	for (i = 0; i < count; i++)
 	{
 		/* the distance is NaN */
 		if (isinf(found[i].distance) && found[i].distance > 0 && isinf(found[i].width))
 			continue;
+		/* rounded copies may add any number of candidates, up to all rows if their bounds are infinite */
+		if (pass->count == pass->room)
+			look_up(pass);
 		pass->wanted[pass->count++] =
 			(Wanted){.root = found[i].position, .distance = found[i].distance, .query = query};
 	}
