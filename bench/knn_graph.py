@@ -3,9 +3,10 @@
 
     bench/knn_graph.py SERVER ROUNDS [--quick] [--busy]
 
-Beside it: the build of its index, index scans by LATERAL for a sample of the rows, and hnswlib, which builds an
-index and is asked for all rows (if Python finds it).  Recall is that of the sample, by the exact hybrid_knn; a row that
-is as near as the tenth counts.  --busy counts the processor time of the session only, so not with --all-cores.
+Beside it: the same with too little work_mem for the vectors, the build of its index, index scans by LATERAL for a
+sample of the rows, and hnswlib, which builds an index and is asked for all rows (if Python finds it, for example by
+PYTHONPATH).  Recall is that of the sample, by the exact hybrid_knn; a row that is as near as the tenth counts.  --busy
+counts the processor time of the session only, so not with --all-cores.
 CSV on stdout: case,metric,value,unit,asked,met.
 """
 
@@ -19,6 +20,8 @@ from side_by_side import BUSY, K, arguments, open_databases, printed, read_rows,
 SAMPLE = 2000
 RECALL = 0.95
 THREADS = int(os.environ["OMP_NUM_THREADS"])
+# all vectors and neighbors, and too little for them, so that each row is searched for
+ENOUGH, LITTLE = "2GB", "32MB"
 GRAPH = f"INSERT INTO edge SELECT * FROM hybrid_knn_graph('item', 'id', 'v', {K}, recall => {RECALL})"
 LATERAL = f"""INSERT INTO scanned SELECT s.id, n.id, n.distance FROM sample s, LATERAL
     (SELECT i.id, i.v <=> s.v AS distance FROM item i ORDER BY i.v <=> s.v LIMIT {K + 1}) n WHERE n.id <> s.id"""
@@ -41,7 +44,7 @@ def main():
         CREATE TABLE scanned (source bigint, target bigint, distance float8);
         ANALYZE sample""")
     session.ask(FARTHEST)
-    times = {"build": [], "graph": [], "scans": []}
+    times = {"build": [], "graph": [], "searches": [], "scans": []}
     for number in range(rounds):
         say(f"round {number + 1} of {rounds}")
         session.ask("DROP INDEX IF EXISTS item_v; TRUNCATE edge, scanned")
@@ -49,7 +52,9 @@ def main():
         session.warm("item_v")
         # the time for all rows, from that for the sample
         times["scans"].append(session.seconds(LATERAL) / min(SAMPLE, len(items)) * len(items))
-        times["graph"].append(session.seconds(GRAPH))
+        for case, memory in (("searches", LITTLE), ("graph", ENOUGH)):
+            session.ask(f"TRUNCATE edge; SET work_mem = '{memory}'")
+            times[case].append(session.seconds(GRAPH))
     print("case,metric,value,unit,asked,met", flush=True)
     row("index", "build", statistics.median(times["build"]), "s")
     row("hybrid_knn_graph", "time", statistics.median(times["graph"]), "s")
@@ -58,6 +63,7 @@ def main():
     row("hybrid_knn_graph", "builds of its index", ratio(times["graph"], times["build"]), "", 5, quick, most=True)
     row("LATERAL", "time of all rows", statistics.median(times["scans"]), "s, from a sample")
     row("LATERAL", "recall", recall(session, "SELECT source, distance FROM scanned"), "")
+    row("hybrid_knn_graph with little work_mem", "times hybrid_knn_graph", ratio(times["searches"], times["graph"]), "")
     row("LATERAL", "times hybrid_knn_graph", ratio(times["scans"], times["graph"]), "", 10, quick)
     measure_hnswlib(session, ids, items, statistics.median(times["graph"]), quick)
 

@@ -149,11 +149,13 @@ DROP FUNCTION with_workers, differences;
 CREATE TABLE copied AS SELECT ctid AS tid, id, v FROM item ORDER BY id;
 SELECT count(*) AS differences FROM (SELECT left_tid, right_tid, distance FROM one EXCEPT ALL
 	SELECT c.tid, right_tid, distance FROM hybrid_knn_join('copied', 'v', 'item', 'v', 5, 'cosine', recall => 0.95) j JOIN copied c ON c.ctid = j.left_tid) d;
--- the graph is this join without the rows themselves
+-- the graph is this join without the rows themselves, if each row is searched for
+SET work_mem = '64kB';
 SELECT count(*) AS edges, count(*) FILTER (WHERE source = target) AS self, count(DISTINCT source) AS sources,
 	count(*) FILTER (WHERE j.distance IS NULL) AS others
 FROM hybrid_knn_graph('item', 'id', 'v', 4, recall => 0.95) g
 	LEFT JOIN (SELECT l.id AS source, r.id AS target, distance FROM one JOIN item l ON l.ctid = left_tid JOIN item r ON r.ctid = right_tid) j USING (source, target);
+RESET work_mem;
 SELECT count(*) AS sources FROM item WHERE cosine_distance(v, v) <> 'NaN';
 
 -- the index without keys is preferred, but one with keys is enough; a halfvec column; an index that grew from empty

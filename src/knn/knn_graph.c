@@ -13,6 +13,7 @@
 #include "funcapi.h"
 #include "knn/arguments.h"
 #include "knn/join.h"
+#include "knn/list_graph.h"
 #include "miscadmin.h"
 #include "server/position.h"
 #include "server/report.h"
@@ -39,6 +40,8 @@ typedef struct Graph
 
 static WeightKind parse_weight(const char *name, HyMetric metric);
 static void put_edges(void *arg, const HybridJoined *joined);
+static void put_neighbors(void *arg, int64 row, const HyTopK *best, const int64 *ids);
+static void put_edge(const Graph *graph, int64 source, int64 target, double distance);
 static int64 *find_targets(const HybridJoined *joined, int64 *count);
 static float edge_weight(const Graph *graph, double distance);
 
@@ -52,6 +55,7 @@ hybrid_knn_graph(PG_FUNCTION_ARGS)
 	MemoryContext context;
 	MemoryContext previous;
 	HybridTarget *target;
+	const HybridCandidates *candidates;
 	HybridRows *rows;
 	const char *column;
 
@@ -71,7 +75,12 @@ hybrid_knn_graph(PG_FUNCTION_ARGS)
 	rows = hybrid_rows_open(PG_GETARG_OID(0), column, &types, NULL, NameStr(*PG_GETARG_NAME(1)));
 	target = hybrid_target_open(PG_GETARG_OID(0), column, &types, &options);
 	graph.rows = rows;
-	hybrid_join(rows, target, 2 * sizeof(int64) * options.k, put_edges, &graph);
+	candidates = hybrid_target_candidates(target, rows);
+	/* an index by cosine has no entries of rows without a direction */
+	if (candidates != NULL && graph.metric == HY_METRIC_COSINE)
+		hybrid_rows_check_ids(rows);
+	if (candidates == NULL || !hybrid_list_graph(candidates, rows, put_neighbors, &graph))
+		hybrid_join(rows, target, 2 * sizeof(int64) * options.k, put_edges, &graph);
 	hybrid_target_close(target);
 	hybrid_rows_close(rows);
 	MemoryContextSwitchTo(previous);
@@ -99,8 +108,6 @@ static void
 put_edges(void *arg, const HybridJoined *joined)
 {
 	const Graph *graph = (const Graph *) arg;
-	ReturnSetInfo *rsinfo = graph->rsinfo;
-	bool nulls[3] = {false, false, false};
 	int64 count;
 	int64 *targets = find_targets(joined, &count);
 	int64 *ids = MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(int64));
@@ -118,19 +125,45 @@ put_edges(void *arg, const HybridJoined *joined)
 		{
 			const HyNeighbor *item = &best->items[n];
 			int64 *target;
-			Datum values[3];
 
 			CHECK_FOR_INTERRUPTS();
 			if (item->row == joined->positions[i])
 				continue;
 			target = bsearch(&item->row, targets, count, sizeof(int64), hybrid_compare_positions);
-			values[0] = Int64GetDatum(joined->ids[i]);
-			values[1] = Int64GetDatum(ids[target - targets]);
-			values[2] = Float4GetDatum(edge_weight(graph, item->distance));
-			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+			put_edge(graph, joined->ids[i], ids[target - targets], item->distance);
 			edges++;
 		}
 	}
+}
+
+static void
+put_neighbors(void *arg, int64 row, const HyTopK *best, const int64 *ids)
+{
+	const Graph *graph = (const Graph *) arg;
+	int32 edges = 0;
+	int32 n;
+
+	for (n = 0; n < best->count && edges < graph->k; n++)
+	{
+		const HyNeighbor *item = &best->items[n];
+
+		if (item->row == row)
+			continue;
+		put_edge(graph, ids[row], ids[item->row], item->distance);
+		edges++;
+	}
+}
+
+static void
+put_edge(const Graph *graph, int64 source, int64 target, double distance)
+{
+	bool nulls[3] = {false, false, false};
+	Datum values[3];
+
+	values[0] = Int64GetDatum(source);
+	values[1] = Int64GetDatum(target);
+	values[2] = Float4GetDatum(edge_weight(graph, distance));
+	tuplestore_putvalues(graph->rsinfo->setResult, graph->rsinfo->setDesc, values, nulls);
 }
 
 /* find_targets: return the positions of all results in ascending order, without duplicates. */

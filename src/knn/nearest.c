@@ -60,6 +60,7 @@ typedef struct Open
 
 static void find_codes(HybridTarget *target);
 static bool uses_store(const HybridTarget *target, int dims);
+static bool is_same_column(const HybridTarget *target, const HybridRows *rows);
 static Size memory_for_queries(void);
 static void search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers);
 static int keep_uncertain(Open *open, const float *callers);
@@ -183,16 +184,16 @@ hybrid_target_range(HybridTarget *target, double from, double to)
 void
 hybrid_target_read(const HybridTarget *target, HybridRows *rows, HybridTakeRow take, void *arg)
 {
-	AttrNumber ours;
-	AttrNumber theirs;
-	Relation table = hybrid_rows_table(rows, &theirs);
-
-	if (target->store.search != NULL && table != NULL &&
-	    RelationGetRelid(table) == RelationGetRelid(hybrid_rows_table(target->rows, &ours)) &&
-	    ours == theirs)
+	if (hybrid_target_candidates(target, rows) != NULL)
 		hybrid_approximate_read(&target->store, rows, take, arg);
 	else
 		hybrid_rows_read(rows, take, arg);
+}
+
+const HybridCandidates *
+hybrid_target_candidates(const HybridTarget *target, const HybridRows *rows)
+{
+	return target->store.search != NULL && is_same_column(target, rows) ? &target->store : NULL;
 }
 
 HyTopK *
@@ -252,6 +253,19 @@ uses_store(const HybridTarget *target, int dims)
 	return target->store.index != NULL && target->store.shape.dims == dims &&
 	       hybrid_candidates_bytes(&target->store, hybrid_candidates_first(&target->store)) <=
 	           memory_for_queries();
+}
+
+/* is_same_column: return whether rows reads the column that is searched, from the table. */
+static bool
+is_same_column(const HybridTarget *target, const HybridRows *rows)
+{
+	AttrNumber ours;
+	AttrNumber theirs;
+	Relation table = hybrid_rows_table(rows, &theirs);
+
+	return table != NULL &&
+	       RelationGetRelid(table) == RelationGetRelid(hybrid_rows_table(target->rows, &ours)) &&
+	       ours == theirs;
 }
 
 /* memory_for_queries: return half of work_mem in bytes. The other half is for batches of rows. */

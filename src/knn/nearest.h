@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "core/topk.h"
+#include "knn/candidates.h"
 #include "knn/queries.h"
 #include "knn/rows.h"
 
@@ -62,6 +63,13 @@ extern void hybrid_target_range(HybridTarget *target, double from, double to);
  */
 extern void
 hybrid_target_read(const HybridTarget *target, HybridRows *rows, HybridTakeRow take, void *arg);
+
+/*
+ * hybrid_target_candidates: return the index that an approximate search searches by codes, if rows reads the
+ * column that it indexes. Returns NULL otherwise.
+ */
+extern const HybridCandidates *
+hybrid_target_candidates(const HybridTarget *target, const HybridRows *rows);
 
 /*
  * hybrid_nearest: return at most k nearest rows for each query, sorted. The field row of a result

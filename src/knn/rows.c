@@ -259,6 +259,29 @@ hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *id
 	ExecDropSingleTupleTableSlot(slot);
 }
 
+void
+hybrid_rows_check_ids(const HybridRows *rows)
+{
+	Relation table = rows->relation;
+	TupleTableSlot *slot;
+	TableScanDesc scan;
+
+	Assert(rows->text == NULL && rows->id_attnum != 0);
+	slot = table_slot_create(table, NULL);
+	scan = table_beginscan(table, GetActiveSnapshot(), 0, NULL);
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		bool isnull;
+		Datum id = slot_getattr(slot, rows->id_attnum, &isnull);
+
+		CHECK_FOR_INTERRUPTS();
+		if (isnull && !slot_attisnull(slot, rows->attnum))
+			(void) get_id(rows, id, isnull);
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
 Relation
 hybrid_rows_table(const HybridRows *rows, AttrNumber *attnum)
 {

@@ -94,6 +94,12 @@ extern double hybrid_rows_share(const HybridRows *rows);
 extern void hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *ids);
 
 /*
+ * hybrid_rows_check_ids: raise if the id of a row that has a vector is NULL, as hybrid_rows_read does. Reads
+ * no vectors. The rows do not come from a query.
+ */
+extern void hybrid_rows_check_ids(const HybridRows *rows);
+
+/*
  * hybrid_rows_table: return the table if its rows are read directly. An index on column *attnum can
  * then replace the table. Returns NULL if the rows come from a query.
  */
