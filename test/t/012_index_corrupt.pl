@@ -316,17 +316,6 @@ damage('a row taken out', 'item',
 		[ at($leaf, $list{total}), pack('L', number('item', at($leaf, $list{total}), 'L') - 1) ] ],
 	says('lacks a row'), $check);
 
-# elements of arrays
-my $arrays = q{SELECT hybrid_index_check('arrays_v')};
-my ($arrays_leaf) = grep { $_ != number('arrays', $meta{root}, 'L') } blocks('arrays', 'LIST');
-my $arrays_tid = at($arrays_leaf, $entry{tid});
-damage('an entry of another array', 'arrays', [ $arrays_tid, substr($good{arrays}, $arrays_tid + 6, 6) ], says('has other values than the table|has too many entries for a row|lacks an element of a row'), $arrays);
-damage('an element taken out', 'arrays',
-	[   [ at($arrays_leaf, $entry{mask}), pack('L', number('arrays', at($arrays_leaf, $entry{mask}), 'L') & ~1) ],
-		[ at($arrays_leaf, $list{live}), pack('S', number('arrays', at($arrays_leaf, $list{live}), 'S') - 1) ],
-		[ at($arrays_leaf, $list{total}), pack('L', number('arrays', at($arrays_leaf, $list{total}), 'L') - 1) ] ],
-	says('lacks an element of a row'), $arrays);
-
 # anything anywhere: whatever is said, nobody crashes and nobody runs for ever
 for my $round (1 .. 60)
 {
