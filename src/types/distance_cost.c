@@ -209,9 +209,9 @@ has_toast_table(Oid relation)
 }
 
 /*
- * value_size: return the size in bytes of a column's values. That of arrays is estimated from the table. That of others
- * follows from the type modifier or, without a modifier, from the constant that the column is compared with. Returns 0 if
- * it is unknown.
+ * value_size: return the size in bytes of a column's values. That of arrays is estimated from the table. That of
+ * others follows from the type modifier or, without a modifier, from the constant that the column is compared with.
+ * Returns 0 if it is unknown.
  */
 static double
 value_size(const RangeTblEntry *table, const Var *column, const Node *other)

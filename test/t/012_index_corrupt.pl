@@ -316,6 +316,19 @@ damage('a row taken out', 'item',
 		[ at($leaf, $list{total}), pack('L', number('item', at($leaf, $list{total}), 'L') - 1) ] ],
 	says('lacks a row'), $check);
 
+# elements of arrays: an entry of a row whose two vectors differ, which is any row but the first
+my $arrays = q{SELECT hybrid_index_check('arrays_v')};
+my $arrays_leaf = number('arrays', at(number('arrays', $meta{root}, 'L'), $entry{tid}) + 2, 'S');
+my @arrays_tids = map { at($arrays_leaf, $entry{tid}) + 6 * $_ } 0 .. 31;
+my $first_row = pack('SSS', 0, 0, 1);
+my ($arrays_slot) = grep { substr($good{arrays}, $arrays_tids[$_], 6) ne $first_row } 0 .. 31;
+damage('an entry of another array', 'arrays', [ $arrays_tids[$arrays_slot], $first_row ], says('has other values than the table|has too many entries for a row|lacks an element of a row'), $arrays);
+damage('an element taken out', 'arrays',
+	[   [ at($arrays_leaf, $entry{mask}), pack('L', number('arrays', at($arrays_leaf, $entry{mask}), 'L') & ~(1 << $arrays_slot)) ],
+		[ at($arrays_leaf, $list{live}), pack('S', number('arrays', at($arrays_leaf, $list{live}), 'S') - 1) ],
+		[ at($arrays_leaf, $list{total}), pack('L', number('arrays', at($arrays_leaf, $list{total}), 'L') - 1) ] ],
+	says('lacks an element of a row'), $arrays);
+
 # anything anywhere: whatever is said, nobody crashes and nobody runs for ever
 for my $round (1 .. 60)
 {

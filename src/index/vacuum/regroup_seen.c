@@ -6,9 +6,9 @@
  * copied row is identified by its heap position. No other row can get that position meanwhile. Only
  * VACUUM frees positions, and this code runs within the table's only VACUUM.
  *
- * In an index on arrays, a row has several entries, and may be copied while only some of them are in the index. So the
- * key of an entry is a hash of its position and its stored vector, of 63 bits. If an array has equal vectors, one of their
- * entries may be left out. This changes no answer.
+ * In an index on arrays, a row has several entries, and may be copied while only some of them are in the index. So
+ * the key of an entry is a hash of its position and its stored vector, of 63 bits. If an array has equal vectors, one
+ * of their entries may be left out. This changes no answer.
  */
 #include "postgres.h"
 
