@@ -132,6 +132,31 @@ SELECT recall >= 0.95 AS reached, ordered, once FROM found(10, 'd');
 SELECT hybrid_index_measure('page_c', ARRAY['[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]']::vector[]);
 DROP INDEX page_c;
 
+-- Few documents are wanted among many that are nearly as good; and little memory, with a condition and without one.
+CREATE TABLE close AS SELECT i AS id, i % 5 AS part, (SELECT array_agg((SELECT array_agg(hashint4(i * 1000 + j * 50 + x) / 2147483648.0 ORDER BY x)
+	FROM generate_series(1, 16) x)::vector(16) ORDER BY j) FROM generate_series(1, 6) j)::vector(16)[] AS d FROM generate_series(1, 2500) i;
+CREATE INDEX close_d ON close USING hybrid (d);
+ANALYZE close;
+CREATE TABLE near AS SELECT i AS id, (SELECT array_agg((SELECT array_agg(hashint4(-i * 1000 - j * 50 - x) / 2147483648.0 ORDER BY x)
+	FROM generate_series(1, 16) x)::vector(16) ORDER BY j) FROM generate_series(1, 4) j)::vector(16)[] AS d FROM generate_series(1, 100) i;
+CREATE FUNCTION best(k int, filter text, OUT recall float8) LANGUAGE plpgsql AS $$
+DECLARE r record; truth int[]; ids int[];
+BEGIN
+	recall := 0;
+	FOR r IN SELECT * FROM near LOOP
+		EXECUTE format('SELECT array_agg(id) FROM (SELECT id FROM close WHERE %s ORDER BY (d @# $1) + 0, id LIMIT %s) s', filter, k) INTO truth USING r.d;
+		EXECUTE format('SELECT array_agg(id) FROM (SELECT id FROM close WHERE %s ORDER BY d @# $1 LIMIT %s) s', filter, k) INTO ids USING r.d;
+		recall := recall + (SELECT count(*) FROM unnest(ids) i WHERE i = ANY (truth)) / k::float8 / 100;
+	END LOOP;
+END $$;
+SELECT k, filter, recall >= 0.95 AS reached FROM (VALUES (1, 'true'), (3, 'true'), (3, 'part = 1')) s (k, filter), best(k, filter);
+SET work_mem = '64kB';
+SELECT k, filter, recall >= 0.9 AS nearly FROM (VALUES (10, 'true'), (10, 'part < 4')) s (k, filter), best(k, filter);
+SELECT count(*) FROM (SELECT id FROM close WHERE part < 4 ORDER BY d @# (SELECT d FROM near LIMIT 1) LIMIT 100) s;
+RESET work_mem;
+DROP TABLE close, near;
+DROP FUNCTION best;
+
 -- An expression; a column without dimensions.
 CREATE INDEX page_e ON page USING hybrid (((d || d[1:1])::vector(16)[]));
 SELECT count(*) FROM (SELECT id FROM page ORDER BY ((d || d[1:1])::vector(16)[]) @# (SELECT d FROM asked LIMIT 1) LIMIT 5) s;

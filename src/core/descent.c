@@ -78,6 +78,7 @@ hy_descent_create(const HyAllocator *allocator, HyMetric metric, const HyMatrix 
 	descent->backward = hy_alloc_array(allocator, count * (size_t) k, sizeof(int32_t));
 	descent->forwards = hy_alloc_zero(allocator, count * sizeof(int32_t));
 	descent->backwards = hy_alloc_array(allocator, count, sizeof(int32_t));
+	threads = threads < HY_THREADS_MOST ? threads : HY_THREADS_MOST;
 	for (i = 0; i < threads && begin_worker(descent, &descent->workers[i], allocator); i++)
 		descent->threads++;
 	if (descent->forward == NULL || descent->backward == NULL || descent->forwards == NULL ||

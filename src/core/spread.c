@@ -11,8 +11,8 @@
  * these bitmaps have bits, so that a walk that reaches few nodes need not clear them.  Sums that must
  * follow id order walk a bitmap in that order.
  *
- * If there are at least as many sets of seeds as threads, each thread walks whole sets, with memory of
- * its own.  Otherwise the steps of a hop run on several threads if the hop is large enough.  Then each
+ * If there are several sets of seeds for each thread, each thread walks whole sets, with memory of its
+ * own.  Otherwise the steps of a hop run on several threads if the hop is large enough.  Then each
  * thread computes whole rows and whole words of the bitmaps, and sums over nodes stay on the calling
  * thread.  So the bits do not depend on the number of threads.
  */
@@ -97,7 +97,6 @@ hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpre
 	{
 		walk[i].graph = graph;
 		walk[i].params = params;
-		walk[i].cancel = cancel;
 		walk[i].pull = hy_spread_pull(params->combine, hy_simd_available(HY_SIMD_AVX2));
 		if (!open_walk(&walk[i], reached == NULL, allocator))
 			break;
@@ -145,10 +144,9 @@ hy_spread_via(const HyCsr *graph, const double *sent, const uint64_t *reached, i
 static int
 threads_by_set(const HyCsr *graph, int32_t sets)
 {
-	/* the least work of a set: its results have an element for each node */
 	int threads = hy_threads_for((double) sets * (double) graph->nodes * NODE_WORK);
 
-	return sets >= threads ? threads : 1;
+	return sets / HY_SPREAD_SETS_PER_THREAD >= threads ? threads : 1;
 }
 
 /* open_walk: allocate the arrays of a walk.  If this fails, some of them are NULL. */

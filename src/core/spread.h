@@ -40,6 +40,9 @@
 
 #define HY_SPREAD_LANES 32
 
+/* Threads walk whole sets if there are so many for each: then they end at about the same time. */
+#define HY_SPREAD_SETS_PER_THREAD 2
+
 /* hy_spread_fold: sum the HY_SPREAD_LANES lanes as a tree.  Overwrites them. */
 static inline double
 hy_spread_fold(double *lane)

@@ -26,9 +26,8 @@
 #define TASK_BYTES (THREAD_BYTES + sizeof(double) + sizeof(HybridScored))
 #define SET_BYTES (2 * sizeof(double) + sizeof(int32))
 
-/* If no device can run it, a slice is this large at most, or has this many sets for each thread. */
+/* If no device can run it, a slice is this large at most, or has few sets for each thread. */
 #define HOST_SLICE_BYTES (UINT64CONST(4) << 20)
-#define THREAD_SETS 2
 
 /* Number of a seed that is not in the graph, in HybridScored. */
 #define UNKNOWN_NODE UINT32_MAX
@@ -86,21 +85,26 @@ make_slice(const HybridSpreadSets *all, Slice *slice)
 	HybridCall *call = all->call;
 	int64 nodes = call->csr->nodes;
 	uint64 set_bytes = SET_BYTES * (uint64) Max(nodes, 1);
-	int threads = hybrid_threads_limit();
-	uint64 threads_bytes = (uint64) (threads - 1) * THREAD_BYTES * (uint64) nodes;
+	uint64 thread_bytes = THREAD_BYTES * (uint64) Max(nodes, 1);
 	int64 most;
 	int64 sets = 0;
+	int64 wanted, threads;
 	int end;
 
 	for (end = 0; end < all->seed_count; end = end_of_set(all, end))
 		sets++;
-	/* several sets may be on several threads, each of which needs memory */
-	if (sets > 1)
-		call->room -= Min(call->room, threads_bytes);
+	/* several sets may be on several threads, each of which needs memory; at most half of what there is */
+	wanted = Min(hybrid_threads_limit(), Max(sets / HY_SPREAD_SETS_PER_THREAD, 1));
+	threads = Min(wanted, 1 + (int64) (call->room / 2 / thread_bytes));
+	call->room -= (uint64) (threads - 1) * thread_bytes;
 	most = Min(1 + (int64) (call->room / set_bytes), Max(sets, 1));
+	/* too few for more threads than these to take whole sets */
+	if (threads < wanted)
+		most = Min(most, (threads + 1) * HY_SPREAD_SETS_PER_THREAD - 1);
 	/* the CPU gains nothing from more sets in a slice; small slices can use the same memory again */
 	if (!hybrid_graph_device_possible())
-		most = Min(most, Max(1 + (int64) (HOST_SLICE_BYTES / set_bytes), threads * THREAD_SETS));
+		most = Min(most, Max(1 + (int64) (HOST_SLICE_BYTES / set_bytes),
+		                     threads * HY_SPREAD_SETS_PER_THREAD));
 	call->room -= (uint64) (most - 1) * SET_BYTES * (uint64) nodes;
 	slice->ranking = hybrid_ranking(call, nodes + all->seed_count, all->k);
 	slice->start = hybrid_call_array(call, most + 1, sizeof(int64));

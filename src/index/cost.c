@@ -28,6 +28,7 @@
 
 #include "index/scan/included_quals.h"
 #include "index/scan/scan_quals.h"
+#include "index/scan/documents.h"
 #include "index/scan/lookup.h"
 #include "index/scan/stopping.h"
 #include "index/check/index_measure.h"
@@ -92,8 +93,8 @@ static double keys_searched(const ScanCost *cost, PlannerInfo *root, const Index
                             const HybridIndex *open);
 static double pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout);
 static Cost cost_of_pages(const IndexOptInfo *index, double pages);
-static bool
-returns_all(const PlannerInfo *root, const IndexPath *path, const HybridScanSettings *settings);
+static bool returns_all(const PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
+                        const HybridScanSettings *settings);
 static double wanted_share(const IndexPath *path);
 static void cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
                        Cost distance, double sequential_page, double mem_multiplier);
@@ -169,7 +170,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 		cost_exact(&cost, path, &open.layout, distance.per_tuple, sequential_page,
 		           settings.mem_multiplier);
 	if (path->indexorderbys != NIL && open.coded && settings.target_recall < 1 &&
-	    !returns_all(root, path, &settings))
+	    !returns_all(root, path, &open, &settings))
 		cost.all += hybrid_disable_path(path);
 
 	*startup = distance.startup + cost.first;
@@ -395,14 +396,18 @@ wanted_share(const IndexPath *path)
  * a LIMIT or a sphere the query does not want all rows, and the result is true.
  */
 static bool
-returns_all(const PlannerInfo *root, const IndexPath *path, const HybridScanSettings *settings)
+returns_all(const PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
+            const HybridScanSettings *settings)
 {
+	double rows = path->path.parent->rows;
 	double memory = work_mem * 1024.0 * settings->mem_multiplier;
+	double needed = open->opclass->many
+	                    ? hybrid_documents_memory_of_all(path->path.parent->tuples)
+	                    : hybrid_lookup_memory_of_all(path->indexinfo->tuples, rows);
 
 	if (root->limit_tuples >= 0 || root->tuple_fraction > 0 || sphere_conditions(path) != NIL)
 		return true;
-	return settings->iterative_scan == HYBRID_ITERATIVE_RELAXED &&
-	       hybrid_lookup_memory_of_all(path->indexinfo->tuples, path->path.parent->rows) <= memory;
+	return settings->iterative_scan == HYBRID_ITERATIVE_RELAXED && needed <= memory;
 }
 
 static void

@@ -3,9 +3,9 @@
  *		The nearest rows of each row of a table, by way of the lists of an index: see list_graph.h.
  *
  * Many rows are compared with the rows of a list at once, so that each row costs much less than a search of its
- * own. Each row is compared with the rows of the few lists whose means are nearest to it. Then it is compared
- * with neighbors of its neighbors (core/descent.c), in several rounds. After each of them, the exact neighbors of
- * a sample of the rows show which recall has been reached.
+ * own. The lists are divided into runs. Each row is compared with the rows of its own run and of the few others
+ * whose means are nearest to it. Then it is compared with neighbors of its neighbors (core/descent.c), in several
+ * rounds. After each of them, the exact neighbors of a sample of the rows show which recall has been reached.
  */
 #include "postgres.h"
 
@@ -25,15 +25,28 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#define NEAR_RUNS 8     /* number of nearest runs with whose rows a row is compared */
-#define QUERIES 2048    /* most rows that are compared at a time */
-#define MOST_K 129      /* with a larger k, each row is searched for */
-#define ROUNDS 6        /* afterwards, each row is searched for */
-#define READ_SHARE 0.15 /* parts of the whole call, for its progress */
-#define LISTS_SHARE 0.6
-#define SAMPLE 200
+#define NEAR_RUNS 8  /* number of runs with whose rows a row is compared */
+#define RUN_ROWS 128 /* about as many rows are in a run */
+#define QUERIES 2048 /* most rows that are compared at a time */
+
+/* In these cases each row is searched for: a larger k or recall, more dimensions of means, after so many rounds. */
+#define MOST_K 129
+#define MOST_RECALL 0.99
+#define MOST_MEANS (2 * 1000 * 1000)
+#define ROUNDS 6
+
+/* Shares of the whole call that are done afterwards, for its progress; the rest is for searches for each row. */
+#define READ_SHARE 0.1
+#define NEAREST_SHARE 0.2
+#define LISTS_SHARE 0.4
+#define ROUNDS_SHARE 0.5
+
+#define SAMPLE_MISSES 25 /* in a sample, so many neighbors of one rank may be missing */
+#define SAMPLE_LEAST 500
+#define SAMPLE_MOST (int) (SAMPLE_MISSES / (1 - MOST_RECALL))
 #define SAMPLE_SEED UINT64CONST(0x6b6e6e)
-#define CONFIDENCE 1.645 /* deviations of the normal distribution that 95% exceed */
+#define DOUBT (0.05 / (ROUNDS + 1)) /* of each of the tests whether the recall is reached */
+#define MOST_STAKE 0.95
 
 /* Graph: the state of hybrid_list_graph. */
 typedef struct Graph
@@ -55,23 +68,28 @@ typedef struct Graph
 	int32 *counts;
 
 	/* the sample: rows, the number of other rows among the exact neighbors, and the distance of the farthest */
-	int64 sample[SAMPLE];
-	int32 wanted[SAMPLE];
-	double farthest[SAMPLE];
+	int samples;
+	int64 *sample;
+	int32 *wanted;
+	double *farthest;
+	double mean; /* recall of the sample */
 } Graph;
 
+static int sample_size(const HybridCandidates *candidates);
 static int64 most_rows(const Graph *graph, HyDtype dtype);
 static bool find_neighbors(Graph *graph);
 static void begin(Graph *graph);
 static void find_means(const Graph *graph, float *means);
 static void find_nearest_runs(Graph *graph);
-static bool compare_lists(Graph *graph);
-static void invert(Graph *graph);
+static void take_nearest_runs(Graph *graph, int32 row, const HyNeighbor *found, int32 count);
+static void compare_lists(Graph *graph, int32 from, int32 end);
+static void invert(Graph *graph, int32 from, int32 end);
 static void search_run(Graph *graph, int32 run, const int32 *visitors, int32 count);
 static HyTask task_over(const Graph *graph, const float *queries, int64 count);
 static void improve(HyDescent *descent);
 static void find_sample(Graph *graph);
-static bool reaches_recall(const Graph *graph, int round);
+static bool reaches_recall(Graph *graph);
+static double recall_of(const Graph *graph, int i);
 static void pass_neighbors(Graph *graph, HybridTakeNeighbors take, void *arg);
 static int compare_neighbors(const void *a, const void *b, void *positions);
 
@@ -99,29 +117,38 @@ hybrid_list_graph(const HybridCandidates *candidates, HybridRows *rows, HybridTa
 	return done;
 }
 
+/* sample_size: return how many rows the sample has. */
+static int
+sample_size(const HybridCandidates *candidates)
+{
+	double size = ceil(SAMPLE_MISSES / (1 - candidates->recall));
+
+	return size < SAMPLE_LEAST ? SAMPLE_LEAST : size > SAMPLE_MOST ? SAMPLE_MOST : (int) size;
+}
+
 /* most_rows: return the number of rows for which there is memory; 0 if the table surely has more. */
 static int64
 most_rows(const Graph *graph, HyDtype dtype)
 {
 	const HybridCandidates *candidates = graph->candidates;
 	int32 k = candidates->k;
-	AttrNumber attnum;
-	Relation table = hybrid_rows_table(candidates->rows, &attnum);
 	Size vector = candidates->shape.dims * sizeof(float);
 	Size each = hybrid_list_rows_bytes(candidates, dtype) + hy_descent_bytes(k) + sizeof(HyTopK) +
 	            k * sizeof(HyNeighbor) + 2 * NEAR_RUNS * sizeof(int32);
 	Size fixed = QUERIES * (vector + sizeof(double) + sizeof(int32)) +
-	             (QUERIES + SAMPLE) * Max(k, NEAR_RUNS) * sizeof(HyNeighbor);
+	             QUERIES * Max(k, NEAR_RUNS) * sizeof(HyNeighbor) +
+	             sample_size(candidates) * (vector + k * sizeof(HyNeighbor) + 32);
 	Size memory = (Size) work_mem * 1024;
 	int64 most;
 
 	/* the mean of a run, which has 64 rows at least */
 	each += vector / 64 + 1;
-	most = memory > fixed && k <= MOST_K ? (int64) ((memory - fixed) / each) : 0;
-	most = Min(most, HY_DESCENT_MOST);
-	if (table->rd_rel->reltuples > most)
+	if (k > MOST_K || candidates->recall > MOST_RECALL ||
+	    (double) candidates->shape.places / RUN_ROWS * candidates->shape.dims > MOST_MEANS)
 		return 0;
-	return Min(most, candidates->shape.places + 1024);
+	most = memory > fixed ? (int64) ((memory - fixed) / each) : 0;
+	most = Min(most, HY_DESCENT_MOST);
+	return candidates->shape.places > most ? 0 : Min(most, candidates->shape.places + 1024);
 }
 
 /* find_neighbors: fill the heaps of all rows. Returns false if the recall is not reached. */
@@ -134,23 +161,33 @@ find_neighbors(Graph *graph)
 	int round;
 
 	begin(graph);
+	hybrid_progress_range(graph->candidates->progress, READ_SHARE, NEAREST_SHARE);
 	find_nearest_runs(graph);
-	if (compare_lists(graph))
+	hybrid_progress_range(graph->candidates->progress, NEAREST_SHARE, LISTS_SHARE);
+	/* with neighbors from the nearest run, few rows of the others are near enough to be compared exactly */
+	compare_lists(graph, 0, 1);
+	compare_lists(graph, 1, graph->near);
+	if (graph->all)
 		return true;
 	find_sample(graph);
-	if (reaches_recall(graph, 0))
+	if (reaches_recall(graph))
 		return true;
 	descent = hy_descent_create(&allocator, graph->candidates->metric, &matrix,
 	                            graph->candidates->k, graph->best, hybrid_threads_limit());
 	if (descent == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	hybrid_progress_range(graph->candidates->progress, LISTS_SHARE, 1);
+	hybrid_progress_range(graph->candidates->progress, LISTS_SHARE, ROUNDS_SHARE);
 	for (round = 1; round <= ROUNDS; round++)
 	{
+		double before = graph->mean;
+
 		improve(descent);
 		hybrid_progress_update(graph->candidates->progress, (double) round / ROUNDS);
-		if (reaches_recall(graph, round))
+		if (reaches_recall(graph))
 			return true;
+		/* a round gains less than the one before it */
+		if (graph->mean + (graph->mean - before) * (ROUNDS - round) < graph->candidates->recall)
+			return false;
 	}
 	return false;
 }
@@ -204,19 +241,22 @@ find_means(const Graph *graph, float *means)
 	pfree(row);
 }
 
-/* find_nearest_runs: find the nearest runs of each row by their means. */
+/* find_nearest_runs: find the run of each row, and the nearest others by their means. */
 static void
 find_nearest_runs(Graph *graph)
 {
 	const HybridListRows *rows = &graph->rows;
 	Size stride = rows->dims * sizeof(float);
 	float *means = MemoryContextAllocHuge(CurrentMemoryContext, Max(rows->runs, 1) * stride);
-	int32 run, i, n;
+	int32 run, i;
 
 	graph->near = Min(NEAR_RUNS, rows->runs);
 	graph->all = graph->near == rows->runs;
 	graph->nearest = MemoryContextAllocHuge(CurrentMemoryContext,
 	                                        Max(rows->count, 1) * NEAR_RUNS * sizeof(int32));
+	graph->begin = MemoryContextAllocHuge(CurrentMemoryContext, (rows->runs + 2) * sizeof(int64));
+	graph->visitors = MemoryContextAllocHuge(CurrentMemoryContext,
+	                                         Max(rows->count, 1) * NEAR_RUNS * sizeof(int32));
 	find_means(graph, means);
 	for (run = 0; run < rows->runs; run++)
 	{
@@ -224,6 +264,7 @@ find_nearest_runs(Graph *graph)
 		int32 count = rows->first[run + 1] - first;
 		HyTask task = task_over(graph, graph->queries, count);
 
+		hybrid_progress_update(graph->candidates->progress, (double) run / rows->runs);
 		for (i = 0; i < count; i++)
 			hybrid_list_rows_widen(rows, first + i, graph->queries + (Size) i * rows->dims);
 		task.u.topk.targets = task.u.topk.queries;
@@ -232,62 +273,90 @@ find_nearest_runs(Graph *graph)
 		task.u.topk.k = graph->near;
 		task.u.topk.out = graph->out;
 		task.u.topk.counts = graph->counts;
-		hybrid_run(&task, "find nearest rows");
+		/* if all runs are near, any order will do */
+		if (!graph->all)
+			hybrid_run(&task, "find nearest rows");
 		for (i = 0; i < count; i++)
-		{
-			int32 *nearest = graph->nearest + (Size) (first + i) * graph->near;
-
-			/* a mean without a direction has no distances */
-			graph->all = graph->all && graph->counts[i] == graph->near;
-			for (n = 0; n < graph->near; n++)
-				nearest[n] =
-					n < graph->counts[i] ? (int32) graph->out[(Size) i * graph->near + n].row : -1;
-		}
+			take_nearest_runs(graph, first + i, graph->out + (Size) i * graph->near,
+			                  graph->all ? 0 : graph->counts[i]);
 	}
 	pfree(means);
 }
 
-/* invert: list the rows that are compared with each run. */
+/*
+ * take_nearest_runs: store the run of a row, and those of the nearest means: all runs if they are few. A mean without a
+ * direction has no distances.
+ */
 static void
-invert(Graph *graph)
+take_nearest_runs(Graph *graph, int32 row, const HyNeighbor *found, int32 count)
+{
+	int32 *nearest = graph->nearest + (Size) row * graph->near;
+	int32 own = graph->rows.run_of[row];
+	int32 runs = 0;
+	int32 n;
+
+	nearest[runs++] = own;
+	for (n = 0; n < (graph->all ? graph->near : count) && runs < graph->near; n++)
+	{
+		int32 run = graph->all ? n : (int32) found[n].row;
+
+		if (run != own)
+			nearest[runs++] = run;
+	}
+	while (runs < graph->near)
+		nearest[runs++] = -1;
+}
+
+/* invert: list the rows that have each run among their nearest runs from .. end - 1. */
+static void
+invert(Graph *graph, int32 from, int32 end)
 {
 	const HybridListRows *rows = &graph->rows;
-	int64 all = rows->count * graph->near;
-	int64 i;
+	int64 row;
+	int32 n;
+	int32 run;
 
-	graph->begin = MemoryContextAllocExtended(
-		CurrentMemoryContext, (rows->runs + 2) * sizeof(int64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	graph->visitors = MemoryContextAllocHuge(CurrentMemoryContext, Max(all, 1) * sizeof(int32));
-	for (i = 0; i < all; i++)
+	memset(graph->begin, 0, (rows->runs + 2) * sizeof(int64));
+	for (row = 0; row < rows->count; row++)
 	{
-		if (graph->nearest[i] >= 0)
-			graph->begin[graph->nearest[i] + 2]++;
+		CHECK_FOR_INTERRUPTS();
+		for (n = from; n < end; n++)
+		{
+			run = graph->nearest[row * graph->near + n];
+			if (run >= 0)
+				graph->begin[run + 2]++;
+		}
 	}
-	for (i = 2; i <= rows->runs; i++)
-		graph->begin[i + 1] += graph->begin[i];
-	for (i = 0; i < all; i++)
+	for (run = 2; run <= rows->runs; run++)
+		graph->begin[run + 1] += graph->begin[run];
+	for (row = 0; row < rows->count; row++)
 	{
-		if (graph->nearest[i] >= 0)
-			graph->visitors[graph->begin[graph->nearest[i] + 1]++] = (int32) (i / graph->near);
+		CHECK_FOR_INTERRUPTS();
+		for (n = from; n < end; n++)
+		{
+			run = graph->nearest[row * graph->near + n];
+			if (run >= 0)
+				graph->visitors[graph->begin[run + 1]++] = (int32) row;
+		}
 	}
 }
 
-/* compare_lists: compare each row with the rows of its nearest runs. Returns whether these were all rows. */
-static bool
-compare_lists(Graph *graph)
+/* compare_lists: compare each row with the rows of its nearest runs from .. end - 1. */
+static void
+compare_lists(Graph *graph, int32 from, int32 end)
 {
+	double done = (double) from / graph->near;
+	double share = (double) (end - from) / graph->near;
 	int32 run;
 	int64 i;
 
-	invert(graph);
-	hybrid_progress_range(graph->candidates->progress, READ_SHARE, LISTS_SHARE);
+	invert(graph, from, end);
 	for (run = 0; run < graph->rows.runs; run++)
 	{
-		hybrid_progress_update(graph->candidates->progress, (double) run / graph->rows.runs);
+		hybrid_progress_update(graph->candidates->progress, done + share * run / graph->rows.runs);
 		for (i = graph->begin[run]; i < graph->begin[run + 1]; i += QUERIES)
 			search_run(graph, run, graph->visitors + i, Min(QUERIES, graph->begin[run + 1] - i));
 	}
-	return graph->all;
 }
 
 /* search_run: compare some rows with those of a run. */
@@ -358,16 +427,21 @@ find_sample(Graph *graph)
 {
 	const HybridListRows *rows = &graph->rows;
 	int32 k = graph->candidates->k;
-	HyNeighbor *out = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(HyNeighbor) * SAMPLE * k);
-	int32 *counts = palloc(sizeof(int32) * SAMPLE);
+	int samples = graph->samples = sample_size(graph->candidates);
+	HyNeighbor *out =
+		MemoryContextAllocHuge(CurrentMemoryContext, sizeof(HyNeighbor) * samples * k);
+	int32 *counts = palloc(sizeof(int32) * samples);
 	float *queries =
-		MemoryContextAllocHuge(CurrentMemoryContext, SAMPLE * sizeof(float) * rows->dims);
-	HyTask task = task_over(graph, queries, SAMPLE);
+		MemoryContextAllocHuge(CurrentMemoryContext, samples * sizeof(float) * rows->dims);
+	HyTask task = task_over(graph, queries, samples);
 	HyTopKTask *work = &task.u.topk;
-	int32 i;
+	int i;
 	int32 n;
 
-	for (i = 0; i < SAMPLE; i++)
+	graph->sample = palloc(samples * sizeof(int64));
+	graph->wanted = palloc(samples * sizeof(int32));
+	graph->farthest = palloc(samples * sizeof(double));
+	for (i = 0; i < samples; i++)
 	{
 		graph->sample[i] = (int64) (hy_random(SAMPLE_SEED, i) % rows->count);
 		hybrid_list_rows_widen(rows, graph->sample[i], queries + (Size) i * rows->dims);
@@ -377,7 +451,7 @@ find_sample(Graph *graph)
 	work->out = out;
 	work->counts = counts;
 	hybrid_run(&task, "find nearest rows");
-	for (i = 0; i < SAMPLE; i++)
+	for (i = 0; i < samples; i++)
 	{
 		const HyNeighbor *found = out + (Size) i * work->k;
 
@@ -396,46 +470,58 @@ find_sample(Graph *graph)
 }
 
 /*
- * reaches_recall: return whether the recall of all rows is surely high enough, by that of the sample. A row
- * as near as the farthest exact neighbor counts.
+ * reaches_recall: return whether the mean recall of all rows reaches the wanted one, by that of the sample, and set
+ * graph->mean. This is a bet, as in I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by
+ * betting", 2024. The stake on each row is chosen by the rows before it. If the mean of all rows is lower than the wanted
+ * recall, the capital grows to 1 / DOUBT with a probability of at most DOUBT, whatever the distribution is.
  */
 static bool
-reaches_recall(const Graph *graph, int round)
+reaches_recall(Graph *graph)
 {
-	double sum = 0;
-	double squares = 0;
-	int rows = 0;
-	double mean;
-	double least;
-	int32 i;
-	int32 n;
+	double wanted = graph->candidates->recall;
+	double capital = 1, most = 1;
+	double sum = 0, squares = 0;
+	int rows = 0, i;
 
-	for (i = 0; i < SAMPLE; i++)
+	for (i = 0; i < graph->samples; i++)
 	{
-		const HyTopK *best = &graph->best[graph->sample[i]];
-		int32 hits = 0;
-		double recall;
+		double mean, edge, variance, stake, recall;
 
 		if (graph->wanted[i] == 0)
 			continue;
-		for (n = 0; n < best->count; n++)
-		{
-			if (best->items[n].row != graph->sample[i] &&
-			    best->items[n].distance <= graph->farthest[i])
-				hits++;
-		}
-		recall = Min(hits, graph->wanted[i]) / (double) graph->wanted[i];
+		/* one row with half of the wanted recall is assumed before the others */
+		mean = (sum + wanted / 2) / (rows + 1);
+		variance =
+			Max((squares + wanted * wanted / 4) / (rows + 1) - mean * mean, 0.25 / (rows + 1));
+		edge = Max(mean - wanted, 0);
+		stake = Min(edge / (variance + edge * edge), MOST_STAKE / wanted);
+		recall = recall_of(graph, i);
+		capital *= 1 + stake * (recall - wanted);
+		most = Max(most, capital);
 		sum += recall;
 		squares += recall * recall;
 		rows++;
 	}
-	if (rows == 0)
-		return true;
-	mean = sum / rows;
-	least = mean - CONFIDENCE * sqrt(Max(squares / rows - mean * mean, 0) / rows);
-	ereport(DEBUG1, (errmsg_internal("hybrid_knn_graph: recall %.4f after %d rounds, surely %.4f",
-	                                 mean, round, least)));
-	return least >= graph->candidates->recall;
+	graph->mean = rows > 0 ? sum / rows : 1;
+	ereport(DEBUG1, (errmsg_internal("hybrid_knn_graph: recall %.4f of %d rows, capital %.3g",
+	                                 graph->mean, rows, most)));
+	return rows == 0 || most >= 1 / DOUBT;
+}
+
+/* recall_of: return the recall of a row of the sample. A row as near as the farthest exact neighbor counts. */
+static double
+recall_of(const Graph *graph, int i)
+{
+	const HyTopK *best = &graph->best[graph->sample[i]];
+	int32 hits = 0;
+	int32 n;
+
+	for (n = 0; n < best->count; n++)
+	{
+		if (best->items[n].row != graph->sample[i] && best->items[n].distance <= graph->farthest[i])
+			hits++;
+	}
+	return Min(hits, graph->wanted[i]) / (double) graph->wanted[i];
 }
 
 /* pass_neighbors: sort the neighbors of each row, and pass them to take. */

@@ -267,6 +267,9 @@ hybrid_rows_check_ids(const HybridRows *rows)
 	TableScanDesc scan;
 
 	Assert(rows->text == NULL && rows->id_attnum != 0);
+	if (rows->id_attnum > 0 &&
+	    TupleDescAttr(RelationGetDescr(table), rows->id_attnum - 1)->attnotnull)
+		return;
 	slot = table_slot_create(table, NULL);
 	scan = table_beginscan(table, GetActiveSnapshot(), 0, NULL);
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))

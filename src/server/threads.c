@@ -303,7 +303,7 @@ limit_of(bool maintenance)
 	workers = Min(workers, max_parallel_workers);
 	if (hybrid_threads > 0)
 		workers = Min(workers, hybrid_threads - 1);
-	return workers <= 0 ? 1 : Min(1 + workers, hybrid_cores());
+	return workers <= 0 ? 1 : Min(Min(1 + workers, hybrid_cores()), HY_THREADS_MOST);
 }
 
 /* limit_for: return the limit for a task of the dispatcher. */

@@ -155,7 +155,8 @@ test_threads(void)
 	fill(&many, HY_METRIC_COSINE, HY_F16, 72);
 	hy_threads_set_least(1);
 	hy_threads_allow(4);
-	run(&many, HY_METRIC_COSINE, 4);
+	/* more than there can be */
+	run(&many, HY_METRIC_COSINE, HY_THREADS_MOST + 60);
 	hy_threads_allow(1);
 	hy_threads_set_least(0);
 	CHECK(memcmp(one.items, many.items, sizeof(one.items)) == 0);

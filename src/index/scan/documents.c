@@ -32,9 +32,11 @@
 #include "index/scan/documents.h"
 #include "index/tree/read.h"
 
-#define FIRST_LISTS 8     /* lists examined for each vector of the query, at first */
-#define FIRST_ENTRIES 64  /* entries found for each vector of the query, at first */
-#define GROWTH 4          /* the next time, there are so many times as many */
+#define FIRST_LISTS 8    /* lists examined for each vector of the query, at first */
+#define FIRST_ENTRIES 64 /* entries found for each vector of the query, at first */
+#define GROWTH 4         /* the next time, there are so many times as many */
+#define LEAST_K                                                                                    \
+	10 /* the search is for at least so many documents, since a change among few of them says little */
 #define FIRST_COMPARED 32 /* documents compared exactly, at first, */
 #define FIRST_SHARE 4     /* for each document that is wanted; at least FIRST_COMPARED */
 #define COMPARED 32       /* documents whose conditions are checked at a time */
@@ -59,7 +61,8 @@ typedef struct Document
 #define SH_ELEMENT_TYPE Document
 #define SH_KEY_TYPE int64
 #define SH_KEY position
-#define SH_HASH_KEY(table, key) murmurhash32((uint32) (key) ^ (uint32) ((uint64) (key) >> 32))
+#define SH_HASH_KEY(table, key)                                                                    \
+	hash_combine(murmurhash32((uint32) (key)), (uint32) ((uint64) (key) >> 32))
 #define SH_EQUAL(table, a, b) ((a) == (b))
 #define SH_SCOPE static inline
 #define SH_DECLARE
@@ -81,6 +84,7 @@ typedef struct HybridDocuments
 	double gap;      /* see above */
 	HyTopK best;     /* the k best documents */
 	bool all;        /* all documents are candidates */
+	bool full;       /* there is no memory for more documents than those found */
 	bool exhausted;
 	double safe; /* documents up to this distance are returned */
 	bool returned;
@@ -103,7 +107,10 @@ static void compare_rows(HybridScan *state, const HyTopK *candidates);
 static void compare_some(HybridScan *state, const int64 *positions, int count);
 static int rank_best(const HybridDocuments *documents, const HyTopK *first);
 static int changed(const HybridDocuments *documents);
-static bool bound_reached(HybridScan *state);
+static bool bounded(const HybridScan *state);
+static bool enough_compared(HybridScan *state);
+static bool is_full(HybridScan *state);
+static void compare_rest(HybridScan *state);
 
 bool
 hybrid_documents_begin(IndexScanDesc scan)
@@ -191,27 +198,37 @@ find_more(HybridScan *state)
 	double missing = (1 - state->settings.target_recall) * k;
 	int first = documents->round + 1;
 
-	/* memory does not allow more, so that only all documents are more than before */
-	if (documents->pass > 0 && k <= documents->best.k)
-		documents->lists = PG_INT32_MAX;
 	documents->pass++;
 	state->done.rounds++;
+	/* memory does not allow more, so that only all documents are more than before */
+	if (documents->pass > 1 && k <= documents->best.k)
+	{
+		if (documents->full)
+			compare_rest(state);
+		documents->exhausted = documents->full;
+		documents->lists = PG_INT32_MAX;
+	}
 	take_best(documents, k);
 	documents->entries = Max(documents->entries, Max(FIRST_ENTRIES, k));
-	do
+	if (documents->full && !documents->exhausted)
+		compare(state);
+	while (!documents->full)
 	{
 		documents->round++;
 		search(state);
 		compare(state);
 		documents->lists = (int) Min((int64) documents->lists * GROWTH, PG_INT32_MAX);
 		documents->entries = (int) Min((int64) documents->entries * GROWTH, PG_INT32_MAX / 2);
-	} while (
-		!documents->all && !bound_reached(state) && hybrid_probes == 0 &&
-		(documents->round == first || documents->best.count < k || changed(documents) > missing));
+		if (documents->all || hybrid_probes > 0 || enough_compared(state) ||
+		    (documents->round > first && documents->best.count == k &&
+		     changed(documents) <= missing))
+			break;
+		documents->full = is_full(state);
+	}
 	documents->safe = documents->best.count == k ? documents->best.items[0].distance : -INFINITY;
-	documents->exhausted = documents->all || bound_reached(state) ||
+	documents->exhausted = documents->exhausted || documents->all || enough_compared(state) ||
 	                       state->settings.iterative_scan == HYBRID_ITERATIVE_OFF ||
-	                       (hybrid_probes > 0 && documents->best.count < k);
+	                       ((hybrid_probes > 0 || documents->full) && documents->best.count < k);
 	hybrid_scan_excluded(state, state->done.work.excluded);
 	hybrid_scan_quals_rest(state->filter);
 	MemoryContextSwitchTo(old);
@@ -221,7 +238,7 @@ find_more(HybridScan *state)
 static int
 batch_size(const HybridScan *state)
 {
-	int64 first = state->asked.limit > 0 ? state->asked.limit : HYBRID_FIRST_NEAREST;
+	int64 first = state->asked.limit > 0 ? Max(state->asked.limit, LEAST_K) : HYBRID_FIRST_NEAREST;
 
 	return hybrid_scan_candidates(state->documents->pass, (int) Min(first, PG_INT32_MAX / 2),
 	                              state->settings.mem_multiplier);
@@ -241,6 +258,7 @@ take_best(HybridDocuments *documents, int k)
 	documents_start_iterate(documents->found, &each);
 	while ((document = documents_iterate(documents->found, &each)) != NULL)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (document->compared > 0)
 			(void) hy_topk_push(&documents->best, document->exact, document->position);
 	}
@@ -336,7 +354,7 @@ add_all(HybridScan *state)
 	store.conditions = included != NULL ? included->conditions : NULL;
 	store.conditions_count = included != NULL ? included->count : 0;
 	hybrid_store_rewind(&store);
-	while (!bound_reached(state) && (count = hybrid_store_read(&store, &rows, READ)) > 0)
+	while (!is_full(state) && (count = hybrid_store_read(&store, &rows, READ)) > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < count; i++)
@@ -378,7 +396,7 @@ compare(HybridScan *state)
 		compare_rows(state, &first);
 		late = rank_best(documents, &first);
 		pfree(first.items);
-		if (most == members || bound_reached(state) ||
+		if (most == members || enough_compared(state) ||
 		    (documents->best.count == documents->best.k && late <= missing))
 			break;
 		most *= 2;
@@ -396,6 +414,7 @@ choose(HybridDocuments *documents, HyTopK *first)
 	documents_start_iterate(documents->found, &each);
 	while ((document = documents_iterate(documents->found, &each)) != NULL)
 	{
+		CHECK_FOR_INTERRUPTS();
 		document->rank = PG_INT32_MAX;
 		if (document->round == documents->round)
 			(void) hy_topk_push(first, estimate(documents, document), document->position);
@@ -417,6 +436,7 @@ measure_gap(HybridDocuments *documents)
 	{
 		double gap = document->exact - document->sum - documents->frontier + document->frontier;
 
+		CHECK_FOR_INTERRUPTS();
 		if (document->compared == 0 || document->round != documents->round || !isfinite(gap))
 			continue;
 		unseen += documents->vectors - document->seen;
@@ -443,7 +463,7 @@ compare_rows(HybridScan *state, const HyTopK *candidates)
 	int64 positions[COMPARED];
 	int count = 0, i;
 
-	for (i = 0; i < candidates->count && !bound_reached(state); i++)
+	for (i = 0; i < candidates->count && !enough_compared(state); i++)
 	{
 		Document *document = documents_lookup(documents->found, candidates->items[i].row);
 
@@ -512,21 +532,65 @@ changed(const HybridDocuments *documents)
 	return count;
 }
 
-/* bound_reached: test whether the scan has reached one of its bounds. */
+/* compare_rest: compare all documents that were found. */
+static void
+compare_rest(HybridScan *state)
+{
+	HybridDocuments *documents = state->documents;
+	documents_iterator each;
+	Document *document;
+
+	documents_start_iterate(documents->found, &each);
+	while ((document = documents_iterate(documents->found, &each)) != NULL &&
+	       !enough_compared(state))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (document->compared == 0)
+			compare_some(state, &document->position, 1);
+	}
+}
+
+/* bounded: test whether bounds apply. Without conditions, they do so only after k documents are found. */
 static bool
-bound_reached(HybridScan *state)
+bounded(const HybridScan *state)
 {
 	const HybridDocuments *documents = state->documents;
-	const HybridLookupWork *work = &state->done.work;
-	Size memory = (Size) documents->found->size * sizeof(Document);
 
-	/* without conditions, the bounds apply only after k documents are found */
-	if (state->settings.iterative_scan == HYBRID_ITERATIVE_OFF || state->exact ||
-	    (documents->best.count < documents->best.k && hybrid_scan_quals_share(state->filter) == 1))
-		return false;
-	if (!state->asked.all && work->rescored + work->rejected >= state->settings.max_scan_tuples)
+	return state->settings.iterative_scan != HYBRID_ITERATIVE_OFF && !state->exact &&
+	       (documents->best.count == documents->best.k ||
+	        hybrid_scan_quals_share(state->filter) < 1);
+}
+
+/* enough_compared: test whether the scan has compared as many documents as it may. */
+static bool
+enough_compared(HybridScan *state)
+{
+	const HybridLookupWork *work = &state->done.work;
+
+	if (bounded(state) && !state->asked.all &&
+	    work->rescored + work->rejected >= state->settings.max_scan_tuples)
 		state->limit_reached = HY_SCAN_TUPLES;
-	else if (memory > work_mem * 1024.0 * state->settings.mem_multiplier)
+	return state->limit_reached == HY_SCAN_TUPLES;
+}
+
+/*
+ * is_full: test whether there is no memory for more documents. Those found are compared all the same. The hash table has
+ * up to twice as many slots as documents.
+ */
+static bool
+is_full(HybridScan *state)
+{
+	double memory = 2.0 * state->documents->found->members * sizeof(Document);
+
+	if (!bounded(state) || memory <= work_mem * 1024.0 * state->settings.mem_multiplier)
+		return false;
+	if (state->limit_reached == HY_SCAN_NO_LIMIT)
 		state->limit_reached = HY_SCAN_MEMORY;
-	return state->limit_reached != HY_SCAN_NO_LIMIT;
+	return true;
+}
+
+double
+hybrid_documents_memory_of_all(double rows)
+{
+	return 2 * rows * sizeof(Document);
 }

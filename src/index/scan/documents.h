@@ -19,4 +19,7 @@ extern bool hybrid_documents_begin(IndexScanDesc scan);
  */
 extern bool hybrid_documents_next(HybridScan *state, int64 *position);
 
+/* hybrid_documents_memory_of_all: return the bytes that a scan needs to return so many documents. */
+extern double hybrid_documents_memory_of_all(double documents);
+
 #endif
