@@ -11,7 +11,8 @@
  * the first row. The planner adds the cost of fetching heap rows and of rows that a filter removes.
  *
  * Long vectors of a table are in TOAST. The distance functions charge a sequential scan for fetching them
- * (types/distance_cost.c). They do not charge an index scan, because the index has its own vectors.
+ * (types/distance_cost.c). They do not charge an index scan, because the index has its own vectors. The scan
+ * of an index on arrays reads some arrays from the table, which cost_documents charges.
  */
 #include "postgres.h"
 
