@@ -470,10 +470,11 @@ find_sample(Graph *graph)
 }
 
 /*
- * reaches_recall: return whether the mean recall of all rows reaches the wanted one, by that of the sample, and set
- * graph->mean. This is a bet, as in I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by
- * betting", 2024. The stake on each row is chosen by the rows before it. If the mean of all rows is lower than the wanted
- * recall, the capital grows to 1 / DOUBT with a probability of at most DOUBT, whatever the distribution is.
+ * reaches_recall: return whether the mean recall of all rows reaches the wanted one, by that of the sample, and
+ * set graph->mean. This is a bet, as in I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random
+ * variables by betting", 2024. The stake on each row is chosen by the rows before it. If the mean of all rows
+ * is lower than the wanted recall, the capital grows to 1 / DOUBT with a probability of at most DOUBT, whatever
+ * the distribution is.
  */
 static bool
 reaches_recall(Graph *graph)

@@ -203,16 +203,16 @@ find_more(HybridScan *state)
 	/* memory does not allow more, so that only all documents are more than before */
 	if (documents->pass > 1 && k <= documents->best.k)
 	{
-		if (documents->full)
+		documents->exhausted = documents->full || hybrid_probes > 0;
+		if (documents->exhausted)
 			compare_rest(state);
-		documents->exhausted = documents->full;
 		documents->lists = PG_INT32_MAX;
 	}
 	take_best(documents, k);
 	documents->entries = Max(documents->entries, Max(FIRST_ENTRIES, k));
 	if (documents->full && !documents->exhausted)
 		compare(state);
-	while (!documents->full)
+	while (!documents->full && !documents->exhausted)
 	{
 		documents->round++;
 		search(state);
