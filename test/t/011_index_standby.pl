@@ -49,7 +49,7 @@ for my $table (sort keys %dims)
 		push @indexes, "${table}_$metric";
 	}
 }
-$primary->safe_psql('postgres', 'CREATE INDEX narrow_arrays ON narrow USING hybrid ((ARRAY[v, v + narrow_of(1)]::vector(12)[])) WITH (list_size = 32)');
+$primary->safe_psql('postgres', 'CREATE INDEX narrow_arrays ON narrow USING hybrid ((ARRAY[v, v * v]::vector(12)[])) WITH (list_size = 32)');
 push @indexes, 'narrow_arrays';
 $primary->safe_psql('postgres', 'CREATE UNLOGGED TABLE fast (v vector(2)); CREATE INDEX fast_v ON fast USING hybrid (v)');
 
@@ -78,7 +78,7 @@ sub compare
 			is($there, $primary->safe_psql('postgres', $knn), "$when: hybrid_knn, $table by $metric, as on the primary");
 		}
 	}
-	my $documents = "$by_index SELECT id FROM narrow ORDER BY (ARRAY[v, v + narrow_of(1)]::vector(12)[]) @# ARRAY[narrow_of(3), narrow_of(5)]";
+	my $documents = "$by_index SELECT id FROM narrow ORDER BY (ARRAY[v, v * v]::vector(12)[]) @# ARRAY[narrow_of(3), narrow_of(5)]";
 	isnt($standby->safe_psql('postgres', $documents), '', "$when: arrays are found");
 	is($standby->safe_psql('postgres', $documents), $primary->safe_psql('postgres', $documents), "$when: an index on arrays answers alike");
 	for my $index (@indexes)
