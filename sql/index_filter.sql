@@ -196,32 +196,21 @@ CREATE TABLE far AS SELECT i AS id, (SELECT array_agg((random() - 0.5)::float4) 
 	FROM generate_series(1, 30000) i;
 CREATE INDEX far_v ON far USING hybrid (v vector_l2_ops);
 SET enable_seqscan = off;
-DO $$
+CREATE FUNCTION searched(divisor int, OUT hits int, OUT checked bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	q vector;
-	n int := 0;
-	checked bigint := 0;
 BEGIN
+	hits := 0;
+	checked := 0;
 	FOR q IN SELECT v FROM far WHERE id <= 20 LOOP
-		n := n + (SELECT count(*) FROM (SELECT id FROM far WHERE id % 2500 = 3 ORDER BY v <-> q LIMIT 10) a
-			JOIN (SELECT id FROM far WHERE id % 2500 = 3 ORDER BY (v <-> q) + 0 LIMIT 10) b USING (id));
+		hits := hits + (SELECT count(*) FROM (SELECT id FROM far WHERE id % divisor = 3 ORDER BY v <-> q LIMIT 10) a
+			JOIN (SELECT id FROM far WHERE id % divisor = 3 ORDER BY (v <-> q) + 0 LIMIT 10) b USING (id));
 		checked := checked + (SELECT rows_rescored + rows_rejected FROM hybrid_last_scan());
 	END LOOP;
-	RAISE NOTICE 'recall above .95: %, more than 20,000 rows checked: %', n > 190, checked / 20 > 20000;
 END $$;
+SELECT hits > 190 AS recall_above_95, checked / 20 > 20000 AS more_than_20000_checked FROM searched(2500);
 -- a tenth of the rows: those that are not likely to be among the nearest are checked last (1,307 rows would be checked otherwise)
-DO $$
-DECLARE
-	q vector;
-	n int := 0;
-	checked bigint := 0;
-BEGIN
-	FOR q IN SELECT v FROM far WHERE id <= 20 LOOP
-		n := n + (SELECT count(*) FROM (SELECT id FROM far WHERE id % 10 = 3 ORDER BY v <-> q LIMIT 10) a
-			JOIN (SELECT id FROM far WHERE id % 10 = 3 ORDER BY (v <-> q) + 0 LIMIT 10) b USING (id));
-		checked := checked + (SELECT rows_rescored + rows_rejected FROM hybrid_last_scan());
-	END LOOP;
-	RAISE NOTICE 'recall above .95: %, fewer than 1,150 rows checked: %', n > 190, checked / 20 < 1150;
-END $$;
+SELECT hits > 190 AS recall_above_95, checked / 20 < 1150 AS fewer_than_1150_checked FROM searched(10);
+DROP FUNCTION searched;
 RESET enable_seqscan;
 DROP TABLE far;

@@ -43,6 +43,7 @@ struct HyDescent
 };
 
 static bool begin_worker(const HyDescent *descent, Worker *worker, const HyAllocator *allocator);
+static int64_t end_of_part(const HyDescent *descent, int64_t part);
 static HyStatus copy_some(void *arg, int64_t part, int number, const HyCancel *cancel);
 static void copy_edges(HyDescent *descent, int64_t row);
 static HyStatus turn_edges(HyDescent *descent, const HyCancel *cancel);
@@ -154,14 +155,22 @@ begin_worker(const HyDescent *descent, Worker *worker, const HyAllocator *alloca
 	return worker->votes != NULL && worker->touched != NULL && worker->query != NULL;
 }
 
+/* end_of_part: return the end of the PART_ROWS rows of a part; the last one may be shorter. */
+static int64_t
+end_of_part(const HyDescent *descent, int64_t part)
+{
+	int64_t left = descent->rows.rows - part * PART_ROWS;
+
+	return part * PART_ROWS + (left < PART_ROWS ? left : PART_ROWS);
+}
+
 /* copy_some: copy the heaps of PART_ROWS rows. */
 static HyStatus
 copy_some(void *arg, int64_t part, int number, const HyCancel *cancel)
 {
 	HyDescent *descent = arg;
 	int64_t row = part * PART_ROWS;
-	int64_t left = descent->rows.rows - row;
-	int64_t end = row + (left < PART_ROWS ? left : PART_ROWS);
+	int64_t end = end_of_part(descent, part);
 
 	(void) number;
 	if (hy_cancelled(cancel))
@@ -236,8 +245,7 @@ improve_some(void *arg, int64_t part, int number, const HyCancel *cancel)
 {
 	HyDescent *descent = arg;
 	int64_t row = part * PART_ROWS;
-	int64_t left = descent->rows.rows - row;
-	int64_t end = row + (left < PART_ROWS ? left : PART_ROWS);
+	int64_t end = end_of_part(descent, part);
 
 	for (; row < end; row++)
 	{

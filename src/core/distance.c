@@ -5,6 +5,7 @@
 #include "core/distance.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/distance_levels.h"
 
@@ -42,6 +43,15 @@ hy_kernels_at(HySimd level)
 		default:
 			return NULL;
 	}
+}
+
+void
+hy_widen(HyDtype dtype, const void *x, int dims, float *out)
+{
+	if (dtype == HY_F32)
+		memcpy(out, x, (size_t) dims * sizeof(float));
+	else
+		hy_kernels()->widen_f16(out, x, dims);
 }
 
 HyStatus

@@ -69,6 +69,9 @@ extern const HyKernels *hy_kernels_at(HySimd level);
  */
 extern HyStatus hy_kernels_force(HySimd level);
 
+/* hy_widen: write a vector of either type as fp32, which is exact. */
+extern void hy_widen(HyDtype dtype, const void *x, int dims, float *out);
+
 /*
  * hy_norm_sq: return the canonical fp32 sum of squares of one vector (the inner product with
  * itself).

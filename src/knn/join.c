@@ -73,10 +73,7 @@ take_left(void *arg, const HybridRow *row)
 	if (i == join->room)
 		grow(join);
 	query = queries->x + (Size) i * queries->dims;
-	if (hybrid_rows_dtype(join->left) == HY_F16)
-		hy_kernels()->widen_f16(query, row->x, row->dims);
-	else
-		memcpy(query, row->x, row->dims * sizeof(float));
+	hy_widen(hybrid_rows_dtype(join->left), row->x, row->dims, query);
 	join->positions[i] = hybrid_position(&row->tid);
 	join->ids[i] = row->id;
 	queries->count++;

@@ -41,7 +41,8 @@
 #define LISTS_SHARE 0.4
 #define ROUNDS_SHARE 0.5
 
-#define SAMPLE_MISSES 25 /* in a sample, so many neighbors of one rank may be missing */
+#define SAMPLE_MISSES                                                                              \
+	25 /* rows of a sample that lack all neighbors, if the recall is just the wanted one */
 #define SAMPLE_LEAST 500
 #define SAMPLE_MOST (int) (SAMPLE_MISSES / (1 - MOST_RECALL))
 #define SAMPLE_SEED UINT64CONST(0x6b6e6e)
@@ -241,13 +242,12 @@ find_means(const Graph *graph, float *means)
 	pfree(row);
 }
 
-/* find_nearest_runs: find the run of each row, and the nearest others by their means. */
+/* find_nearest_runs: find the run of each row, and the nearest others by their means, or all runs if they are few. */
 static void
 find_nearest_runs(Graph *graph)
 {
 	const HybridListRows *rows = &graph->rows;
-	Size stride = rows->dims * sizeof(float);
-	float *means = MemoryContextAllocHuge(CurrentMemoryContext, Max(rows->runs, 1) * stride);
+	float *means;
 	int32 run, i;
 
 	graph->near = Min(NEAR_RUNS, rows->runs);
@@ -257,6 +257,12 @@ find_nearest_runs(Graph *graph)
 	graph->begin = MemoryContextAllocHuge(CurrentMemoryContext, (rows->runs + 2) * sizeof(int64));
 	graph->visitors = MemoryContextAllocHuge(CurrentMemoryContext,
 	                                         Max(rows->count, 1) * NEAR_RUNS * sizeof(int32));
+	for (i = 0; graph->all && i < rows->count; i++)
+		take_nearest_runs(graph, i, graph->out, 0);
+	if (graph->all)
+		return;
+	means = MemoryContextAllocHuge(CurrentMemoryContext,
+	                               (Size) rows->runs * rows->dims * sizeof(float));
 	find_means(graph, means);
 	for (run = 0; run < rows->runs; run++)
 	{
@@ -273,12 +279,10 @@ find_nearest_runs(Graph *graph)
 		task.u.topk.k = graph->near;
 		task.u.topk.out = graph->out;
 		task.u.topk.counts = graph->counts;
-		/* if all runs are near, any order will do */
-		if (!graph->all)
-			hybrid_run(&task, "find nearest rows");
+		hybrid_run(&task, "find nearest rows");
 		for (i = 0; i < count; i++)
 			take_nearest_runs(graph, first + i, graph->out + (Size) i * graph->near,
-			                  graph->all ? 0 : graph->counts[i]);
+			                  graph->counts[i]);
 	}
 	pfree(means);
 }

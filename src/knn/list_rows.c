@@ -87,12 +87,7 @@ hybrid_list_rows_matrix(const HybridListRows *rows, int64 first, int64 count)
 void
 hybrid_list_rows_widen(const HybridListRows *rows, int64 row, float *out)
 {
-	const void *x = rows->vectors + row * rows->stride;
-
-	if (rows->dtype == HY_F32)
-		memcpy(out, x, rows->stride);
-	else
-		hy_kernels()->widen_f16(out, x, rows->dims);
+	hy_widen(rows->dtype, rows->vectors + row * rows->stride, rows->dims, out);
 }
 
 static bool

@@ -145,10 +145,7 @@ hybrid_documents_begin(IndexScanDesc scan)
 	{
 		float *x = floats + (Size) i * query.dims;
 
-		if (query.dtype == HY_F32)
-			memcpy(x, hy_matrix_row(&query, i), query.dims * sizeof(float));
-		else
-			hy_kernels()->widen_f16(x, hy_matrix_row(&query, i), query.dims);
+		hy_widen(query.dtype, hy_matrix_row(&query, i), query.dims, x);
 		hybrid_probe_init(&documents->probes[i], index->metric, x, query.dims);
 	}
 	return true;
