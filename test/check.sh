@@ -238,7 +238,7 @@ step_regress-emulated()
 # src/core/*_scalar.c. The tests that are left out take nearly two thirds of the time; the step scalar of `make soak` has them.
 step_regress-scalar()
 {
-	local left_out="index_alike index_costs_toast index_l1 index_lots index_measure index_options"
+	local left_out="index_alike index_costs_toast index_l1 index_lots index_many_lists index_measure index_options"
 
 	left_out+=" index_recall index_unlike index_vacuum knn_recall threads"
 	regress "hybrid.simd = scalar"

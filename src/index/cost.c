@@ -190,7 +190,8 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 	const HybridLayout *layout = &open->layout;
 	double all = Max(path->indexinfo->tuples, 1), reach = cost->reach;
 	double rows = all * reach, leaves = Max(tree->leaves * reach, 1), share;
-	double inner_pages = leaves / layout->inner.rows + tree->height;
+	double ordered = Min(leaves, HYBRID_LISTS_OPENED);
+	double inner_pages = ordered / layout->inner.rows + tree->height;
 	double leaf_pages = rows / layout->leaf.rows + leaves / 2;
 	double vector_pages = pages_of_vectors(path->indexinfo, layout);
 	double wanted = all * wanted_share(path);
@@ -207,7 +208,7 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 	pages_cost = cost_of_pages(path->indexinfo, cost->pages);
 	all_pages_cost = cost_of_pages(
 		path->indexinfo, inner_pages + leaf_pages + Min(wanted * layout->leaf.span, vector_pages));
-	cost->first = all_codes * share + leaves * distance * CODE_COST +
+	cost->first = all_codes * share + ordered * distance * CODE_COST +
 	              Min(RESCORED, wanted) * distance + pages_cost;
 	/* the scan recomputes rounded distances from the values of the table */
 	if (!open->lossless)
@@ -449,7 +450,8 @@ cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const H
 	if (root->limit_tuples > 0)
 		wanted = root->limit_tuples;
 	compared = target_recall < 1 ? Min(DOCUMENTS + PER_DOCUMENT * wanted, rows) : rows;
-	scored = QUERY_VECTORS * (tree->leaves + Min(QUERY_LISTS, tree->leaves) * open->list_size);
+	scored = QUERY_VECTORS * (Min(tree->leaves, HYBRID_LISTS_OPENED) +
+	                          Min(QUERY_LISTS, tree->leaves) * open->list_size);
 	cost_qual_eval(&again, path->indexorderbys, root);
 	again.per_tuple = Max(again.per_tuple, distance);
 	cost->pages = Min(QUERY_VECTORS * QUERY_LISTS * 2.0, index->pages);

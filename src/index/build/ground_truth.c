@@ -126,6 +126,7 @@ list_leaves(Search *search)
 
 	(void) hybrid_frontier_open(frontier);
 	hybrid_frontier_begin(frontier, &limits);
+	hybrid_frontier_open_all(frontier);
 	for (i = 0; i < frontier->inner.count; i++)
 		count += frontier->inner.items[i]->count;
 	search->leaves = MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(Leaf));

@@ -20,6 +20,13 @@
  * lists are estimated from codes. A centroid is read only when its list is about to be taken. The key of
  * a list that was not taken is finite or -INFINITY. If its distance is out of the range of single
  * precision, the key is -INFINITY, so that the list is examined.
+ *
+ * In a large index, most lists are far from the query. The search opens the nearest inner lists, until they have
+ * HYBRID_LISTS_OPENED lists. All rows below an inner list that is closed count as rows of one list, with the inner
+ * list's centroid and radius. When the rows expected there are not few, the inner list with the most is opened.
+ * (62,819 lists of 8,000,000 rows, 128 dimensions, LIMIT 10: a search takes 4.4 ms if all inner lists are opened, and
+ * 2.3 to 3.4 ms if those of 8,192 lists are. 600,000 rows in clusters by Zipf's law with 28,000 lists: recall and the
+ * lists examined are the same.)
  */
 #include "postgres.h"
 
@@ -36,17 +43,33 @@
 /* share of the squared radius of a list that is added to its squared distance to compute the width */
 #define RADIAL 0.1f
 #define STEEPEST 1e30f /* inverse width of a list whose rows are all equal */
+/*
+ * Inner lists stay closed while the rows expected in them are at most this share of the rows expected in the lists of
+ * opened ones. While lists are ordered by distance, each list taken needs so many lists of opened inner lists.
+ */
+#define CLOSED_SHARE 0.1
+#define OPENED_PER_LIST 16
 
 static const HybridInner *add_inner(HybridFrontier *frontier, const HybridLink *list, int level);
 static void add_only_leaf(HybridFrontier *frontier, const HybridReach *reach);
 static void
 expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach, int level);
 static bool may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry);
-static void leave_out(HybridFrontier *frontier, int slot);
-static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
+static int open_next(HybridFrontier *frontier);
+static bool open_more(HybridFrontier *frontier);
+static bool has_leaf(const HybridFrontier *frontier);
+static double beyond(HybridFrontier *frontier, HybridSlots *slots, int first);
+static double rows_per_list(const HybridFrontier *frontier);
+static void count_rows(HybridFrontier *frontier);
+static void add_lists(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner,
+                      const HybridReach *reach);
+static void allocate(HybridFrontier *frontier, HybridSlots *slots, int count);
 static void make_blocks(HybridFrontier *frontier);
-static void describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at);
-static void describe_lists(const HybridFrontier *frontier, const float *radii, int at);
+static void
+describe(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner, int block);
+static void leave_out(HybridSlots *slots, int slot);
+static void
+describe_lists(const HybridFrontier *frontier, HybridSlots *slots, const float *radii, int at);
 static inline float inverse_of(float reach_squared, float radius);
 static float least_of(const float *keys);
 static int slot_of(const HybridFrontier *frontier);
@@ -70,12 +93,14 @@ hybrid_frontier_clear(HybridFrontier *frontier)
 	hybrid_inner_set_clear(&frontier->inner);
 	hybrid_inner_set_clear(&frontier->upper);
 	frontier->root = NULL;
-	frontier->keys_count = 0;
+	frontier->leaves.count = frontier->closed.count = 0;
+	frontier->closed_count = 0;
+	frontier->closed_lists = frontier->opened_lists = frontier->opened_rows = 0;
 	frontier->rows = 0;
 	frontier->blocks_count = 0;
 	frontier->lists_count = 0;
 	frontier->waiting = 0;
-	frontier->expecting = false;
+	frontier->tail = NULL;
 }
 
 const HybridInner *
@@ -94,32 +119,31 @@ hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits
 {
 	const HybridTree *tree = &frontier->scorer->tree;
 	HybridReach reach = hybrid_scorer_root(frontier->scorer);
-	int list, block;
 
 	frontier->limits = *limits;
 	if (frontier->root == NULL)
 		add_only_leaf(frontier, &reach);
 	else
 		expand(frontier, frontier->root, &reach, tree->height);
-	for (list = 0; list < frontier->inner.count; list++)
-	{
-		const HybridInner *inner = frontier->inner.items[list];
+	while (frontier->leaves.count < HYBRID_LISTS_OPENED && frontier->closed_count > 0)
+		open_next(frontier);
+	count_rows(frontier);
+	make_blocks(frontier);
+}
 
-		for (block = 0; block < inner->blocks; block++)
-		{
-			describe(frontier, inner, block, frontier->blocks_count * HY_CODE_ROWS);
-			frontier->origins[frontier->blocks_count].inner = inner;
-			frontier->origins[frontier->blocks_count++].first = block * HY_CODE_ROWS;
-		}
-	}
+void
+hybrid_frontier_open_all(HybridFrontier *frontier)
+{
+	while (frontier->closed_count > 0)
+		open_next(frontier);
+	count_rows(frontier);
 	make_blocks(frontier);
 }
 
 bool
 hybrid_frontier_has_more(const HybridFrontier *frontier)
 {
-	return frontier->waiting > 0 ||
-	       (frontier->blocks_count > 0 && frontier->blocks[0].key < INFINITY);
+	return frontier->waiting > 0 || frontier->closed_count > 0 || has_leaf(frontier);
 }
 
 void
@@ -129,16 +153,24 @@ hybrid_frontier_put(HybridFrontier *frontier, int which, float distance)
 }
 
 double
-hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit)
+hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit, double enough)
 {
-	HyTailGroups groups = {frontier->middle, frontier->inverse, frontier->doubt, frontier->size,
-	                       frontier->keys_count};
-	double rows = hy_tail_beyond(tail, &groups, limit, frontier->keys);
+	double rows, closed;
 
-	frontier->expecting = true;
+	frontier->tail = tail;
 	frontier->limit = limit;
+	rows = beyond(frontier, &frontier->leaves, 0);
+	closed = beyond(frontier, &frontier->closed, 0) * rows_per_list(frontier);
+	while (frontier->closed_count > 0 && closed > CLOSED_SHARE * Max(rows, enough))
+	{
+		int first = open_next(frontier);
+
+		rows += beyond(frontier, &frontier->leaves, first);
+		closed = beyond(frontier, &frontier->closed, 0) * rows_per_list(frontier);
+	}
+	count_rows(frontier);
 	make_blocks(frontier);
-	return rows;
+	return rows + closed;
 }
 
 int
@@ -147,7 +179,7 @@ hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail, dou
 {
 	int count = 0;
 
-	while (count < most && frontier->blocks_count > 0 && frontier->blocks[0].key < INFINITY)
+	while (count < most && open_more(frontier))
 	{
 		int slot = slot_of(frontier);
 
@@ -161,9 +193,9 @@ hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail, dou
 		if (tail != NULL && count > 0 && *expected <= enough)
 			break;
 		if (tail != NULL)
-			*expected -= frontier->size[slot] * hy_tail_at(tail, frontier->blocks[0].key);
+			*expected -= frontier->leaves.size[slot] * hy_tail_at(tail, frontier->blocks[0].key);
 		taken[count++] = frontier->which[slot];
-		frontier->middle[slot] = INFINITY;
+		frontier->leaves.middle[slot] = INFINITY;
 		settle(frontier, slot, INFINITY);
 	}
 	return count;
@@ -201,7 +233,7 @@ hybrid_frontier_u_scale(const HybridFrontier *frontier, int which, float *middle
 Size
 hybrid_frontier_memory(const HybridFrontier *frontier)
 {
-	return frontier->keys_count * (5 * sizeof(float) + sizeof(int)) +
+	return (Size) frontier->leaves.count * (5 * sizeof(float) + sizeof(int)) +
 	       frontier->lists_count * (sizeof(HybridLeafCandidate) + sizeof(HyHeapItem));
 }
 
@@ -228,7 +260,7 @@ add_only_leaf(HybridFrontier *frontier, const HybridReach *reach)
 	hybrid_frontier_put(frontier, which, -INFINITY);
 }
 
-/* expand: add keys for the leaf lists below an inner list. */
+/* expand: add the lists of the last two levels below an inner list. */
 static void
 expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach, int level)
 {
@@ -236,9 +268,9 @@ expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *re
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (level == 1)
+	if (level <= 2)
 	{
-		add_keys(frontier, inner, reach);
+		add_lists(frontier, level == 1 ? &frontier->leaves : &frontier->closed, inner, reach);
 		return;
 	}
 	/* this list names inner lists: go on to the lists below each of them */
@@ -253,6 +285,91 @@ expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *re
 	}
 }
 
+/* open_next: open the inner list with the smallest key. Returns the number of leaves before its own. */
+static int
+open_next(HybridFrontier *frontier)
+{
+	HybridSlots *closed = &frontier->closed;
+	int first = frontier->leaves.count, slot = -1, i;
+	const HybridBlockOrigin *origin;
+	HybridReach reach;
+
+	CHECK_FOR_INTERRUPTS();
+	for (i = 0; i < closed->count; i++)
+	{
+		if (closed->middle[i] < INFINITY && (slot < 0 || closed->keys[i] < closed->keys[slot]))
+			slot = i;
+	}
+	origin = &closed->origins[slot / HY_CODE_ROWS];
+	i = origin->first + slot % HY_CODE_ROWS;
+	reach = hybrid_inner_reach(frontier->scorer, origin->inner, 2, i, NULL);
+	frontier->opened_lists += closed->size[slot];
+	frontier->closed_lists -= closed->size[slot];
+	frontier->closed_count--;
+	leave_out(closed, slot);
+	add_lists(frontier, &frontier->leaves, add_inner(frontier, &origin->inner->below[i], 1),
+	          &reach);
+	return first;
+}
+
+/* open_more: open inner lists until a leaf is known, and enough are. Returns false if no leaf is left. */
+static bool
+open_more(HybridFrontier *frontier)
+{
+	int first = frontier->leaves.count;
+
+	while (
+		frontier->closed_count > 0 &&
+		(!has_leaf(frontier) || (frontier->tail == NULL &&
+	                             frontier->leaves.count < OPENED_PER_LIST * frontier->lists_count)))
+	{
+		int block = open_next(frontier) / HY_CODE_ROWS;
+
+		if (frontier->tail != NULL)
+			(void) beyond(frontier, &frontier->leaves, block * HY_CODE_ROWS);
+		for (; block < frontier->leaves.count / HY_CODE_ROWS; block++)
+			hy_heap_add(frontier->blocks, &frontier->blocks_count,
+			            least_of(frontier->leaves.keys + block * HY_CODE_ROWS), block);
+	}
+	if (frontier->leaves.count > first)
+		count_rows(frontier);
+	return has_leaf(frontier);
+}
+
+/* has_leaf: test whether a leaf of the opened inner lists was not taken. */
+static bool
+has_leaf(const HybridFrontier *frontier)
+{
+	return frontier->blocks_count > 0 && frontier->blocks[0].key < INFINITY;
+}
+
+/*
+ * beyond: compute the keys of the lists from slot `first` on by the frontier's tail. Returns the part of the sum of
+ * their sizes that is expected to be nearer than the limit.
+ */
+static double
+beyond(HybridFrontier *frontier, HybridSlots *slots, int first)
+{
+	HyTailGroups groups = {slots->middle + first, slots->inverse + first, slots->doubt + first,
+	                       slots->size + first, slots->count - first};
+
+	return hy_tail_beyond(frontier->tail, &groups, frontier->limit, slots->keys + first);
+}
+
+/* rows_per_list: return the mean number of rows of a leaf that the entry of an opened inner list counted. */
+static double
+rows_per_list(const HybridFrontier *frontier)
+{
+	return frontier->opened_lists > 0 ? frontier->opened_rows / frontier->opened_lists : 0;
+}
+
+/* count_rows: compute the number of rows of all lists. */
+static void
+count_rows(HybridFrontier *frontier)
+{
+	frontier->rows = frontier->opened_rows + frontier->closed_lists * rows_per_list(frontier);
+}
+
 /* may_have: test whether rows below an entry of an inner list may satisfy the conditions. */
 static bool
 may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry)
@@ -262,38 +379,48 @@ may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry)
 	                              frontier->conditions_count);
 }
 
-/* add_keys: estimate the distances of the lists below an inner list from their codes. */
+/* add_lists: add the lists below an inner list, with estimates of their distances from their codes. */
 static void
-add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach)
+add_lists(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner,
+          const HybridReach *reach)
 {
-	int count = frontier->keys_count + inner->blocks * HY_CODE_ROWS;
+	int first = slots->count, block;
 
-	if (count > frontier->keys_allocated)
+	allocate(frontier, slots, first + inner->blocks * HY_CODE_ROWS);
+	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps, slots->middle + first,
+	                   slots->keys + first);
+	for (block = 0; block < inner->blocks; block++)
 	{
-		int allocated = Max(frontier->keys_allocated * 2, count);
-
-		frontier->keys =
-			hybrid_enlarge(frontier->context, frontier->keys, allocated * sizeof(float));
-		frontier->middle =
-			hybrid_enlarge(frontier->context, frontier->middle, allocated * sizeof(float));
-		frontier->inverse =
-			hybrid_enlarge(frontier->context, frontier->inverse, allocated * sizeof(float));
-		frontier->doubt =
-			hybrid_enlarge(frontier->context, frontier->doubt, allocated * sizeof(float));
-		frontier->size =
-			hybrid_enlarge(frontier->context, frontier->size, allocated * sizeof(float));
-		frontier->which =
-			hybrid_enlarge(frontier->context, frontier->which, allocated * sizeof(int));
-		frontier->blocks = hybrid_enlarge(frontier->context, frontier->blocks,
-		                                  allocated / HY_CODE_ROWS * sizeof(HyHeapItem));
-		frontier->origins = hybrid_enlarge(frontier->context, frontier->origins,
-		                                   allocated / HY_CODE_ROWS * sizeof(HybridBlockOrigin));
-		frontier->keys_allocated = allocated;
+		slots->origins[slots->count / HY_CODE_ROWS].inner = inner;
+		slots->origins[slots->count / HY_CODE_ROWS].first = block * HY_CODE_ROWS;
+		describe(frontier, slots, inner, block);
+		slots->count += HY_CODE_ROWS;
 	}
-	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps,
-	                   frontier->middle + frontier->keys_count,
-	                   frontier->keys + frontier->keys_count);
-	frontier->keys_count = count;
+}
+
+/* allocate: provide memory for this number of slots. */
+static void
+allocate(HybridFrontier *frontier, HybridSlots *slots, int count)
+{
+	MemoryContext context = frontier->context;
+	Size size;
+
+	if (count <= slots->allocated)
+		return;
+	slots->allocated = Max(slots->allocated * 2, count);
+	size = slots->allocated * sizeof(float);
+	slots->keys = hybrid_enlarge(context, slots->keys, size);
+	slots->middle = hybrid_enlarge(context, slots->middle, size);
+	slots->inverse = hybrid_enlarge(context, slots->inverse, size);
+	slots->doubt = hybrid_enlarge(context, slots->doubt, size);
+	slots->size = hybrid_enlarge(context, slots->size, size);
+	slots->origins = hybrid_enlarge(context, slots->origins,
+	                                slots->allocated / HY_CODE_ROWS * sizeof(HybridBlockOrigin));
+	if (slots == &frontier->closed)
+		return;
+	frontier->which = hybrid_enlarge(context, frontier->which, slots->allocated * sizeof(int));
+	frontier->blocks = hybrid_enlarge(context, frontier->blocks,
+	                                  slots->allocated / HY_CODE_ROWS * sizeof(HyHeapItem));
 }
 
 /* make_blocks: make the heap of blocks, ordered by the smallest key of each block. */
@@ -302,59 +429,68 @@ make_blocks(HybridFrontier *frontier)
 {
 	int block;
 
+	frontier->blocks_count = frontier->leaves.count / HY_CODE_ROWS;
 	for (block = 0; block < frontier->blocks_count; block++)
 	{
-		frontier->blocks[block].key = least_of(frontier->keys + block * HY_CODE_ROWS);
+		frontier->blocks[block].key = least_of(frontier->leaves.keys + block * HY_CODE_ROWS);
 		frontier->blocks[block].which = block;
 	}
 	hy_heap_make(frontier->blocks, frontier->blocks_count);
 }
 
 /*
- * describe: fill in a block of lists. On entry, `middle` has the estimates of the lists' bases and `keys`
- * has their lower bounds.
+ * describe: fill in the next block of slots. On entry, `middle` has the estimates of the lists' bases and `keys` has
+ * their lower bounds.
  */
 static void
-describe(HybridFrontier *frontier, const HybridInner *inner, int block, int at)
+describe(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner, int block)
 {
-	int count = Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS), i;
-	float *keys = frontier->keys + at;
+	int count = Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS), at = slots->count, i;
+	float *keys = slots->keys + at;
+	double sizes = 0;
 
-	describe_lists(frontier, inner->radii + block * HY_CODE_ROWS, at);
-	memcpy(frontier->size + at, inner->rows + block * HY_CODE_ROWS, HY_CODE_ROWS * sizeof(float));
+	describe_lists(frontier, slots, inner->radii + block * HY_CODE_ROWS, at);
+	memcpy(slots->size + at, inner->rows + block * HY_CODE_ROWS, HY_CODE_ROWS * sizeof(float));
 	for (i = 0; i < HY_CODE_ROWS; i++)
 	{
-		frontier->which[at + i] = -1;
 		if (i >= count || !may_have(frontier, inner, block * HY_CODE_ROWS + i))
 		{
-			leave_out(frontier, at + i);
+			leave_out(slots, at + i);
 			continue;
 		}
 		/* a key is finite, or -INFINITY if it is NaN */
 		keys[i] = keys[i] > FLT_MAX ? FLT_MAX : keys[i];
 		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
-		frontier->rows += frontier->size[at + i];
+		sizes += slots->size[at + i];
+		frontier->closed_count += slots == &frontier->closed;
 	}
+	if (slots == &frontier->closed)
+	{
+		frontier->closed_lists += sizes;
+		return;
+	}
+	frontier->opened_rows += sizes;
+	memset(frontier->which + at, -1, HY_CODE_ROWS * sizeof(int));
 }
 
 /* leave_out: let a slot have no list. */
 static void
-leave_out(HybridFrontier *frontier, int slot)
+leave_out(HybridSlots *slots, int slot)
 {
-	frontier->keys[slot] = INFINITY;
-	frontier->middle[slot] = INFINITY;
-	frontier->inverse[slot] = 1;
-	frontier->doubt[slot] = 0;
-	frontier->size[slot] = 0;
+	slots->keys[slot] = INFINITY;
+	slots->middle[slot] = INFINITY;
+	slots->inverse[slot] = 1;
+	slots->doubt[slot] = 0;
+	slots->size[slot] = 0;
 }
 
 /* describe_lists: do the arithmetic of describe for all 32 lists of a block. */
 static void
-describe_lists(const HybridFrontier *frontier, const float *radii, int at)
+describe_lists(const HybridFrontier *frontier, HybridSlots *slots, const float *radii, int at)
 {
-	const float *restrict keys = frontier->keys + at;
-	float *restrict middle = frontier->middle + at, *restrict inverse = frontier->inverse + at;
-	float *restrict doubt = frontier->doubt + at;
+	const float *restrict keys = slots->keys + at;
+	float *restrict middle = slots->middle + at, *restrict inverse = slots->inverse + at;
+	float *restrict doubt = slots->doubt + at;
 	const bool products = frontier->scorer->open.metric == HY_METRIC_IP;
 	const float length = frontier->scorer->length, eps = frontier->limits.eps;
 	const float root = sqrtf((float) frontier->scorer->open.layout.dims);
@@ -411,7 +547,7 @@ static int
 slot_of(const HybridFrontier *frontier)
 {
 	const HyHeapItem *block = &frontier->blocks[0];
-	const float *keys = frontier->keys + block->which * HY_CODE_ROWS;
+	const float *keys = frontier->leaves.keys + block->which * HY_CODE_ROWS;
 	int place = HY_CODE_ROWS - 1, i;
 
 	for (i = 0; i < HY_CODE_ROWS; i++)
@@ -430,7 +566,8 @@ slot_of(const HybridFrontier *frontier)
 static void
 know(HybridFrontier *frontier, int slot)
 {
-	const HybridBlockOrigin *origin = &frontier->origins[slot / HY_CODE_ROWS];
+	HybridSlots *leaves = &frontier->leaves;
+	const HybridBlockOrigin *origin = &leaves->origins[slot / HY_CODE_ROWS];
 	int entry = origin->first + slot % HY_CODE_ROWS, which = add_list(frontier);
 	HybridLeafCandidate *list = &frontier->lists[which];
 	float key;
@@ -443,10 +580,10 @@ know(HybridFrontier *frontier, int slot)
 	list->last = -1;
 	list->reach = hybrid_inner_reach(frontier->scorer, origin->inner, 1, entry, NULL);
 	frontier->which[slot] = which;
-	frontier->doubt[slot] = 0;
-	hybrid_frontier_u_scale(frontier, which, &frontier->middle[slot], &frontier->inverse[slot]);
-	key = frontier->expecting ? (frontier->middle[slot] - frontier->limit) * frontier->inverse[slot]
-	                          : list->reach.base;
+	leaves->doubt[slot] = 0;
+	hybrid_frontier_u_scale(frontier, which, &leaves->middle[slot], &leaves->inverse[slot]);
+	key = frontier->tail != NULL ? (leaves->middle[slot] - frontier->limit) * leaves->inverse[slot]
+	                             : list->reach.base;
 	settle(frontier, slot, isnan(key) ? -INFINITY : Min(key, FLT_MAX));
 }
 
@@ -456,8 +593,8 @@ settle(HybridFrontier *frontier, int slot, float key)
 {
 	HyHeapItem *block = &frontier->blocks[0];
 
-	frontier->keys[slot] = key;
-	block->key = least_of(frontier->keys + block->which * HY_CODE_ROWS);
+	frontier->leaves.keys[slot] = key;
+	block->key = least_of(frontier->leaves.keys + block->which * HY_CODE_ROWS);
 	hy_heap_sink(frontier->blocks, frontier->blocks_count, 0);
 }
 

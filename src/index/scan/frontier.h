@@ -11,6 +11,9 @@
 #include "index/scan/lookup.h"
 #include "core/min_heap.h"
 
+#define HYBRID_LISTS_OPENED                                                                        \
+	8192 /* number of lists that a search orders at first, if there are more */
+
 /* HybridLeafCandidate: a leaf list whose centroid was read. */
 typedef struct HybridLeafCandidate
 {
@@ -38,6 +41,28 @@ typedef struct HybridBlockOrigin
 	int first;
 } HybridBlockOrigin;
 
+/*
+ * HybridSlots: lists that were not taken or opened, 32 to a block, in the order of the inner lists that name them. A
+ * slot without such a list has an infinite key and an infinite middle.
+ */
+typedef struct HybridSlots
+{
+	float *keys; /* key of each list; the smallest key comes next */
+	/* middle of the distances of each list's rows (m in frontier.c), in the unit of the estimates */
+	float *middle;
+	/* 1 / width of each list; the distance of a row with u = 1 is middle - width */
+	float *inverse;
+	/*
+	 * standard deviation of the error of middle * inverse; 0 if the centroid was read, because middle was
+	 * then not estimated from the code
+	 */
+	float *doubt;
+	float *size; /* number of rows of each leaf, or number of lists below each inner list */
+	HybridBlockOrigin *origins; /* origin of each block */
+	int count;
+	int allocated;
+} HybridSlots;
+
 /* HybridFrontier: state for one search. The arrays are in the search's memory context. */
 typedef struct HybridFrontier
 {
@@ -47,34 +72,21 @@ typedef struct HybridFrontier
 	/* conditions on words; lists whose bounds exclude all words that satisfy them are left out */
 	const HyWordCondition *conditions;
 	int conditions_count;
-	/* all leaf lists, 32 to a block, in the order of the inner lists */
-	HybridInnerSet inner;
-	HybridInnerSet upper;    /* inner lists above those that name leaves */
+	HybridInnerSet inner;    /* opened inner lists that name leaves */
+	HybridInnerSet upper;    /* inner lists above those */
 	const HybridInner *root; /* in one of these sets; NULL if the root is the only leaf */
-	/* key of each list; the smallest key is taken next; infinite if the list was taken */
-	float *keys;
-	/*
-	 * middle of the distances of each list's rows (m in frontier.c), in the unit of the estimates;
-	 * infinite if the list was taken
-	 */
-	float *middle;
-	/* 1 / width of each list; the distance of a row with u = 1 is middle - width */
-	float *inverse;
-	/*
-	 * standard deviation of the error of middle * inverse; 0 if the centroid was read, because middle was
-	 * then not estimated from the code
-	 */
-	float *doubt;
-	float *size; /* number of rows of each list */
-	int *which;  /* number of each list in `lists`, once its centroid was read; else -1 */
-	int keys_count;
-	int keys_allocated;
-	double rows;                /* number of rows of all lists; 0 if the root is the only leaf */
-	HyHeapItem *blocks;         /* heap of blocks, ordered by the smallest key of each */
-	HybridBlockOrigin *origins; /* origin of each block */
+	HybridSlots leaves;      /* the lists below opened inner lists */
+	int *which;         /* number of each leaf in `lists`, once its centroid was read; else -1 */
+	HyHeapItem *blocks; /* heap of the blocks of `leaves`, ordered by the smallest key of each */
 	int blocks_count;
-	bool expecting; /* keys order the lists by expected rows, not by distance */
-	float limit;    /* distance below which rows are expected, if `expecting` */
+	HybridSlots closed; /* inner lists that name leaves and are not opened yet */
+	int closed_count;
+	double closed_lists; /* number of leaves that their entries had when they were written */
+	double opened_lists; /* the same of the opened inner lists */
+	double opened_rows;  /* number of rows of the opened inner lists */
+	double rows;         /* number of rows of all lists; 0 if the root is the only leaf */
+	const HyTail *tail; /* keys order the lists by expected rows for this tail; NULL: by distance */
+	float limit;        /* distance below which rows are expected, if tail is not NULL */
 	/* lists whose centroids were read, and a heap of the lists that wait to be examined again */
 	HybridLeafCandidate *lists;
 	int lists_count;
@@ -96,8 +108,11 @@ extern void hybrid_frontier_clear(HybridFrontier *frontier);
  */
 extern const HybridInner *hybrid_frontier_open(HybridFrontier *frontier);
 
-/* hybrid_frontier_begin: add all leaf lists below the root, for the scorer's query, nearest first. */
+/* hybrid_frontier_begin: add the leaf lists below the root, for the scorer's query, nearest first. */
 extern void hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits);
+
+/* hybrid_frontier_open_all: open all inner lists. */
+extern void hybrid_frontier_open_all(HybridFrontier *frontier);
 
 /* hybrid_frontier_has_more: test whether any list was not taken, or waits to be examined again. */
 extern bool hybrid_frontier_has_more(const HybridFrontier *frontier);
@@ -105,9 +120,11 @@ extern bool hybrid_frontier_has_more(const HybridFrontier *frontier);
 /*
  * hybrid_frontier_expect: return the number of rows nearer than `limit` (in the unit of the estimates)
  * that are expected in lists not taken, if `tail` is the tail of u. From now on, the lists with the most
- * expected rows come first.
+ * expected rows come first. Opens inner lists until few of these rows are below the others: at most a tenth of
+ * `enough` or of the rows of opened lists. The caller keeps tail valid.
  */
-extern double hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit);
+extern double
+hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit, double enough);
 
 /*
  * hybrid_frontier_take: take at most `most` lists, in their order, and return how many were taken. The

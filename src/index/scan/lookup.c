@@ -80,7 +80,7 @@ void
 hybrid_lookup_end(HybridLookup *search)
 {
 	hybrid_frontier_clear(&search->frontier);
-	if (search->frontier.keys_allocated > SPARE_LISTS || search->rows_allocated > SPARE_ROWS ||
+	if (search->frontier.leaves.allocated > SPARE_LISTS || search->rows_allocated > SPARE_ROWS ||
 	    search->nearest_allocated > SPARE_ROWS)
 	{
 		MemoryContextDelete(search->context);

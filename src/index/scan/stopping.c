@@ -166,8 +166,6 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	float nearness = hybrid_stopping_nearness(stopping, frontier);
 	double missing;
 
-	stopping->rest = hybrid_frontier_expect(frontier, &stopping->tail, limit);
-	stopping->estimated = true;
 	missing = difficulty < 0 ? -1 : limits->missing[difficulty];
 	if (stopping->in_half > limits->lately * k)
 		missing = Min(missing, limits->trusted);
@@ -193,6 +191,8 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	missing =
 		Min(missing, Max(missing * frontier->scorer->open.layout.dims / HYBRID_CLEAR, NEARLY));
 	*beyond = missing * k / scale(stopping, work);
+	stopping->rest = hybrid_frontier_expect(frontier, &stopping->tail, limit, *beyond);
+	stopping->estimated = true;
 	/* too early to stop; below 0, so that the caller examines as many lists as it may */
 	if (stopping->lately > limits->lately * k || sample_small(stopping, frontier, work))
 		*beyond = -1;
@@ -263,8 +263,8 @@ note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 /*
  * sample_small: test whether the search must sample more rows before it may end. In few dimensions the rule is not
  * needed, because few rows may be missing there. If the curve is known, the sample must have outliers of lists, but
- * only while lists not yet examined may have outliers nearer than the k-th best row. frontier->keys are the values of
- * u at which a row is as near as that row. An outlier in the direction of the query has a u of about
+ * only while lists not yet examined may have outliers nearer than the k-th best row. frontier->leaves.keys are the
+ * values of u at which a row is as near as that row. An outlier in the direction of the query has a u of about
  * limits->outlier_reach.
  */
 static bool
