@@ -114,3 +114,28 @@ VACUUM grown;
 SELECT g.rows >= b.rows * 0.8 AS as_far
 FROM hybrid_index_curve('item_grown') g JOIN hybrid_index_curve('item_built') b USING (recall) WHERE recall = 0.95::real;
 DROP TABLE item, grown;
+
+-- Of rows as far as the k-th best, those found later replace none. They are no reason to search further: a search among
+-- whole numbers scores fewer rows than one among numbers nearly as whole.
+SELECT setseed(0.3);
+CREATE TABLE whole AS SELECT i AS id, (SELECT array_agg(floor(random() * 6)) FROM generate_series(1, 8) WHERE i > 0)::vector(8) AS v
+	FROM generate_series(1, 6000) i;
+CREATE TABLE nearly AS SELECT id, (SELECT array_agg(x + (random() - 0.5) * 1e-3) FROM unnest(v::float4[]) x)::vector(8) AS v FROM whole;
+CREATE INDEX whole_v ON whole USING hybrid (v);
+CREATE INDEX nearly_v ON nearly USING hybrid (v);
+CREATE FUNCTION scored(relation regclass) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	q vector;
+	rows bigint := 0;
+BEGIN
+	FOR q IN SELECT v FROM whole WHERE id % 60 = 0 ORDER BY id LOOP
+		EXECUTE format('SELECT count(*) FROM (SELECT id FROM %s ORDER BY v <-> $1 LIMIT 10) s', relation) USING q;
+		rows := rows + (SELECT rows_scored FROM hybrid_last_scan());
+	END LOOP;
+	RETURN rows;
+END $$;
+SET enable_seqscan = off;
+SELECT scored('whole') < scored('nearly') AS fewer;
+RESET enable_seqscan;
+DROP FUNCTION scored;
+DROP TABLE whole, nearly;

@@ -39,10 +39,10 @@
 
 static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
-static int found_since(const HybridLookup *search, int first, float limit);
-static void count_lately(HybridLookup *search, float limit);
+static int count_best(HybridLookup *search, int first);
+static int places_for_last(const HybridLookup *search);
+static inline bool is_best(const HybridLookup *search, const HybridFoundRow *row, int *places);
 static inline bool are_copies(const HybridFoundRow *a, const HybridFoundRow *b);
-static bool within(const HybridLookup *search, const HybridFoundRow *row, float limit);
 static void examine(HybridLookup *search, int which, BlockNumber following);
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
@@ -124,38 +124,24 @@ static void
 compare(HybridLookup *search, float limit)
 {
 	HybridStopping *stopping = &search->stopping;
-	int count = search->found.count, before = search->found_before;
+	int before = stopping->taken_count == 0 ? search->found.count : search->found_before;
 
-	if (stopping->taken_count == 0)
-		before = count;
-	count_lately(search, limit);
 	hybrid_stopping_compare(stopping, &search->frontier, limit, search->nearest.k,
-	                        found_since(search, before, limit));
-}
-
-/* found_since: count the rows found, from number `first` on, whose distance is at most the limit. */
-static int
-found_since(const HybridLookup *search, int first, float limit)
-{
-	int found = 0, i;
-
-	for (i = first; i < search->found.count; i++)
-		found += within(search, &search->found.items[i], limit);
-	return found;
+	                        count_best(search, before));
 }
 
 /*
- * count_lately: count the rows found whose distance is at most the limit, and whose lists lie in the last half of the
- * rows scored, and those in the last third. Also test whether more than half of all such rows are copies of one row, by
- * the majority vote of R. Boyer and J. Moore (1981).
+ * count_best: return how many of the k best rows were found from number `first` on. Also count those whose lists lie in
+ * the last half of the rows scored, and those in the last third, and test whether more than half of them are copies of
+ * one row, by the majority vote of R. Boyer and J. Moore (1981).
  */
-static void
-count_lately(HybridLookup *search, float limit)
+static int
+count_best(HybridLookup *search, int first)
 {
 	HybridStopping *stopping = &search->stopping;
 	const HybridFoundRow *often = NULL;
 	int64 rows = search->work->rows;
-	int votes = 0, nearer = 0, copies = 0, i;
+	int last = places_for_last(search), places = last, votes = 0, copies = 0, since = 0, i;
 
 	stopping->in_half = stopping->lately = 0;
 	for (i = 0; i < search->found.count; i++)
@@ -163,18 +149,47 @@ count_lately(HybridLookup *search, float limit)
 		const HybridFoundRow *row = &search->found.items[i];
 		int64 place = search->frontier.lists[row->list].place;
 
-		if (!within(search, row, limit))
+		if (!is_best(search, row, &places))
 			continue;
+		since += i >= first;
 		stopping->in_half += place > rows / 2;
 		stopping->lately += place > rows / 3 * 2;
-		nearer++;
 		often = votes == 0 ? row : often;
 		votes += are_copies(row, often) ? 1 : -1;
 	}
+	places = last;
 	for (i = 0; i < search->found.count && votes > 0; i++)
-		copies += are_copies(&search->found.items[i], often) &&
-		          within(search, &search->found.items[i], limit);
-	stopping->copies = copies > nearer / 2;
+		copies += is_best(search, &search->found.items[i], &places) &&
+		          are_copies(&search->found.items[i], often);
+	stopping->copies = copies > search->nearest.k / 2;
+	return since;
+}
+
+/* places_for_last: return how many of the k best rows are as far as the k-th best. */
+static int
+places_for_last(const HybridLookup *search)
+{
+	int places = search->nearest.k, i;
+
+	for (i = 0; i < search->found.count; i++)
+		places -=
+			hybrid_found_row_upper(&search->found.items[i]) < search->nearest.items[0].distance;
+	return places;
+}
+
+/*
+ * is_best: test whether a row found is one of the k best. Of rows as far as the k-th best, only those found first are: a
+ * row found later replaces none of them, so it is no reason to search further. *places is the number of such rows that
+ * are still accepted. (12,000 rows of integers in 8 dimensions, LIMIT 10: searches score 14%, 19% and 20% of the rows at
+ * .9, .95 and .99 if all rows as far as the k-th best count, and 11%, 15% and 17% if only these do. Recall is .994 or
+ * more.)
+ */
+static inline bool
+is_best(const HybridLookup *search, const HybridFoundRow *row, int *places)
+{
+	double distance = hybrid_found_row_upper(row), worst = search->nearest.items[0].distance;
+
+	return distance < worst || (distance == worst && (*places)-- > 0);
 }
 
 /* are_copies: test whether two rows lie in one list and have the same bound from their codes. */
@@ -182,13 +197,6 @@ static inline bool
 are_copies(const HybridFoundRow *a, const HybridFoundRow *b)
 {
 	return a->list == b->list && a->bound == b->bound;
-}
-
-/* within: test whether the distance of a row found is at most the limit. */
-static bool
-within(const HybridLookup *search, const HybridFoundRow *row, float limit)
-{
-	return hybrid_scorer_unit(&search->scorer, hybrid_found_row_upper(row), 0) <= limit;
 }
 
 /*
