@@ -24,8 +24,15 @@
 #include "index/scan/lookup_state.h"
 #include "index/tree/tree.h"
 
-#define FIRST 4 /* number of lists examined at a time, at first */
-#define MORE 6  /* minimum of that number once expected rows are known */
+#define FIRST 4 /* minimum number of lists examined at a time, while fewer than k rows are known */
+/*
+ * Once expected rows are known, half as many lists as before are examined at a time, at most MORE. (12,000 rows, LIMIT 10
+ * at .95: in 1,000 clusters, searches score 8.8% of the rows, and 11.6% with MORE from the start; in 300 clusters where
+ * one row in 200 lies halfway to the origin, 14.9% and 23.8%. Recall is at least .995, and searches take as long. With
+ * two lists at first instead of four, calibration measures searches that stopped too early: on a surface of three
+ * dimensions in 84, searches then score 89% of the rows instead of 69%.)
+ */
+#define MORE 6
 /*
  * One list is examined at a time per SHARE lists examined before. (40,000 rows in clusters by Zipf's law, LIMIT 10 at
  * .95: searches score 19.1% of the rows with 2, 16.7% with 4 and 15.9% with 8; recall is .994 with each.)
@@ -89,7 +96,7 @@ choose_lists(HybridLookup *search, int *chosen)
 {
 	HybridFrontier *frontier = &search->frontier;
 	HybridStopping *stopping = &search->stopping;
-	int64 share = Max(Min(search->work->lists / SHARE, MOST), FIRST);
+	int64 lists = search->work->lists, share = Min(lists / SHARE, MOST);
 	float limit = frontier->limits.probes > 0 ? INFINITY : hybrid_lookup_worst(search);
 	double beyond, left;
 	int count;
@@ -102,15 +109,18 @@ choose_lists(HybridLookup *search, int *chosen)
 		MOST, chosen);
 	if (count > 0)
 		return count;
-	if (frontier->limits.probes > 0)
-		share = Min(share, Max(frontier->limits.probes - search->work->lists, 0));
 	if (isinf(limit))
+	{
+		share = Max(share, FIRST);
+		if (frontier->limits.probes > 0)
+			share = Min(share, Max(frontier->limits.probes - lists, 0));
 		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
+	}
 	if (hybrid_stopping_enough(stopping, frontier, limit, search->nearest.k, search->work, &beyond))
 		return 0;
 	left = stopping->rest;
-	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &stopping->tail, beyond, &left,
-	                             chosen);
+	share = Max(share, Min(Max(lists / 2, 1), MORE));
+	count = hybrid_frontier_take(frontier, (int) share, &stopping->tail, beyond, &left, chosen);
 	hybrid_stopping_took(stopping, chosen, count);
 	search->found_before = search->found.count;
 	return count;
