@@ -125,6 +125,27 @@ CREATE INDEX page_key ON page USING hybrid (topic, d) INCLUDE (id) WITH (list_si
 SELECT hybrid_index_check('page_key') = (SELECT sum(cardinality(d)) FROM page) AS checked;
 SELECT filter, recall >= 0.95 AS reached, ordered, once FROM unnest(ARRAY['topic = 3', 'topic IN (5, 6)', 'topic = 7 AND id < 500']) filter, found(5, 'd', filter);
 DROP INDEX page_key;
+-- The words of a row are computed once, whatever the length of its array: at an insert, a build and a check. (A build also samples it.)
+SET client_min_messages = warning;
+CREATE TYPE said;
+CREATE FUNCTION said_in(cstring) RETURNS said LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION said_out(said) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE said (INPUT = said_in, OUTPUT = said_out, LIKE = text);
+CREATE FUNCTION said_eq(said, said) RETURNS bool LANGUAGE internal IMMUTABLE STRICT AS 'byteaeq';
+CREATE FUNCTION said_hash(said) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'hashvarlena';
+CREATE FUNCTION said_hash(said, bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT AS $$BEGIN RAISE NOTICE 'a word is computed'; RETURN 1; END$$;
+CREATE OPERATOR = (LEFTARG = said, RIGHTARG = said, FUNCTION = said_eq, COMMUTATOR = =, HASHES);
+CREATE OPERATOR CLASS said_ops DEFAULT FOR TYPE said USING hash AS OPERATOR 1 =, FUNCTION 1 said_hash(said), FUNCTION 2 said_hash(said, bigint);
+CREATE TABLE worded (d vector(16)[], s said);
+CREATE INDEX worded_d ON worded USING hybrid (d) INCLUDE (s);
+RESET client_min_messages;
+INSERT INTO worded SELECT d, 'text' FROM page WHERE cardinality(d) = 24 LIMIT 1;
+SELECT hybrid_index_check('worded_d');
+REINDEX INDEX worded_d;
+SET client_min_messages = warning;
+DROP TABLE worded;
+DROP TYPE said CASCADE;
+RESET client_min_messages;
 -- Built while others write.
 CREATE INDEX CONCURRENTLY page_c ON page USING hybrid (d) WITH (list_size = 64);
 SELECT hybrid_index_check('page_c') = (SELECT sum(cardinality(d)) FROM page) AS checked;

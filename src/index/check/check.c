@@ -50,14 +50,14 @@ static bool entry_holds(HybridCheck *check, const HybridCheckedEntry *entry);
 static void check_rows(HybridCheck *check, Snapshot snapshot);
 static void
 check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
-static void check_value(HybridCheck *check, ItemPointer tid, const HybridRow *row,
-                        const HybridCheckedEntry *entry);
-static void check_array(HybridCheck *check, ItemPointer tid, const HybridRow *row,
-                        const HybridCheckedEntry *entry);
-static bool
-as_expected(const HybridCheck *check, const HybridStored *stored, const HybridEntry *expected);
-static bool same_value(const HybridLayout *layout, void *a, void *b);
-static bool read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *stored);
+static void
+check_value(HybridCheck *check, ItemPointer tid, HybridRow *row, const HybridCheckedEntry *entry);
+static void
+check_array(HybridCheck *check, ItemPointer tid, HybridRow *row, const HybridCheckedEntry *entry);
+static int
+expect_elements(HybridCheck *check, ItemPointer tid, HybridRow *row, HybridEntry *expected);
+static int compare_entries(const void *a, const void *b, void *arg);
+static bool read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridEntry *read);
 static void check_pointers(HybridCheck *check);
 pg_noreturn static void corrupted(HybridCheck *check, int64 position, const char *what);
 
@@ -201,12 +201,10 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 
 /* check_value: check the entry of a row, which is NULL if there is none. */
 static void
-check_value(HybridCheck *check, ItemPointer tid, const HybridRow *row,
-            const HybridCheckedEntry *entry)
+check_value(HybridCheck *check, ItemPointer tid, HybridRow *row, const HybridCheckedEntry *entry)
 {
 	int64 position = hybrid_position(tid);
-	HybridEntry expected = {.vector = check->expected};
-	HybridStored stored;
+	HybridEntry expected = {.vector = check->expected}, read;
 	bool indexed = row->entries > 0 && hybrid_entry_form(&check->open, row, 0, tid, &expected);
 
 	if (!indexed)
@@ -220,8 +218,8 @@ check_value(HybridCheck *check, ItemPointer tid, const HybridRow *row,
 		corrupted(check, position, "lacks a row");
 		return;
 	}
-	if (read_entry(check, entry, &stored) && !as_expected(check, &stored, &expected) &&
-	    entry_holds(check, entry))
+	if (read_entry(check, entry, &read) &&
+	    compare_entries(&read, &expected, &check->open.layout) != 0 && entry_holds(check, entry))
 		corrupted(check, position, "has other values than the table");
 }
 
@@ -230,72 +228,85 @@ check_value(HybridCheck *check, ItemPointer tid, const HybridRow *row,
  * vectors of an array may share an entry (vacuum/regroup_seen.c).
  */
 static void
-check_array(HybridCheck *check, ItemPointer tid, const HybridRow *row,
-            const HybridCheckedEntry *entry)
+check_array(HybridCheck *check, ItemPointer tid, HybridRow *row, const HybridCheckedEntry *entry)
 {
 	const HybridCheckedEntry *end = check->entries + check->count;
-	Size carried = check->open.layout.leaf.carried;
 	int64 position = hybrid_position(tid);
 	HybridEntry *expected = palloc(Max(row->entries, 1) * sizeof(HybridEntry));
 	bool *found = palloc0(Max(row->entries, 1) * sizeof(bool));
-	HybridStored stored;
-	int count = 0, i;
+	int distinct = expect_elements(check, tid, row, expected), count = 0, i;
 
-	for (i = 0; i < row->entries; i++)
-	{
-		expected[i].vector = palloc(carried);
-		(void) hybrid_entry_form(&check->open, row, i, tid, &expected[i]);
-	}
 	while (entry != NULL && entry > check->entries && entry[-1].position == position)
 		entry--;
 	for (; entry != NULL && entry < end && entry->position == position; entry++)
 	{
-		bool any = false;
+		const HybridEntry *same;
+		HybridEntry read;
 
 		CHECK_FOR_INTERRUPTS();
 		/* the row is visible, so VACUUM does not remove its entries; but a split may move them */
-		if (!read_entry(check, entry, &stored))
+		if (!read_entry(check, entry, &read))
 			return;
-		for (i = 0; i < row->entries; i++)
-		{
-			if (!as_expected(check, &stored, &expected[i]))
-				continue;
-			found[i] = any = true;
-		}
-		if (!any)
+		same = bsearch_arg(&read, expected, distinct, sizeof(HybridEntry), compare_entries,
+		                   &check->open.layout);
+		if (same == NULL)
 			corrupted(check, position, "has other values than the table");
+		found[same - expected] = true;
 		if (++count > row->entries)
 			corrupted(check, position, "has too many entries for a row");
 	}
-	for (i = 0; i < row->entries; i++)
+	for (i = 0; i < distinct; i++)
 	{
 		if (!found[i])
 			corrupted(check, position, "lacks an element of a row");
 	}
 }
 
-/* as_expected: test whether the entry that was read last is the expected one. */
-static bool
-as_expected(const HybridCheck *check, const HybridStored *stored, const HybridEntry *expected)
+/* expect_elements: form the entries of an array, in an order, each once. Returns their number. */
+static int
+expect_elements(HybridCheck *check, ItemPointer tid, HybridRow *row, HybridEntry *expected)
 {
-	return memcmp(stored, &expected->stored, sizeof(*stored)) == 0 &&
-	       same_value(&check->open.layout, check->vector, expected->vector);
+	HybridLayout *layout = &check->open.layout;
+	int distinct = 0, i;
+
+	for (i = 0; i < row->entries; i++)
+	{
+		expected[i].vector = palloc(layout->leaf.carried);
+		(void) hybrid_entry_form(&check->open, row, i, tid, &expected[i]);
+	}
+	qsort_arg(expected, row->entries, sizeof(HybridEntry), compare_entries, layout);
+	for (i = 0; i < row->entries; i++)
+	{
+		if (distinct == 0 || compare_entries(&expected[distinct - 1], &expected[i], layout) != 0)
+			expected[distinct++] = expected[i];
+	}
+	return distinct;
 }
 
-static bool
-same_value(const HybridLayout *layout, void *a, void *b)
+/* compare_entries: compare two entries of a row: 0 if they have the same value and words. arg is the layout. */
+static int
+compare_entries(const void *a, const void *b, void *arg)
 {
-	Size bytes = hybrid_stored_bytes(layout->leaf.storage, layout->dims, a);
+	const HybridEntry *one = a, *other = b;
+	const HybridLayout *layout = arg;
+	Size bytes = hybrid_stored_bytes(layout->leaf.storage, layout->dims, one->vector);
+	Size others = hybrid_stored_bytes(layout->leaf.storage, layout->dims, other->vector);
+	int order = (bytes > others) - (bytes < others);
 
-	return bytes == hybrid_stored_bytes(layout->leaf.storage, layout->dims, b) &&
-	       memcmp(a, b, bytes) == 0 &&
-	       memcmp(hybrid_words(layout, a), hybrid_words(layout, b),
-	              layout->words * sizeof(uint64)) == 0;
+	CHECK_FOR_INTERRUPTS();
+	if (order == 0)
+		order = memcmp(&one->stored, &other->stored, sizeof(one->stored));
+	if (order == 0)
+		order = memcmp(one->vector, other->vector, bytes);
+	if (order == 0)
+		order = memcmp(hybrid_words(layout, one->vector), hybrid_words(layout, other->vector),
+		               layout->words * sizeof(uint64));
+	return order;
 }
 
-/* read_entry: read the vector of an entry into check->vector. Returns false if the entry is gone. */
+/* read_entry: read an entry, whose value is in check->vector. Returns false if the entry is gone. */
 static bool
-read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *stored)
+read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridEntry *read)
 {
 	PGAlignedBlock image;
 
@@ -304,8 +315,9 @@ read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *st
 	hybrid_check_copy(check, &check->leaves.lists[entry->list].link, 0, entry->block,
 	                  (Page) image.data);
 	hybrid_vector_read(check->index, &check->open.layout,
-	                   (HybridSlot){(Page) image.data, 0, entry->slot}, stored, check->vector,
-	                   check->strategy);
+	                   (HybridSlot){(Page) image.data, 0, entry->slot}, &read->stored,
+	                   check->vector, check->strategy);
+	read->vector = check->vector;
 	hybrid_words_get(&check->open.layout, (HybridSlot){(Page) image.data, 0, entry->slot},
 	                 check->vector);
 	return true;

@@ -9,6 +9,8 @@
 #include "index/page/index.h"
 #include "types/vector.h"
 
+static void compute_words(const HybridIndex *index, HybridRow *row);
+
 void
 hybrid_row_begin(const HybridIndex *index, const Datum *values, const bool *isnull, HybridRow *row)
 {
@@ -35,14 +37,13 @@ hybrid_row_end(const HybridIndex *index, HybridRow *row)
 }
 
 bool
-hybrid_entry_form(const HybridIndex *index, const HybridRow *row, int which,
-                  const ItemPointerData *tid, HybridEntry *entry)
+hybrid_entry_form(const HybridIndex *index, HybridRow *row, int which, const ItemPointerData *tid,
+                  HybridEntry *entry)
 {
 	const HybridLayout *layout = &index->layout;
 	const HybridType *type = index->opclass->type;
 	const void *value;
-	uint64 *words = hybrid_words(layout, entry->vector);
-	int dims, i;
+	int dims;
 
 	if (row->array != NULL)
 		value = (const char *) hy_matrix_row(&row->elements, which) - offsetof(HybridDense, x);
@@ -54,13 +55,26 @@ hybrid_entry_form(const HybridIndex *index, const HybridRow *row, int which,
 		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
 		                errmsg("expected %d dimensions, not %d", layout->dims, dims)));
 	entry->tid = *tid;
-	for (i = 0; i < layout->words; i++)
+	if (!row->worded)
+		compute_words(index, row);
+	memcpy(hybrid_words(layout, entry->vector), row->words, layout->words * sizeof(uint64));
+	return type->store(index->metric, layout, value, entry->vector, &entry->stored);
+}
+
+/* compute_words: compute the words of the columns of a row other than the vector. */
+static void
+compute_words(const HybridIndex *index, HybridRow *row)
+{
+	int i;
+
+	for (i = 0; i < index->layout.words; i++)
 	{
 		const HybridIncluded *column = &index->included[i];
 		int at = hybrid_included_column(index->keys, i);
 
-		words[i] = row->isnull[at] ? HY_WORD_NULL
-		                           : hybrid_included_word(column, column->type, row->values[at]);
+		row->words[i] = row->isnull[at]
+		                    ? HY_WORD_NULL
+		                    : hybrid_included_word(column, column->type, row->values[at]);
 	}
-	return type->store(index->metric, layout, value, entry->vector, &entry->stored);
+	row->worded = true;
 }

@@ -181,6 +181,8 @@ typedef struct HybridRow
 	int entries;       /* number of entries; 0 if the vector is NULL or the array is empty */
 	ArrayType *array;  /* the detoasted array, in an index on arrays; else NULL */
 	HyMatrix elements; /* of the array */
+	bool worded;       /* `words` are computed */
+	uint64 words[HYBRID_MAX_INCLUDED];
 } HybridRow;
 
 /* hybrid_row_begin: prepare a row. The caller keeps the values. Memory comes from the current memory context. */
@@ -193,9 +195,10 @@ extern void hybrid_row_end(const HybridIndex *index, HybridRow *row);
 /*
  * hybrid_entry_form: make an entry of a row, which has row->entries of them. The caller allocates entry->vector with
  * layout.leaf.carried bytes. Returns false if the entry is not indexed, because its vector has no direction although
- * the metric is cosine. Raises an error if its dimensions differ from the index's.
+ * the metric is cosine. Raises an error if its dimensions differ from the index's. The first entry of a row computes the
+ * words of all.
  */
-extern bool hybrid_entry_form(const HybridIndex *index, const HybridRow *row, int which,
+extern bool hybrid_entry_form(const HybridIndex *index, HybridRow *row, int which,
                               const ItemPointerData *tid, HybridEntry *entry);
 
 #endif

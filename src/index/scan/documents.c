@@ -481,25 +481,24 @@ static void
 compare_some(HybridScan *state, const int64 *positions, int count)
 {
 	HybridDocuments *documents = state->documents;
-	bool passes[COMPARED];
 	int i;
 
-	hybrid_scan_quals_passes(state->filter, positions, count, passes);
+	hybrid_scan_quals_expect(state->filter, positions, count);
 	for (i = 0; i < count; i++)
 	{
 		Document *document = documents_lookup(documents->found, positions[i]);
+		TupleTableSlot *slot = hybrid_scan_quals_wanted(state->filter, positions[i]);
 		IndexOrderByDistance value;
 
 		document->compared = documents->round;
 		document->exact = NAN;
-		if (!passes[i])
+		if (slot == NULL)
 		{
 			state->done.work.rejected++;
 			continue;
 		}
-		if (!hybrid_true_order_measure(state->order, positions[i], &value))
-			continue;
 		state->done.work.rescored++;
+		value = hybrid_true_order_measure(state->order, positions[i], slot);
 		document->exact = value.isnull ? 0 : value.value;
 		(void) hy_topk_push(&documents->best, document->exact, positions[i]);
 	}

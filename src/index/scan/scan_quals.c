@@ -48,7 +48,6 @@ static bool may_be_asked(const IndexScanState *node, Relation index);
 static bool has_subplan(Node *node, void *context);
 static double share_of(const IndexScanState *node);
 static void begin(HybridScanQuals *filter);
-static void expect_rows(const HybridScanQuals *filter, const int64 *positions, int count);
 static bool fetch(HybridScanQuals *filter, ItemPointerData *tid);
 static bool fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid);
 static bool meets_conditions(HybridScanQuals *filter);
@@ -82,16 +81,34 @@ hybrid_scan_quals_passes(HybridScanQuals *filter, const int64 *positions, int co
 {
 	int i;
 
-	if (filter->slot == NULL)
-		begin(filter);
-	if (filter->heap)
-		expect_rows(filter, positions, count);
+	hybrid_scan_quals_expect(filter, positions, count);
 	for (i = 0; i < count; i++)
-	{
-		ItemPointerData tid = hybrid_position_tid(positions[i]);
+		passes[i] = hybrid_scan_quals_wanted(filter, positions[i]) != NULL;
+}
 
-		passes[i] = fetch(filter, &tid) && meets_conditions(filter);
+void
+hybrid_scan_quals_expect(const HybridScanQuals *filter, const int64 *positions, int count)
+{
+	int item, i;
+
+	/* the item pointers of the rows first, and then the rows that they point to */
+	for (item = 0; item < 2 && filter->heap; item++)
+	{
+		for (i = 0; i < count; i++)
+		{
+			ItemPointerData tid = hybrid_position_tid(positions[i]);
+
+			hybrid_buffer_expect_row(filter->scan->heapRelation, &tid, item != 0);
+		}
 	}
+}
+
+TupleTableSlot *
+hybrid_scan_quals_wanted(HybridScanQuals *filter, int64 position)
+{
+	TupleTableSlot *slot = hybrid_scan_quals_fetch(filter, position);
+
+	return slot != NULL && meets_conditions(filter) ? slot : NULL;
 }
 
 TupleTableSlot *
@@ -185,23 +202,6 @@ begin(HybridScanQuals *filter)
 		filter->context = CreateExprContext(filter->node->ss.ps.state);
 	filter->slot = table_slot_create(filter->scan->heapRelation, NULL);
 	MemoryContextSwitchTo(old);
-}
-
-/* expect_rows: prefetch the item pointers of the rows first, and then the rows that they point to. */
-static void
-expect_rows(const HybridScanQuals *filter, const int64 *positions, int count)
-{
-	int item, i;
-
-	for (item = 0; item < 2; item++)
-	{
-		for (i = 0; i < count; i++)
-		{
-			ItemPointerData tid = hybrid_position_tid(positions[i]);
-
-			hybrid_buffer_expect_row(filter->scan->heapRelation, &tid, item != 0);
-		}
-	}
 }
 
 /*

@@ -41,6 +41,16 @@ extern double hybrid_scan_quals_share(const HybridScanQuals *filter);
 extern void
 hybrid_scan_quals_passes(HybridScanQuals *filter, const int64 *positions, int count, bool *passes);
 
+/* hybrid_scan_quals_expect: prefetch rows that will be fetched. */
+extern void
+hybrid_scan_quals_expect(const HybridScanQuals *filter, const int64 *positions, int count);
+
+/*
+ * hybrid_scan_quals_wanted: fetch a row as hybrid_scan_quals_fetch does, but return NULL also if it does not satisfy the
+ * conditions.
+ */
+extern TupleTableSlot *hybrid_scan_quals_wanted(HybridScanQuals *filter, int64 position);
+
 /*
  * hybrid_scan_quals_fetch: fetch the version of a row that the scan's snapshot sees, whatever the
  * conditions. Returns NULL if there is none. The slot is valid until the next call.

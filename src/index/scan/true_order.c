@@ -40,7 +40,7 @@ struct HybridTrueOrder
 	pairingheap *queue;
 };
 
-static Row *new_row(HybridTrueOrder *order, int64 position);
+static Row *new_row(HybridTrueOrder *order, int64 position, TupleTableSlot *slot);
 static void
 take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDistance *values);
 static int compare_rows(const pairingheap_node *a, const pairingheap_node *b, void *arg);
@@ -68,10 +68,12 @@ void
 hybrid_true_order_add(HybridTrueOrder *order, int64 position, const IndexOrderByDistance *bound)
 {
 	IndexScanDesc scan = order->scan;
-	Row *row = new_row(order, position);
+	TupleTableSlot *slot = hybrid_scan_quals_fetch(order->fetcher, position);
+	Row *row;
 
-	if (row == NULL)
+	if (slot == NULL)
 		return;
+	row = new_row(order, position, slot);
 	if (compare_values(row->values, bound, 1) < 0)
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" has a row that is nearer than the index says",
@@ -80,16 +82,13 @@ hybrid_true_order_add(HybridTrueOrder *order, int64 position, const IndexOrderBy
 	pairingheap_add(order->queue, &row->link);
 }
 
-bool
-hybrid_true_order_measure(HybridTrueOrder *order, int64 position, IndexOrderByDistance *value)
+IndexOrderByDistance
+hybrid_true_order_measure(HybridTrueOrder *order, int64 position, TupleTableSlot *slot)
 {
-	Row *row = new_row(order, position);
+	Row *row = new_row(order, position, slot);
 
-	if (row == NULL)
-		return false;
-	*value = row->values[0];
 	pairingheap_add(order->queue, &row->link);
-	return true;
+	return row->values[0];
 }
 
 bool
@@ -129,18 +128,14 @@ hybrid_true_order_end(HybridTrueOrder *order)
 	FreeExecutorState(order->state);
 }
 
-/* new_row: fetch a row, and compute its values. Returns NULL if the scan's snapshot sees no version of it. */
+/* new_row: compute the values of the row in the slot. */
 static Row *
-new_row(HybridTrueOrder *order, int64 position)
+new_row(HybridTrueOrder *order, int64 position, TupleTableSlot *slot)
 {
-	TupleTableSlot *slot = hybrid_scan_quals_fetch(order->fetcher, position);
-	Row *row;
+	Row *row = MemoryContextAlloc(order->context,
+	                              offsetof(Row, values) +
+	                                  order->scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
 
-	if (slot == NULL)
-		return NULL;
-	row = MemoryContextAlloc(order->context,
-	                         offsetof(Row, values) +
-	                             order->scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
 	row->position = position;
 	take_values(order, slot, row->values);
 	return row;

@@ -30,12 +30,9 @@ hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher, MemoryContex
 extern void
 hybrid_true_order_add(HybridTrueOrder *order, int64 position, const IndexOrderByDistance *bound);
 
-/*
- * hybrid_true_order_measure: add a row as hybrid_true_order_add does, without a bound, and set *value to its first
- * value. Returns false, and adds nothing, if the scan's snapshot sees no version of the row.
- */
-extern bool
-hybrid_true_order_measure(HybridTrueOrder *order, int64 position, IndexOrderByDistance *value);
+/* hybrid_true_order_measure: add the row in the slot, and return its first value. */
+extern IndexOrderByDistance
+hybrid_true_order_measure(HybridTrueOrder *order, int64 position, TupleTableSlot *slot);
 
 /*
  * hybrid_true_order_ready: test whether the first row comes before, or ties with, each row that may still
