@@ -116,6 +116,21 @@ SELECT price('hybrid_maxsim(d, d)', 'arrays4') - 5 AS unknown;
 VACUUM (FULL, ANALYZE) arrays4;
 VACUUM (FULL, ANALYZE) arrays40;
 SELECT price('hybrid_maxsim(d, d)', 'arrays4') - 5 AS four, price('hybrid_maxsim(d, d)', 'arrays40') - 5 AS forty;
+-- and by the number of vectors of the query, if that is known
+SELECT vectors, round(price(format('d @# array_fill(array_fill(1, ARRAY[300])::vector, ARRAY[%s])', vectors), 'arrays4') - 5 * vectors / 32.0, 2) AS four FROM unnest('{16,32,96}'::int[]) vectors;
+CREATE INDEX arrays40_d ON arrays40 USING hybrid (d);
+PREPARE asked(vector[]) AS SELECT id FROM arrays40 ORDER BY d @# $1 LIMIT 1;
+CREATE FUNCTION startups(vectors int, mode text, OUT cost numeric) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	PERFORM set_config('plan_cache_mode', mode, true);
+	EXECUTE format('EXPLAIN (FORMAT json) EXECUTE asked(%L)', array_fill(array_fill(1, ARRAY[300])::vector, ARRAY[vectors])) INTO plan;
+	cost := plan->0->'Plan'->'Startup Cost';
+END $$;
+SELECT startups(16, mode) < startups(32, mode) AS grows, startups(32, mode) < startups(96, mode) AS further, startups(96, mode) / startups(32, mode) <= 3 AS at_most_so FROM unnest('{force_custom_plan,force_generic_plan}'::text[]) mode;
+DEALLOCATE asked;
+DROP FUNCTION startups;
 DROP TABLE arrays4, arrays40;
 DROP VIEW expressions;
 DROP TABLE pool, wide, parted, inline, plain, out_of_line;

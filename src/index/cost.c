@@ -26,6 +26,7 @@
 #include "utils/spccache.h"
 
 #include "server/compat.h"
+#include "server/row_estimate.h"
 
 #include "index/scan/included_quals.h"
 #include "index/scan/scan_quals.h"
@@ -54,8 +55,7 @@
  * 50% of the rows takes 54 times as long.)
  */
 #define PER_EXCLUDED 30
-/* assumptions about a search in an index on arrays: vectors of the query, lists examined for each */
-#define QUERY_VECTORS 32
+/* assumption about a search in an index on arrays: lists examined for each vector of the query */
 #define QUERY_LISTS 80
 #define DOCUMENTS 50       /* documents that such a search compares, */
 #define PER_DOCUMENT 10    /* and more for each one that is wanted */
@@ -99,9 +99,8 @@ static bool returns_all(const PlannerInfo *root, const IndexPath *path, const Hy
 static double wanted_share(const IndexPath *path);
 static void cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
                        Cost distance, double sequential_page, double mem_multiplier);
-static void
-cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
-               const HybridTree *tree, Cost distance, double target_recall);
+static void cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path,
+                           const HybridIndex *open, const HybridTree *tree, double target_recall);
 static void cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
                         Cost distance, double sequential_page);
 
@@ -164,7 +163,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	if (path->indexorderbys == NIL)
 		cost_stream(&cost, path, &open.layout, distance.per_tuple, sequential_page);
 	else if (open.opclass->many)
-		cost_documents(&cost, root, path, &open, &tree, distance.per_tuple, settings.target_recall);
+		cost_documents(&cost, root, path, &open, &tree, settings.target_recall);
 	else if (open.coded && settings.target_recall < 1)
 		cost_by_codes(&cost, root, path, &open, &tree, distance.per_tuple, settings.target_recall);
 	else
@@ -441,20 +440,21 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
  */
 static void
 cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
-               const HybridTree *tree, Cost distance, double target_recall)
+               const HybridTree *tree, double target_recall)
 {
 	const IndexOptInfo *index = path->indexinfo;
+	const OpExpr *order = linitial_node(OpExpr, path->indexorderbys);
+	double vectors = hybrid_query_vectors(root, order->args);
 	double rows = Max(index->tuples, 1), wanted = WANTED, compared, scored;
 	QualCost again = {0, 0};
 
 	if (root->limit_tuples > 0)
 		wanted = root->limit_tuples;
 	compared = target_recall < 1 ? Min(DOCUMENTS + PER_DOCUMENT * wanted, rows) : rows;
-	scored = QUERY_VECTORS * (Min(tree->leaves, HYBRID_LISTS_OPENED) +
-	                          Min(QUERY_LISTS, tree->leaves) * open->list_size);
+	scored = vectors * (Min(tree->leaves, HYBRID_LISTS_OPENED) +
+	                    Min(QUERY_LISTS, tree->leaves) * open->list_size);
 	cost_qual_eval(&again, path->indexorderbys, root);
-	again.per_tuple = Max(again.per_tuple, distance);
-	cost->pages = Min(QUERY_VECTORS * QUERY_LISTS * 2.0, index->pages);
+	cost->pages = Min(vectors * QUERY_LISTS * 2.0, index->pages);
 	cost->first = scored * CODE_DISTANCE * cpu_operator_cost + compared * again.per_tuple +
 	              cost_of_pages(index, cost->pages);
 	cost->all =

@@ -21,6 +21,8 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "server/row_estimate.h"
+
 /* Groups: a function that returns k rows for each element of an array, or for each row of a table. */
 typedef struct Groups
 {
@@ -43,6 +45,7 @@ static double rows_of(const SupportRequestRows *request, HeapTuple function, con
 static Node *argument_of(const SupportRequestRows *request, HeapTuple function,
                          const List *arguments, const char *name);
 static double count_of(Node *argument);
+static double elements_of(Node *argument);
 
 PG_FUNCTION_INFO_V1(hybrid_row_estimate);
 Datum
@@ -118,6 +121,21 @@ argument_of(const SupportRequestRows *request, HeapTuple function, const List *a
 	return NULL;
 }
 
+double
+hybrid_query_vectors(PlannerInfo *root, const List *arguments)
+{
+	ListCell *cell;
+
+	foreach (cell, arguments)
+	{
+		double count = elements_of(estimate_expression_value(root, lfirst(cell)));
+
+		if (count >= 0)
+			return Max(count, 1);
+	}
+	return HYBRID_QUERY_VECTORS;
+}
+
 /* count_of: return the number of elements of an array or of rows of a table, or -1 if it is not known. */
 static double
 count_of(Node *argument)
@@ -128,16 +146,10 @@ count_of(Node *argument)
 
 	if (argument == NULL)
 		return -1;
-	if (IsA(argument, ArrayExpr) && !((const ArrayExpr *) argument)->multidims)
-		return list_length(((const ArrayExpr *) argument)->elements);
-	if (!IsA(argument, Const) || value->constisnull)
+	if (!IsA(argument, Const) || value->consttype != REGCLASSOID)
+		return elements_of(argument);
+	if (value->constisnull)
 		return -1;
-	if (value->consttype != REGCLASSOID)
-	{
-		const ArrayType *array = DatumGetArrayTypeP(value->constvalue);
-
-		return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	}
 	table = SearchSysCache1(RELOID, value->constvalue);
 	if (!HeapTupleIsValid(table))
 		return -1;
@@ -146,4 +158,20 @@ count_of(Node *argument)
 		count = ((Form_pg_class) GETSTRUCT(table))->reltuples;
 	ReleaseSysCache(table);
 	return count;
+}
+
+/* elements_of: return the number of elements of an array, or -1 if it is not known. */
+static double
+elements_of(Node *argument)
+{
+	const Const *value = (const Const *) argument;
+	const ArrayType *array;
+
+	if (IsA(argument, ArrayExpr) && !((const ArrayExpr *) argument)->multidims)
+		return list_length(((const ArrayExpr *) argument)->elements);
+	if (!IsA(argument, Const) || value->constisnull ||
+	    !OidIsValid(get_element_type(getBaseType(value->consttype))))
+		return -1;
+	array = DatumGetArrayTypeP(value->constvalue);
+	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 }

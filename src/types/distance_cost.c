@@ -14,6 +14,9 @@
  * distance. If a distance cost nine operators or more, the local LIMIT would therefore seem cheaper.
  * This server would then fetch up to 100 rows, even if fewer are wanted.
  *
+ * The price of MaxSim (CREATE FUNCTION) is that of a query with HYBRID_QUERY_VECTORS vectors. The cost grows with the
+ * number of vectors of the query.
+ *
  * An index stores copies of the values, so its cost excludes detoasting. A request without a
  * PlannerInfo gets the cost without detoasting (index/cost.c).
  */
@@ -31,6 +34,7 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
@@ -42,6 +46,7 @@
 #include "utils/syscache.h"
 #include "utils/varbit.h"
 
+#include "server/row_estimate.h"
 #include "types/dense.h"
 
 #define LEVELS 2           /* height of the TOAST table's index */
@@ -65,6 +70,7 @@ hybrid_distance_cost(PG_FUNCTION_ARGS)
 	SupportRequestCost *request;
 	List *arguments = NIL;
 	Cost detoasting;
+	double share = 1;
 
 	if (!IsA(node, SupportRequestCost))
 		PG_RETURN_POINTER(NULL);
@@ -88,10 +94,12 @@ hybrid_distance_cost(PG_FUNCTION_ARGS)
 	}
 	detoasting = price_of_detoasting(request->root, linitial(arguments), lsecond(arguments)) +
 	             price_of_detoasting(request->root, lsecond(arguments), linitial(arguments));
-	if (detoasting == 0)
+	if (OidIsValid(get_element_type(getBaseType(exprType(linitial(arguments))))))
+		share = hybrid_query_vectors(request->root, arguments) / HYBRID_QUERY_VECTORS;
+	if (detoasting == 0 && share == 1)
 		PG_RETURN_POINTER(NULL);
 	request->startup = 0;
-	request->per_tuple = price_by_procost(request->funcid) + detoasting;
+	request->per_tuple = price_by_procost(request->funcid) * share + detoasting;
 	PG_RETURN_POINTER(request);
 }
 
