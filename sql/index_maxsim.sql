@@ -124,6 +124,11 @@ DROP INDEX page_d, page_h;
 CREATE INDEX page_key ON page USING hybrid (topic, d) INCLUDE (id) WITH (list_size = 64);
 SELECT hybrid_index_check('page_key') = (SELECT sum(cardinality(d)) FROM page) AS checked;
 SELECT filter, recall >= 0.95 AS reached, ordered, once FROM unnest(ARRAY['topic = 3', 'topic IN (5, 6)', 'topic = 7 AND id < 500']) filter, found(5, 'd', filter);
+-- A search that has found all entries of a key does not look for more of them.
+SELECT count(*) FROM (SELECT id FROM page WHERE topic = 3 ORDER BY d @# (SELECT d[1:1] FROM asked LIMIT 1) LIMIT 1) s;
+SELECT lists AS lists_of_key FROM hybrid_last_scan() \gset
+SELECT count(*) BETWEEN 5 AND 30 AS whole_key FROM (SELECT id FROM page WHERE topic = 3 ORDER BY d @# (SELECT d[1:1] FROM asked LIMIT 1) LIMIT 1000) s;
+SELECT lists > 0 AND lists = :lists_of_key AS once FROM hybrid_last_scan();
 DROP INDEX page_key;
 -- The words of a row are computed once, whatever the length of its array: at an insert, a build and a check. (A build also samples it.)
 SET client_min_messages = warning;

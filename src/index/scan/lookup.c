@@ -211,6 +211,12 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 	return 1 - Min(share, 1);
 }
 
+int64
+hybrid_lookup_place(const HybridLookup *search, const HybridFoundRow *row)
+{
+	return search->frontier.lists[row->list].place;
+}
+
 double
 hybrid_lookup_complete(const HybridLookup *search)
 {

@@ -123,6 +123,12 @@ extern const HybridFoundRow *
 hybrid_lookup_further(HybridLookup *search, const HybridLookupLimits *limits, int *count);
 
 /*
+ * hybrid_lookup_place: return the number of rows that the search had scored when it had scored half of the list of a row
+ * that it has found.
+ */
+extern int64 hybrid_lookup_place(const HybridLookup *search, const HybridFoundRow *row);
+
+/*
  * hybrid_lookup_complete: return a distance such that all rows that the search has found and not returned are at that
  * distance or farther. Returns -INFINITY if the search has fewer than k rows or has reached a bound.
  */
