@@ -164,7 +164,7 @@ CREATE TABLE close AS SELECT i AS id, i % 5 AS part, (SELECT array_agg((SELECT a
 CREATE INDEX close_d ON close USING hybrid (d);
 ANALYZE close;
 CREATE TABLE near AS SELECT i AS id, (SELECT array_agg((SELECT array_agg(hashint4(-i * 1000 - j * 50 - x) / 2147483648.0 ORDER BY x)
-	FROM generate_series(1, 16) x)::vector(16) ORDER BY j) FROM generate_series(1, 4) j)::vector(16)[] AS d FROM generate_series(1, 100) i;
+	FROM generate_series(1, 16) x)::vector(16) ORDER BY j) FROM generate_series(1, 4) j)::vector(16)[] AS d FROM generate_series(1, 40) i;
 CREATE FUNCTION best(k int, filter text, OUT recall float8) LANGUAGE plpgsql AS $$
 DECLARE r record; truth int[]; ids int[];
 BEGIN
@@ -172,7 +172,7 @@ BEGIN
 	FOR r IN SELECT * FROM near LOOP
 		EXECUTE format('SELECT array_agg(id) FROM (SELECT id FROM close WHERE %s ORDER BY (d @# $1) + 0, id LIMIT %s) s', filter, k) INTO truth USING r.d;
 		EXECUTE format('SELECT array_agg(id) FROM (SELECT id FROM close WHERE %s ORDER BY d @# $1 LIMIT %s) s', filter, k) INTO ids USING r.d;
-		recall := recall + (SELECT count(*) FROM unnest(ids) i WHERE i = ANY (truth)) / k::float8 / 100;
+		recall := recall + (SELECT count(*) FROM unnest(ids) i WHERE i = ANY (truth)) / k::float8 / 40;
 	END LOOP;
 END $$;
 SELECT k, filter, recall >= 0.95 AS reached FROM (VALUES (1, 'true'), (3, 'true'), (3, 'part = 1')) s (k, filter), best(k, filter);
