@@ -26,10 +26,10 @@
 
 #define FIRST 4 /* minimum number of lists examined at a time, while fewer than k rows are known */
 /*
- * Once expected rows are known, half as many lists as before are examined at a time, at most MORE. (12,000 rows, LIMIT 10
- * at .95: in 1,000 clusters, searches score 8.8% of the rows, and 11.6% with MORE from the start; in 300 clusters where
- * one row in 200 lies halfway to the origin, 14.9% and 23.8%. Recall is at least .995, and searches take as long. With
- * two lists at first instead of four, calibration measures searches that stopped too early: on a surface of three
+ * Once expected rows are known, half as many lists as before are examined at a time, at most MORE. (12,000 rows, LIMIT
+ * 10 at .95: in 1,000 clusters, searches score 8.8% of the rows, and 11.6% with MORE from the start; in 300 clusters
+ * where one row in 200 lies halfway to the origin, 14.9% and 23.8%. Recall is at least .995, and searches take as long.
+ * With two lists at first instead of four, calibration measures searches that stopped too early: on a surface of three
  * dimensions in 84, searches then score 89% of the rows instead of 69%.)
  */
 #define MORE 6
