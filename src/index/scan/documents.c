@@ -18,8 +18,7 @@
  *
  * (100,000 documents of 80 vectors of 128 dimensions, queries of 32, LIMIT 10 at .95: searches with a quarter of the
  * lists, before these, took three quarters of their time, since for each vector of the query a search scores the
- * centroids of all lists. By the estimates from them 640 documents were compared, where the estimates from these need 320
- * to 1,280.)
+ * centroids of all lists. By the estimates from them 640 documents were compared; those from these need 320 to 1,280.)
  */
 #include "postgres.h"
 
