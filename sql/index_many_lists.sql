@@ -41,3 +41,4 @@ SELECT count(*), bool_and(d >= before) AS ordered FROM
 		(SELECT v <-> (SELECT v FROM asked WHERE id = 2) AS d FROM many WHERE id % 20000 = 7 ORDER BY 1 LIMIT 20) s) t;
 -- All rows, once each.
 SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM many ORDER BY v <-> (SELECT v FROM asked WHERE id = 3) LIMIT 300000) s;
+DROP TABLE many, asked;
