@@ -261,7 +261,7 @@ arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int 
 	/* without planned lists, no array has rows; dims could then be as large as 1,000,000,000 */
 	Size used = 0, numbers = plan->lists > 0 ? dims : 0, row = numbers * sizeof(float);
 	Size lists = Max(plan->lists, 1);
-	Size groups = plan->lists > 0 ? (Size) ceil(sqrt(plan->lists)) + 1 : 0;
+	Size groups = plan->lists > 0 ? HYBRID_GROUPS_MOST * (Size) ceil(sqrt(plan->lists)) + 1 : 0;
 
 	team->chunk_rows = take(from, &used, plan->chunks, sizeof(int32));
 	team->places = take(from, &used, plan->lists, row);

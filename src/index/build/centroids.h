@@ -32,9 +32,13 @@ typedef struct HybridCentroids
 extern int
 hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *order, int **sizes);
 
+/* maximum number of groups, for each one asked for */
+#define HYBRID_GROUPS_MOST 5
+
 /*
- * hybrid_group: put centroids into at most `groups` groups and reorder them by group. If `order` is not
- * NULL, order[i] is set to the old number of centroid i.
+ * hybrid_group: put centroids into about `groups` groups, at most HYBRID_GROUPS_MOST times as many, and reorder them
+ * by group. No group has more than twice the mean number of centroids. If `order` is not NULL, order[i] is set to the
+ * old number of centroid i.
  */
 extern void hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext context);
 
