@@ -11,9 +11,6 @@
 #include "index/scan/lookup.h"
 #include "core/min_heap.h"
 
-#define HYBRID_LISTS_OPENED                                                                        \
-	8192 /* number of lists that a search orders at first, if there are more */
-
 /* HybridLeafCandidate: a leaf list whose centroid was read. */
 typedef struct HybridLeafCandidate
 {
@@ -136,8 +133,8 @@ extern int hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail
                                 double enough, double *expected, int *taken);
 
 /*
- * hybrid_frontier_take_again: take lists that wait to be examined again at a distance below `limit`. The
- * other arguments and the result are as for hybrid_frontier_take.
+ * hybrid_frontier_take_again: take lists that wait to be examined again at a distance below `limit`, at most `most`.
+ * `taken` and the result are as for hybrid_frontier_take.
  */
 extern int hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int most, int *taken);
 

@@ -21,6 +21,8 @@ typedef struct HybridOutliers
 	double squares; /* sum of their squared distances from the centroids, in squared radii */
 } HybridOutliers;
 
+#define HYBRID_LISTS_OPENED 8192 /* value of `opened` while inner lists are as they were written */
+
 /*
  * HybridLookupLimits: how far a search goes. Calibration sets the number of rows that a search may expect
  * to miss. It is the number that equally difficult searches for rows of the index have missed.
@@ -47,6 +49,7 @@ typedef struct HybridLookupLimits
 	float eps;  /* standard deviations allowed to the estimates from codes */
 	/* examine only this many leaf lists, the nearest ones; 0: until few enough rows are missing */
 	int probes;
+	int opened; /* order so many lists at first, if there are more (frontier.c) */
 } HybridLookupLimits;
 
 /* HybridLookupWork: work that a search has done so far. */

@@ -188,11 +188,11 @@ places_for_last(const HybridLookup *search)
 }
 
 /*
- * is_best: test whether a row found is one of the k best. Of rows as far as the k-th best, only those found first are: a
- * row found later replaces none of them, so it is no reason to search further. *places is the number of such rows that
- * are still accepted. (12,000 rows of integers in 8 dimensions, LIMIT 10: searches score 14%, 19% and 20% of the rows at
- * .9, .95 and .99 if all rows as far as the k-th best count, and 11%, 15% and 17% if only these do. Recall is .994 or
- * more.)
+ * is_best: test whether a row found is one of the k best. Of rows as far as the k-th best, only those found first are:
+ * a row found later is nearer than none of them, so it is no reason to search further. *places is the number of such
+ * rows that are still accepted. (12,000 rows of integers in 8 dimensions, LIMIT 10: searches score 14%, 19% and 20% of
+ * the rows at .9, .95 and .99 if all rows as far as the k-th best count, and 11%, 15% and 17% if only these do. Recall
+ * is .994 or more.)
  */
 static inline bool
 is_best(const HybridLookup *search, const HybridFoundRow *row, int *places)
