@@ -103,6 +103,19 @@ typedef struct HyCodeFactors
 } HyCodeFactors;
 
 /*
+ * hy_code_square: return |r|^2 of a row, computed from its factors: with t = |r|^2 / <s,r> = -rescale / h and the error h
+ * e, where h is 2, or 1 by inner product, it is t^2 |s|^2 - e^2 (D - 1).  Not finite if the factors do not fit in fp32.
+ */
+static inline double
+hy_code_square(HyMetric metric, const HyCodeFactors *factors, int i, int padded)
+{
+	double half = metric == HY_METRIC_IP ? 1 : 2;
+	double ratio = factors->rescale[i] / half, error = factors->error[i] / half;
+
+	return ratio * ratio * (0.25 * padded) - error * error * (padded - 1);
+}
+
+/*
  * hy_code_bits_size: return the number of bytes of one row's bits.  Dimension i is bit i % 8 of
  * byte i / 8.
  */

@@ -287,7 +287,9 @@ test_factors(void)
 	UnitRandom random = {21};
 	static float r[MOST];
 	static float c[MOST];
+	static uint8_t block[MOST * 4];
 	uint8_t bits[MOST / 8];
+	HyCodeFactors factors;
 	HyCode code;
 	int padded;
 	int i;
@@ -318,12 +320,16 @@ test_factors(void)
 		CHECK_NEAR(code.add, square + 2 * square * cs / rs, 1e-6 * (1 + fabs(square)));
 		CHECK_NEAR(code.rescale, -2 * square / rs, 1e-6 * square / rs);
 		CHECK_NEAR(code.error, 2 * off, 1e-6 * off);
+		hy_code_put(block, &factors, padded, 7, bits, &code);
+		CHECK_NEAR(hy_code_square(HY_METRIC_L2, &factors, 7, padded), square, 1e-5 * square);
 		for (i = 0; i < padded; i++)
 			CHECK_INT(bits[i / 8] >> i % 8 & 1, r[i] >= 0);
 		hy_code_encode(HY_METRIC_IP, r, c, padded, 7.5, bits, &code);
 		CHECK_NEAR(code.add, square * cs / rs - rc - 7.5, 1e-6 * (10 + fabs(square)));
 		CHECK_NEAR(code.rescale, -square / rs, 1e-6 * square / rs);
 		CHECK_NEAR(code.error, off, 1e-6 * off);
+		hy_code_put(block, &factors, padded, 8, bits, &code);
+		CHECK_NEAR(hy_code_square(HY_METRIC_IP, &factors, 8, padded), square, 1e-5 * square);
 	}
 }
 
@@ -350,6 +356,7 @@ test_extremes(void)
 	space_encode(&space, space.centroid, bits, &code);
 	CHECK(code.add == 0 && code.rescale == 0 && code.error == 0);
 	hy_code_put(block, &factors, space.padded, 0, bits, &code);
+	CHECK(hy_code_square(HY_METRIC_L2, &factors, 0, space.padded) == 0);
 	/* far away, but who can say */
 	for (i = 0; i < 100; i++)
 		x[i] = i % 2 == 0 ? 3e18f : -3e18f;
@@ -360,6 +367,7 @@ test_extremes(void)
 	space_encode(&space, x, bits, &code);
 	CHECK(isinf(code.error) && code.add == 0 && code.rescale == 0);
 	hy_code_put(block, &factors, space.padded, 2, bits, &code);
+	CHECK(!isfinite(hy_code_square(HY_METRIC_L2, &factors, 2, space.padded)));
 	hy_code_score(&space.prepared, &blocks, &limits, estimate, lower, &mask);
 	CHECK_SAME_F32(estimate[0], limits.base);
 	CHECK_SAME_F32(lower[0], limits.base);

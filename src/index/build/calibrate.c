@@ -300,7 +300,6 @@ search_for(Measuring *measuring, int query)
 		limits.outliers = limits.outlier_reach = 0;
 		limits.eps = hybrid_lookup_eps(Max(1 - levels[level], 0));
 		limits.probes = 0;
-		limits.opened = HYBRID_LISTS_OPENED;
 		if (level == 0)
 		{
 			/* request as many rows as a scan does, plus the query's own row */

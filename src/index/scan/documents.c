@@ -318,8 +318,6 @@ search(HybridScan *state)
 			hybrid_lookup_words(state->search, included->conditions, included->count);
 		hybrid_lookup_limits(tree, state->index.layout.dims, state->settings.target_recall, lists,
 		                     &limits);
-		/* there is no curve, and the next round says what this one missed */
-		limits.opened = HYBRID_LISTS_OPENED;
 		hybrid_lookup_limit(state->search, &limits);
 		rows = hybrid_lookup_next(state->search, documents->entries, -INFINITY, &count);
 		state->done.work.lists += work.lists;

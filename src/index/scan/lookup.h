@@ -21,7 +21,8 @@ typedef struct HybridOutliers
 	double squares; /* sum of their squared distances from the centroids, in squared radii */
 } HybridOutliers;
 
-#define HYBRID_LISTS_OPENED 8192 /* value of `opened` while inner lists are as they were written */
+/* number of leaf lists that a search orders at first, if there are more (frontier.c) */
+#define HYBRID_LISTS_OPENED 8192
 
 /*
  * HybridLookupLimits: how far a search goes. Calibration sets the number of rows that a search may expect
@@ -49,7 +50,6 @@ typedef struct HybridLookupLimits
 	float eps;  /* standard deviations allowed to the estimates from codes */
 	/* examine only this many leaf lists, the nearest ones; 0: until few enough rows are missing */
 	int probes;
-	int opened; /* order so many lists at first, if there are more (frontier.c) */
 } HybridLookupLimits;
 
 /* HybridLookupWork: work that a search has done so far. */

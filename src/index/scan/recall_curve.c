@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
 #include <math.h>
 
 #include "index/scan/lookup.h"
@@ -39,8 +38,6 @@
  * their first four lists; .5% with the division.)
  */
 #define UNMEASURED 4
-#define GROWN                                                                                      \
-	16 /* a search opens all inner lists if the index has got more than this part of its lists since */
 
 static HybridCurvePoint between(const HybridCurvePoint *points, int count, double recall);
 
@@ -74,10 +71,6 @@ hybrid_lookup_limits(const HybridTree *tree, int dims, double recall, int probes
 	limits->lately = by_queries ? INFINITY : limits->target;
 	limits->trusted = by_queries ? INFINITY : TRUSTED * limits->target;
 	limits->known = known;
-	/* what inner lists record was right for the lists that the index had when the curve was measured */
-	limits->opened = known && tree->leaves <= tree->curve.leaves + tree->curve.leaves / GROWN
-	                     ? HYBRID_LISTS_OPENED
-	                     : INT_MAX;
 	limits->outliers = tree->curve.outliers;
 	limits->outlier_reach = tree->curve.outlier_reach;
 	for (i = 0; i < HYBRID_DIFFICULTIES; i++)

@@ -215,8 +215,9 @@ widen_leaf(Relation index, const InsertState *state, const HybridLeaf *leaf)
 	double squared = state->residual;
 
 	if (!leaf->central && squared > WIDER * rows * old && isfinite(squared))
-		hybrid_link_radius(index, &state->open, leaf->link, leaf->above,
-		                   (float) sqrt((old * rows + squared) / (rows + 1)));
+		hybrid_link_radius(
+			index, &state->open, leaf->link, 0, leaf->above,
+			hybrid_radius(sqrt((old * rows + squared) / (rows + 1)), (int64) rint(rows)));
 }
 
 /*

@@ -10,6 +10,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/generic_xlog.h"
 #include "access/transam.h"
 #include "miscadmin.h"
@@ -24,6 +26,7 @@
 #include "index/tree/tree.h"
 
 #define TRIES 100
+#define NOTABLE 0.03f /* share of the radius of an inner list by which it must change to be recorded */
 #define NEW_LISTS 2 /* maximum number of new lists that replace others */
 #define LISTS 2     /* maximum number of lists that are replaced */
 /*
@@ -53,6 +56,7 @@ typedef struct Above
 	HybridBounds bounds[LISTS]; /* bounds of these entries, in an index with keys */
 	BlockNumber free_block; /* a page with slots that were never filled, or InvalidBlockNumber */
 	int free_slot;          /* first of the page's slots that were never filled */
+	HybridLink over;        /* list above this one; invalid head: unknown, or this is the root */
 } Above;
 
 /* Change: locked buffers that are changed together, and their images in the WAL record. */
@@ -67,13 +71,15 @@ static bool
 find_above(Relation index, const HybridIndex *open, HybridLink list, int level, HybridLink *above);
 static int find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
                         int wanted, Above *above);
-static float *place_of_list(Relation index, const HybridIndex *open, HybridLink list, int level);
+static bool differs(float recorded, float radius);
+static float *place_of_list(Relation index, const HybridIndex *open, Above *list);
+static void record_spread(Relation index, const HybridIndex *open, const Above *list);
 static bool
 replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridReplaced *old,
         const HybridReplacement *new_lists, int count, Above *above);
 static void
 write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
-            const HybridReplacement *new_lists, int count, const Above *above, NewEntries *entries);
+            const HybridReplacement *new_lists, int count, Above *above, NewEntries *entries);
 static void bound_lists(const HybridLayout *layout, const HybridReplaced *old, const Above *above,
                         const HybridReplacement *new_lists, int count, HybridBounds *bounds);
 static void lock_pages(Relation index, const HybridReplaced *old, const Above *above, int count,
@@ -115,15 +121,18 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
 		if (found > 0)
 			return false;
 	}
+	at.over.head = InvalidBlockNumber;
 	old->due = replace(index, open, frame, old, new_lists, count, &at);
+	if (BlockNumberIsValid(at.over.head))
+		record_spread(index, open, &at);
 	hybrid_unlock(index, at.link.head, ExclusiveLock);
 	old->above = at.link;
 	return true;
 }
 
 void
-hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink leaf, HybridLink above,
-                   float radius)
+hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink list, int level,
+                   HybridLink above, float radius)
 {
 	GenericXLogState *record;
 	Change change;
@@ -133,11 +142,11 @@ hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink leaf, Hyb
 
 	memset(&at, 0, sizeof(at));
 	memset(&change, 0, sizeof(change));
-	at.level = 1;
+	at.level = level + 1;
 	at.link = above;
-	if (!hybrid_lock_now(index, above.head, ExclusiveLock))
-		return;
-	if (find_entries(index, open, &leaf, 1, 0, &at) == 1)
+	/* entries stay in their slots while nobody holds this lock exclusively */
+	hybrid_lock(index, above.head, ShareLock);
+	if (find_entries(index, open, &list, 1, 0, &at) == 1)
 	{
 		lock_page(index, above.head, &change);
 		lock_page(index, at.entry_block[0], &change);
@@ -147,9 +156,9 @@ hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink leaf, Hyb
 		recorded = &hybrid_block_radii(
 			hybrid_block(&open->layout.inner, image_of(&change, at.entry_block[0]),
 		                 at.entry_slot[0] / HY_CODE_ROWS))[at.entry_slot[0] % HY_CODE_ROWS];
-		if (*recorded < radius)
+		if (level == 0 ? *recorded < radius : differs(*recorded, radius))
 		{
-			*recorded = hybrid_radius(radius, (int64) hybrid_radius_rows(*recorded));
+			*recorded = radius;
 			hybrid_list_page(image_of(&change, above.head))->changes++;
 			GenericXLogFinish(record);
 		}
@@ -158,7 +167,7 @@ hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink leaf, Hyb
 		while (change.count > 0)
 			UnlockReleaseBuffer(change.buffers[--change.count]);
 	}
-	hybrid_unlock(index, above.head, ExclusiveLock);
+	hybrid_unlock(index, above.head, ShareLock);
 }
 
 void
@@ -204,6 +213,17 @@ hybrid_mark_moved(HybridListPage *head, HybridLink to, HybridLink and_to, FullTr
 	head->forward[1] = and_to;
 	head->moved = now;
 	head->changes++;
+}
+
+/*
+ * differs: test whether the numbers in an encoded radius of an inner list have changed enough to be recorded. Each
+ * change lets all backends read the list again that has the entry.
+ */
+static bool
+differs(float recorded, float radius)
+{
+	return hybrid_radius_rows(recorded) != hybrid_radius_rows(radius) ||
+	       !(fabsf(radius - recorded) <= NOTABLE * recorded);
 }
 
 /* find_above: search all lists of the level above for the one that names the list. */
@@ -306,11 +326,11 @@ find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, i
 }
 
 /*
- * place_of_list: return the place of a list's centroid. Returns NULL if the list is the root, whose
- * centroid is the center.
+ * place_of_list: return the place of a list's centroid, and set list->over. Returns NULL if the list is the root,
+ * whose centroid is the center.
  */
 static float *
-place_of_list(Relation index, const HybridIndex *open, HybridLink list, int level)
+place_of_list(Relation index, const HybridIndex *open, Above *list)
 {
 	const HybridLayout *layout = &open->layout;
 	int dims = layout->dims, i;
@@ -322,12 +342,13 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 
 		CHECK_FOR_INTERRUPTS();
 		hybrid_tree_read(index, &tree);
-		if (tree.root.head == list.head && tree.root.generation == list.generation)
+		list->over.head = InvalidBlockNumber;
+		if (tree.root.head == list->link.head && tree.root.generation == list->link.generation)
 			return NULL;
 		memset(&above, 0, sizeof(above));
-		above.level = level + 1;
-		if (find_above(index, open, list, level, &above.link) &&
-		    find_entries(index, open, &list, 1, 0, &above) == 1)
+		above.level = list->level + 1;
+		if (find_above(index, open, list->link, list->level, &above.link) &&
+		    find_entries(index, open, &list->link, 1, 0, &above) == 1)
 		{
 			Buffer buffer = hybrid_list_read(index, layout, &above.link, above.level,
 			                                 above.entry_block[0], NULL);
@@ -343,13 +364,53 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 			UnlockReleaseBuffer(buffer);
 			hybrid_widen_vector(layout->inner.storage, &stored, vector, dims, place);
 			pfree(vector);
+			list->over = above.link;
 			return place;
 		}
 	}
 	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 	                errmsg("index \"%s\" has no list that refers to list %u",
-	                       RelationGetRelationName(index), list.head),
+	                       RelationGetRelationName(index), list->link.head),
 	                errhint("REINDEX it.")));
+}
+
+/*
+ * record_spread: record in the list above what the entries of an inner list say now: their number, and their root mean
+ * square distance from the centroid. The caller holds the list's lock, so that no older numbers are recorded later.
+ */
+static void
+record_spread(Relation index, const HybridIndex *open, const Above *list)
+{
+	const HybridLayout *layout = &open->layout;
+	BlockNumber block = list->link.head;
+	double spread = 0;
+	uint32 pages = 0;
+	int64 count = 0;
+
+	while (BlockNumberIsValid(block))
+	{
+		Buffer buffer = hybrid_list_read(index, layout, &list->link, list->level, block, NULL);
+		Page page = BufferGetPage(buffer);
+		int slot;
+
+		for (slot = 0; slot < hybrid_list_page(page)->used; slot++)
+		{
+			HybridBlock *entries = hybrid_block(&layout->inner, page, slot / HY_CODE_ROWS);
+			int row = slot % HY_CODE_ROWS;
+			double radius = hybrid_block_radii(entries)[row];
+
+			if ((entries->live & (1U << row)) == 0)
+				continue;
+			spread += hy_code_square(open->metric, &entries->factors, row, layout->padded) +
+			          radius * radius;
+			count++;
+		}
+		block = hybrid_list_page(page)->next;
+		UnlockReleaseBuffer(buffer);
+		hybrid_chain_step(index, &list->link, &pages);
+	}
+	hybrid_link_radius(index, open, list->link, list->level, list->over,
+	                   hybrid_radius(sqrt(spread / Max(count, 1)), count));
 }
 
 /*
@@ -443,11 +504,11 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
  */
 static void
 write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
-            const HybridReplacement *new_lists, int count, const Above *above, NewEntries *entries)
+            const HybridReplacement *new_lists, int count, Above *above, NewEntries *entries)
 {
 	const HybridLayout *layout = &open->layout;
 	const HybridListLayout *shape = &layout->inner;
-	float *centroid = place_of_list(index, open, above->link, above->level);
+	float *centroid = place_of_list(index, open, above);
 	float *rotated = palloc(layout->padded * sizeof(float)), *rotated_centroid = NULL;
 	Size bits_size = hy_code_bits_size(layout->padded);
 	Buffer page;

@@ -40,11 +40,11 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
                        HybridReplaced *old, const HybridReplacement *new_lists, int count);
 
 /*
- * hybrid_link_radius: raise the radius that the parent list records for a leaf, and keep its number of rows.
- * Nothing is changed if the recorded radius is not less, if another session is changing the parent list, or if
- * the leaf is no longer in it.
+ * hybrid_link_radius: record a radius (hybrid_radius) of a list of this level in its parent list. The radius of a leaf is
+ * only raised, and that of an inner list changes if it differs enough. Nothing is changed if the parent list no longer
+ * names the list. The caller holds no lock of a list of a higher level.
  */
-extern void hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink leaf,
+extern void hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink list, int level,
                                HybridLink above, float radius);
 
 /* hybrid_mark_moved: mark the head of a list as moved, in the caller's WAL record. */
