@@ -7,6 +7,9 @@
  * change, the heads of the old lists go into a second record (see replace). The caller holds the
  * heavyweight lock of the old list. This file takes the lock of the parent list, so that no other session
  * adds to it.
+ *
+ * New lists may be far from the others of the parent list. So the radius that is recorded for the parent list is then
+ * computed again. Otherwise a search that has not opened that list would expect no near rows below it (scan/frontier.c).
  */
 #include "postgres.h"
 
@@ -26,7 +29,8 @@
 #include "index/tree/tree.h"
 
 #define TRIES 100
-#define NOTABLE 0.03f /* share of the radius of an inner list by which it must change to be recorded */
+#define NOTABLE                                                                                    \
+	0.03f /* share of the radius of an inner list by which it must change to be recorded */
 #define NEW_LISTS 2 /* maximum number of new lists that replace others */
 #define LISTS 2     /* maximum number of lists that are replaced */
 /*

@@ -32,6 +32,8 @@ typedef struct HybridReplaced
  * are not the root, and the caller holds their locks. Without new lists (count 0), an empty list is removed,
  * and its readers are sent to new_lists[0].link.
  *
+ * If there are new lists, the parent list's new radius and number of lists are then recorded in the list above it.
+ *
  * Returns false, with nothing changed, if the two lists are no longer in the same list above, or if the
  * parent list would become empty.
  */
@@ -42,7 +44,7 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
 /*
  * hybrid_link_radius: record a radius (hybrid_radius) of a list of this level in its parent list. The radius of a leaf is
  * only raised, and that of an inner list changes if it differs enough. Nothing is changed if the parent list no longer
- * names the list. The caller holds no lock of a list of a higher level.
+ * names the list. The caller does not hold the lock of the parent list, or of a list above it.
  */
 extern void hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink list, int level,
                                HybridLink above, float radius);
