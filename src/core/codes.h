@@ -103,8 +103,9 @@ typedef struct HyCodeFactors
 } HyCodeFactors;
 
 /*
- * hy_code_square: return |r|^2 of a row, computed from its factors: with t = |r|^2 / <s,r> = -rescale / h and the error h
- * e, where h is 2, or 1 by inner product, it is t^2 |s|^2 - e^2 (D - 1).  Not finite if the factors do not fit in fp32.
+ * hy_code_square: return |r|^2 of a row, computed from its factors.  Let t = -rescale / h and e =
+ * error / h, where h is 1 for inner products, otherwise 2.  Then t = |r|^2 / <s,r>, and |r|^2 is
+ * t^2 |s|^2 - e^2 (D - 1).  The result is not finite if the factors do not fit in fp32.
  */
 static inline double
 hy_code_square(HyMetric metric, const HyCodeFactors *factors, int i, int padded)

@@ -42,9 +42,9 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
                        HybridReplaced *old, const HybridReplacement *new_lists, int count);
 
 /*
- * hybrid_link_radius: record a radius (hybrid_radius) of a list of this level in its parent list. The radius of a leaf is
- * only raised, and that of an inner list changes if it differs enough. Nothing is changed if the parent list no longer
- * names the list. The caller does not hold the lock of the parent list, or of a list above it.
+ * hybrid_link_radius: record a radius (hybrid_radius) of a list of this level in its parent list. The radius of a leaf
+ * is only raised, and that of an inner list changes if it differs enough. Nothing is changed if the parent list no
+ * longer names the list. The caller does not hold the lock of the parent list, or of a list above it.
  */
 extern void hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink list, int level,
                                HybridLink above, float radius);
