@@ -66,16 +66,18 @@ SELECT lists FROM (SELECT id FROM page ORDER BY d @# (SELECT d[1:1] FROM asked L
 -- and at the end of its rows
 SELECT count(*) BETWEEN 10 AND 899 AS some FROM (SELECT id FROM page ORDER BY d @# (SELECT d[1:1] FROM asked LIMIT 1) LIMIT 10000) s;
 RESET hybrid.probes;
--- Little memory for candidates; a limit on the documents compared.
+-- Little memory for candidates: the rest of the documents are compared, and none is missing or comes twice; with a fixed number of
+-- lists, the scan ends. A limit on the documents compared.
 SET work_mem = '64kB';
-SET hybrid.scan_mem_multiplier = 1;
-SELECT count(*) = count(DISTINCT id) AS once, count(*) >= 10 AS some FROM (SELECT id FROM page ORDER BY d @# (SELECT d FROM asked LIMIT 1) LIMIT 10000) s;
--- who reads all rows is warned of those that are missing
 SET enable_sort = off;
-SELECT count(*) BETWEEN 10 AND 899 AS some FROM (SELECT id FROM page ORDER BY d @# (SELECT d FROM asked LIMIT 1)) s;
+SET hybrid.iterative_scan = relaxed_order;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM page ORDER BY d @# (SELECT d FROM asked LIMIT 1)) s;
+RESET hybrid.iterative_scan;
+SET hybrid.probes = 20;
+SELECT count(*) BETWEEN 10 AND 899 AS some, count(*) = count(DISTINCT id) AS once FROM (SELECT id FROM page ORDER BY d @# (SELECT d FROM asked LIMIT 1)) s;
+RESET hybrid.probes;
 RESET enable_sort;
 RESET work_mem;
-RESET hybrid.scan_mem_multiplier;
 SET hybrid.max_scan_tuples = 100;
 SELECT count(*) BETWEEN 1 AND 131 AS some FROM (SELECT id FROM page WHERE topic < 30 ORDER BY d @# (SELECT d FROM asked LIMIT 1) LIMIT 10000) s;
 RESET hybrid.max_scan_tuples;
@@ -179,6 +181,12 @@ SELECT k, filter, recall >= 0.95 AS reached FROM (VALUES (1, 'true'), (3, 'true'
 SET work_mem = '64kB';
 SELECT k, filter, recall >= 0.9 AS nearly FROM (VALUES (10, 'true'), (10, 'part < 4')) s (k, filter), best(k, filter);
 SELECT count(*) FROM (SELECT id FROM close WHERE part < 4 ORDER BY d @# (SELECT d FROM near LIMIT 1) LIMIT 100) s;
+-- More documents are wanted than fit: exact passes return as many as fit, after those before, in one order or two.
+SELECT array_agg(id ORDER BY (d @# a) + 0, id) AS one FROM close, (SELECT d AS a FROM near LIMIT 1) s \gset
+SELECT array_agg(id) = :'one'::int[] AS same FROM (SELECT id FROM close ORDER BY d @# (SELECT d FROM near LIMIT 1) LIMIT 10000) s;
+SELECT rounds BETWEEN 2 AND 9 AS passes FROM hybrid_last_scan();
+SELECT array_agg(id) = (SELECT array_agg(id ORDER BY (d @# a) + 0, (d @# b) + 0, id) FROM close, (SELECT d[1:1] AS a, d AS b FROM near LIMIT 1) s) AS same
+	FROM (SELECT id FROM close ORDER BY d @# (SELECT d[1:1] FROM near LIMIT 1), d @# (SELECT d FROM near LIMIT 1) LIMIT 10000) s;
 RESET work_mem;
 DROP TABLE close, near;
 DROP FUNCTION best;

@@ -30,7 +30,6 @@
 
 #include "index/scan/included_quals.h"
 #include "index/scan/scan_quals.h"
-#include "index/scan/documents.h"
 #include "index/scan/lookup.h"
 #include "index/scan/stopping.h"
 #include "index/check/index_measure.h"
@@ -402,9 +401,8 @@ returns_all(const PlannerInfo *root, const IndexPath *path, const HybridIndex *o
 {
 	double rows = path->path.parent->rows;
 	double memory = work_mem * 1024.0 * settings->mem_multiplier;
-	double needed = open->opclass->many
-	                    ? hybrid_documents_memory_of_all(path->path.parent->tuples)
-	                    : hybrid_lookup_memory_of_all(path->indexinfo->tuples, rows);
+	double needed =
+		open->opclass->many ? 0 : hybrid_lookup_memory_of_all(path->indexinfo->tuples, rows);
 
 	if (root->limit_tuples >= 0 || root->tuple_fraction > 0 || sphere_conditions(path) != NIL)
 		return true;

@@ -15,11 +15,14 @@ extern bool hybrid_documents_begin(IndexScanDesc scan);
 
 /*
  * hybrid_documents_next: find the next document. Sets *position and the values of the ORDER BY expressions
- * (state->distances). Returns false if there is none.
+ * (state->distances). Returns false if there is none, or if exact passes have to find it: then state->exact is set.
  */
 extern bool hybrid_documents_next(HybridScan *state, int64 *position);
 
-/* hybrid_documents_memory_of_all: return the bytes that a scan needs to return so many documents. */
-extern double hybrid_documents_memory_of_all(double documents);
+/* hybrid_documents_candidates: return the number of candidates that an exact pass keeps. */
+extern int hybrid_documents_candidates(const HybridScan *state);
+
+/* hybrid_documents_compare_all: offer all documents that were not returned yet as candidates of an exact pass. */
+extern void hybrid_documents_compare_all(HybridScan *state);
 
 #endif

@@ -254,6 +254,13 @@ hybrid_lookup_nearness(const HybridLookup *search)
 	return hybrid_stopping_nearness(&search->stopping, &search->frontier);
 }
 
+Size
+hybrid_lookup_memory(const HybridLookup *search)
+{
+	return search->rows_count * (sizeof(Row) + sizeof(HyHeapItem)) +
+	       search->found.count * sizeof(HybridFoundRow);
+}
+
 double
 hybrid_lookup_memory_of_all(double rows, double wanted)
 {
@@ -413,9 +420,7 @@ choose_rows(HybridLookup *search, float limit, HyHeapItem *chosen, int most)
 static HyScanLimit
 bound_reached(const HybridLookup *search)
 {
-	Size memory = hybrid_frontier_memory(&search->frontier) +
-	              search->rows_count * (sizeof(Row) + sizeof(HyHeapItem)) +
-	              search->found.count * sizeof(HybridFoundRow);
+	Size memory = hybrid_frontier_memory(&search->frontier) + hybrid_lookup_memory(search);
 
 	if (search->work->rescored + search->work->rejected >= search->most_rows)
 		return HY_SCAN_TUPLES;

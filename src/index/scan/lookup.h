@@ -165,6 +165,9 @@ extern float hybrid_lookup_nearness(const HybridLookup *search);
 /* hybrid_lookup_outliers: return the outliers among the rows sampled so far. There are none for inner products. */
 extern HybridOutliers hybrid_lookup_outliers(const HybridLookup *search);
 
+/* hybrid_lookup_memory: return the bytes that the rows scored and found take. */
+extern Size hybrid_lookup_memory(const HybridLookup *search);
+
 /*
  * hybrid_lookup_memory_of_all: estimate the bytes that a search needs if it scores `rows` rows and
  * returns `wanted` of them.

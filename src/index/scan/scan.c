@@ -5,9 +5,9 @@
  * With codes, lookup.c finds the rows, one batch after another (scan_batches.c), and continues when the
  * executor wants more.
  *
- * An exact scan has bounded memory, except in an index on arrays (documents.c). A pass reads the whole
- * store once. It copies the store in batches and has the dispatcher compute the distances. It keeps the
- * nearest M candidates after the last one returned, in the total order (distance, heap position). When
+ * An exact scan has bounded memory. A pass reads the whole store once. It copies the store in batches and
+ * has the dispatcher compute the distances. (In an index on arrays, documents.c computes them from the
+ * values in the table.) It keeps the nearest M candidates after the last one returned, in the total order (distance, heap position). When
  * the executor has taken them all and wants more, another pass follows. It keeps four times as many
  * candidates, as far as work_mem allows. A LIMIT therefore costs one pass. A scan to the end costs as
  * many passes as work_mem makes necessary.
@@ -138,13 +138,20 @@ bool
 hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
+	bool found = false;
 	int64 position;
 
 	(void) direction;
 	Assert(ScanDirectionIsForward(direction));
 	if (state->first)
 		begin_query(scan);
-	while (state->documents == NULL)
+	if (state->documents != NULL && !state->exact)
+	{
+		found = hybrid_documents_next(state, &position);
+		if (!found && !state->exact)
+			return false;
+	}
+	while (!found)
 	{
 		IndexOrderByDistance bound;
 
@@ -182,8 +189,6 @@ hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 		}
 		hybrid_true_order_add(state->order, position, &bound);
 	}
-	if (state->documents != NULL && !hybrid_documents_next(state, &position))
-		return false;
 	if (state->reorders)
 		hybrid_scan_quals_rest(state->filter);
 	state->done.returned++;
@@ -321,12 +326,14 @@ begin_query(IndexScanDesc scan)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("index \"%s\" can only be scanned in the order of a distance",
 		                       RelationGetRelationName(scan->indexRelation))));
-	state->reorders =
-		state->ordered && (index->opclass->many || (!index->lossless && !state->null_query) ||
-	                       scan->numberOfOrderBys > 1);
 	state->settings = hybrid_scan_settings(scan->indexRelation);
 	state->exact =
 		!state->ordered || state->null_query || !index->coded || state->settings.target_recall >= 1;
+	/* an exact scan of an index on arrays computes the true distances */
+	state->reorders =
+		state->ordered &&
+		((index->opclass->many ? !state->exact : !index->lossless && !state->null_query) ||
+	     scan->numberOfOrderBys > 1);
 	state->done.index = RelationGetRelid(scan->indexRelation);
 	state->done.target = state->exact ? 1 : state->settings.target_recall;
 	state->done.probes = state->exact ? 0 : hybrid_probes;
@@ -375,11 +382,11 @@ begin_passes(IndexScanDesc scan)
 	}
 	if (!state->exact && state->search == NULL)
 		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
-	if ((!state->exact || state->reorders) && state->filter == NULL)
+	if ((!state->exact || state->reorders || state->documents != NULL) && state->filter == NULL)
 		state->filter = hybrid_scan_quals_new(scan, iterative ? state->asked.node : NULL,
 		                                      included != NULL && included->all);
-	if (state->reorders && state->order == NULL)
-		state->order = hybrid_true_order_new(scan, state->filter, state->context);
+	if ((state->reorders || state->documents != NULL) && state->order == NULL)
+		state->order = hybrid_true_order_new(scan, state->filter);
 	MemoryContextSwitchTo(old);
 	if (state->documents != NULL)
 		return;
@@ -493,20 +500,25 @@ run_pass(IndexScanDesc scan)
 		hybrid_scan_next_batch(state);
 		return;
 	}
-	k = hybrid_scan_batch_rows(state);
+	k = state->documents != NULL ? hybrid_documents_candidates(state)
+	                             : hybrid_scan_batch_rows(state);
 	state->pass++;
 	if (state->candidates.items != NULL)
 		pfree(state->candidates.items);
 	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
 	state->next = 0;
-	hybrid_store_rewind(&state->store);
-	while ((state->batch.rows =
-	            hybrid_store_read(&state->store, &state->batch.store, state->batch.capacity)) > 0)
-		score_batch(scan);
-	hybrid_scan_excluded(state, state->store.excluded);
-
+	if (state->documents != NULL)
+		hybrid_documents_compare_all(state);
+	else
+	{
+		hybrid_store_rewind(&state->store);
+		while ((state->batch.rows = hybrid_store_read(&state->store, &state->batch.store,
+		                                              state->batch.capacity)) > 0)
+			score_batch(scan);
+		hybrid_scan_excluded(state, state->store.excluded);
+	}
 	hy_topk_sort(&state->candidates);
-	state->exhausted = state->candidates.count < k;
+	state->exhausted = state->candidates.count < k || state->limit_reached != HY_SCAN_NO_LIMIT;
 }
 
 /* run_stream: find the wanted rows of the next batch of the store. */
@@ -549,25 +561,29 @@ score_batch(IndexScanDesc scan)
 		measure_batch(state, batch);
 	for (i = 0; i < batch->rows; i++)
 	{
-		HyNeighbor candidate;
+		double distance = 0;
 
-		candidate.distance = 0;
-		candidate.row = batch->store.positions[i];
 		if (!state->null_query)
-			candidate.distance =
-				hybrid_lower_bound(&state->query, batch->distances[i], batch->store.norms[i],
-			                       batch->store.residuals[i]);
-		if (candidate.distance > state->radius || (state->within && isnan(candidate.distance)))
-			continue;
-		if (isnan(candidate.distance))
-		{
-			candidate.distance = INFINITY;
-			candidate.row |= ROW_IS_NAN;
-		}
-		if (!state->bounded || hy_neighbor_compare(&candidate, &state->last) > 0)
-			hy_topk_push(&state->candidates, candidate.distance, candidate.row);
+			distance = hybrid_lower_bound(&state->query, batch->distances[i], batch->store.norms[i],
+			                              batch->store.residuals[i]);
+		if (!(distance > state->radius) && !(state->within && isnan(distance)))
+			hybrid_scan_offer(state, distance, batch->store.positions[i]);
 	}
 	batch->rows = 0;
+}
+
+void
+hybrid_scan_offer(HybridScan *state, double distance, int64 position)
+{
+	HyNeighbor candidate = {.distance = distance, .row = position};
+
+	if (isnan(distance))
+	{
+		candidate.distance = INFINITY;
+		candidate.row |= ROW_IS_NAN;
+	}
+	if (!state->bounded || hy_neighbor_compare(&candidate, &state->last) > 0)
+		hy_topk_push(&state->candidates, candidate.distance, candidate.row);
 }
 
 /* measure_batch: compute the distances of the rows of the batch from the query. */

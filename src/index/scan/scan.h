@@ -91,6 +91,9 @@ extern int hybrid_scan_batch_rows(HybridScan *state);
  */
 extern void hybrid_scan_next_batch(HybridScan *state);
 
+/* hybrid_scan_offer: offer a row as a candidate of an exact pass. Those up to state->last were returned before. */
+extern void hybrid_scan_offer(HybridScan *state, double distance, int64 position);
+
 /* hybrid_scan_excluded: record the number of rows that words have excluded in this query so far. */
 extern void hybrid_scan_excluded(HybridScan *state, int64 excluded);
 

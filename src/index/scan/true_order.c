@@ -41,13 +41,11 @@ struct HybridTrueOrder
 };
 
 static Row *new_row(HybridTrueOrder *order, int64 position, TupleTableSlot *slot);
-static void
-take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDistance *values);
 static int compare_rows(const pairingheap_node *a, const pairingheap_node *b, void *arg);
 static int compare_values(const IndexOrderByDistance *a, const IndexOrderByDistance *b, int count);
 
 HybridTrueOrder *
-hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher, MemoryContext context)
+hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher)
 {
 	HybridTrueOrder *order = palloc0(sizeof(HybridTrueOrder));
 	int i;
@@ -59,7 +57,8 @@ hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher, MemoryContex
 	order->distances = palloc(scan->numberOfOrderBys * sizeof(FmgrInfo));
 	for (i = 0; i < scan->numberOfOrderBys; i++)
 		fmgr_info_copy(&order->distances[i], &scan->orderByData[i].sk_func, CurrentMemoryContext);
-	order->context = context;
+	order->context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid scan order", ALLOCSET_DEFAULT_SIZES);
 	order->queue = pairingheap_allocate(compare_rows, order);
 	return order;
 }
@@ -91,59 +90,9 @@ hybrid_true_order_measure(HybridTrueOrder *order, int64 position, TupleTableSlot
 	return row->values[0];
 }
 
-bool
-hybrid_true_order_ready(const HybridTrueOrder *order, const IndexOrderByDistance *bound)
-{
-	const Row *row;
-
-	if (pairingheap_is_empty(order->queue))
-		return false;
-	row = pairingheap_container(Row, link, pairingheap_first(order->queue));
-	if (bound == NULL)
-		return true;
-	/* a row that ties on the first value may precede this row by its other values */
-	return compare_values(row->values, bound, 1) < (order->scan->numberOfOrderBys > 1 ? 0 : 1);
-}
-
-int64
-hybrid_true_order_remove(HybridTrueOrder *order, IndexOrderByDistance *values)
-{
-	Row *row = pairingheap_container(Row, link, pairingheap_remove_first(order->queue));
-	int64 position = row->position;
-
-	memcpy(values, row->values, order->scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
-	pfree(row);
-	return position;
-}
-
 void
-hybrid_true_order_clear(HybridTrueOrder *order)
-{
-	pairingheap_reset(order->queue);
-}
-
-void
-hybrid_true_order_end(HybridTrueOrder *order)
-{
-	FreeExecutorState(order->state);
-}
-
-/* new_row: compute the values of the row in the slot. */
-static Row *
-new_row(HybridTrueOrder *order, int64 position, TupleTableSlot *slot)
-{
-	Row *row = MemoryContextAlloc(order->context,
-	                              offsetof(Row, values) +
-	                                  order->scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
-
-	row->position = position;
-	take_values(order, slot, row->values);
-	return row;
-}
-
-/* take_values: compute the value of each ORDER BY expression for the row in the slot. */
-static void
-take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDistance *values)
+hybrid_true_order_values(const HybridTrueOrder *order, TupleTableSlot *slot,
+                         IndexOrderByDistance *values)
 {
 	ExprContext *context = GetPerTupleExprContext(order->state);
 	MemoryContext old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
@@ -173,6 +122,63 @@ take_values(const HybridTrueOrder *order, TupleTableSlot *slot, IndexOrderByDist
 	}
 	MemoryContextSwitchTo(old);
 	ResetExprContext(context);
+}
+
+bool
+hybrid_true_order_ready(const HybridTrueOrder *order, const IndexOrderByDistance *bound)
+{
+	const Row *row;
+
+	if (pairingheap_is_empty(order->queue))
+		return false;
+	row = pairingheap_container(Row, link, pairingheap_first(order->queue));
+	if (bound == NULL)
+		return true;
+	/* a row that ties on the first value may precede this row by its other values */
+	return compare_values(row->values, bound, 1) < (order->scan->numberOfOrderBys > 1 ? 0 : 1);
+}
+
+int64
+hybrid_true_order_remove(HybridTrueOrder *order, IndexOrderByDistance *values)
+{
+	Row *row = pairingheap_container(Row, link, pairingheap_remove_first(order->queue));
+	int64 position = row->position;
+
+	memcpy(values, row->values, order->scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
+	pfree(row);
+	return position;
+}
+
+void
+hybrid_true_order_clear(HybridTrueOrder *order)
+{
+	pairingheap_reset(order->queue);
+	MemoryContextReset(order->context);
+}
+
+Size
+hybrid_true_order_memory(const HybridTrueOrder *order)
+{
+	return MemoryContextMemAllocated(order->context, false);
+}
+
+void
+hybrid_true_order_end(HybridTrueOrder *order)
+{
+	FreeExecutorState(order->state);
+}
+
+/* new_row: compute the values of the row in the slot. */
+static Row *
+new_row(HybridTrueOrder *order, int64 position, TupleTableSlot *slot)
+{
+	Row *row = MemoryContextAlloc(order->context,
+	                              offsetof(Row, values) +
+	                                  order->scan->numberOfOrderBys * sizeof(IndexOrderByDistance));
+
+	row->position = position;
+	hybrid_true_order_values(order, slot, row->values);
+	return row;
 }
 
 /* compare_rows: compare rows for the queue, whose first element is the greatest. */

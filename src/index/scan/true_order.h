@@ -17,11 +17,10 @@
 typedef struct HybridTrueOrder HybridTrueOrder;
 
 /*
- * hybrid_true_order_new: make an empty order for the rows of a scan, in the current memory context. Its
- * rows are allocated in `context`. It fetches them from the table with `fetcher`, which keeps the pin of a page.
+ * hybrid_true_order_new: make an empty order for the rows of a scan, in the current memory context. It
+ * fetches them from the table with `fetcher`, which keeps the pin of a page.
  */
-extern HybridTrueOrder *
-hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher, MemoryContext context);
+extern HybridTrueOrder *hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher);
 
 /*
  * hybrid_true_order_add: compute the values of a row from the table, and add the row. Does nothing if the
@@ -34,6 +33,10 @@ hybrid_true_order_add(HybridTrueOrder *order, int64 position, const IndexOrderBy
 extern IndexOrderByDistance
 hybrid_true_order_measure(HybridTrueOrder *order, int64 position, TupleTableSlot *slot);
 
+/* hybrid_true_order_values: compute the value of each ORDER BY expression for the row in the slot. */
+extern void hybrid_true_order_values(const HybridTrueOrder *order, TupleTableSlot *slot,
+                                     IndexOrderByDistance *values);
+
 /*
  * hybrid_true_order_ready: test whether the first row comes before, or ties with, each row that may still
  * be added. bound is a lower bound of their first values, and NULL if there are none.
@@ -44,8 +47,11 @@ hybrid_true_order_ready(const HybridTrueOrder *order, const IndexOrderByDistance
 /* hybrid_true_order_remove: remove the first row. Returns its position, and its values in values. */
 extern int64 hybrid_true_order_remove(HybridTrueOrder *order, IndexOrderByDistance *values);
 
-/* hybrid_true_order_clear: remove all rows, whose memory the caller has freed. */
+/* hybrid_true_order_clear: remove all rows, and free their memory. */
 extern void hybrid_true_order_clear(HybridTrueOrder *order);
+
+/* hybrid_true_order_memory: return the bytes allocated for rows. */
+extern Size hybrid_true_order_memory(const HybridTrueOrder *order);
 
 /* hybrid_true_order_end: release the resources that memory contexts do not release. */
 extern void hybrid_true_order_end(HybridTrueOrder *order);
