@@ -30,6 +30,7 @@
 
 #include "index/scan/included_quals.h"
 #include "index/scan/scan_quals.h"
+#include "index/scan/documents.h"
 #include "index/scan/lookup.h"
 #include "index/scan/stopping.h"
 #include "index/check/index_measure.h"
@@ -54,12 +55,24 @@
  * 50% of the rows takes 54 times as long.)
  */
 #define PER_EXCLUDED 30
-/* assumption about a search in an index on arrays: lists examined for each vector of the query */
+/*
+ * assumptions about a search in an index on arrays: lists examined for each vector of the query, and entries found. The
+ * fewer documents satisfy the conditions, the more lists are examined: (20,000 documents of 20 vectors of 64 dimensions,
+ * queries of 8, LIMIT 10: 160 lists if .3 of the documents do, 160 if .05 do, and 672 if .01 do. In an index with 52
+ * keys: 672 lists without a condition on the key.)
+ */
 #define QUERY_LISTS 80
+#define QUERY_ENTRIES 256
+#define PER_WANTED 4       /* entries found, at the least, for each document wanted */
 #define DOCUMENTS 50       /* documents that such a search compares, */
 #define PER_DOCUMENT 10    /* and more for each one that is wanted */
 #define CODE_DISTANCE 0.05 /* cost of scoring one code, in cpu_operator_cost */
-#define WANTED 10          /* rows wanted if the query has no LIMIT */
+/*
+ * cost of finding one entry, its vector and its document, in cpu_operator_cost (1 us in the searches above, in which a
+ * document is compared with a query of 32 in 25 us)
+ */
+#define ENTRY_COST 40
+#define WANTED 10 /* rows wanted if the query has no LIMIT */
 /*
  * share of the rows that a search scores, assumed while the index has no measured curve, if that is more than
  * hybrid_stopping_least_rows (10,000 rows of 32 dimensions that were inserted into an empty index: searches score 2,662
@@ -86,7 +99,7 @@ judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, 
 static void
 cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
               const HybridTree *tree, Cost distance, double target_recall);
-static double reach_of(double key, const IndexOptInfo *index, const HybridIndex *open);
+static double reach_of(double key, const HybridTree *tree, const HybridIndex *open);
 static double rows_examined(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
                             const HybridIndex *open, const HybridTree *tree, double target_recall);
 static double keys_searched(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
@@ -98,8 +111,10 @@ static bool returns_all(const PlannerInfo *root, const IndexPath *path, const Hy
 static double wanted_share(const IndexPath *path);
 static void cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
                        Cost distance, double sequential_page, double mem_multiplier);
-static void cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path,
-                           const HybridIndex *open, const HybridTree *tree, double target_recall);
+static void
+cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
+               const HybridTree *tree, const HybridScanSettings *settings);
+static double documents_of(const IndexPath *path);
 static void cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
                         Cost distance, double sequential_page);
 
@@ -108,7 +123,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
                    Cost *total, Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *index = path->indexinfo;
-	double sequential_page;
+	double sequential_page, tuples;
 	GenericCosts generic;
 	QualCost distance;
 	HybridIndex open;
@@ -157,12 +172,12 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 		cost.judged = judged_share(root, path, &open, open.layout.words);
 		cost.key = judged_share(root, path, &open, Min(open.keys, 1));
 	}
-	cost.reach = reach_of(cost.key, index, &open);
+	cost.reach = reach_of(cost.key, &tree, &open);
 
 	if (path->indexorderbys == NIL)
 		cost_stream(&cost, path, &open.layout, distance.per_tuple, sequential_page);
 	else if (open.opclass->many)
-		cost_documents(&cost, root, path, &open, &tree, settings.target_recall);
+		cost_documents(&cost, root, path, &open, &tree, &settings);
 	else if (open.coded && settings.target_recall < 1)
 		cost_by_codes(&cost, root, path, &open, &tree, distance.per_tuple, settings.target_recall);
 	else
@@ -172,9 +187,9 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	    !returns_all(root, path, &open, &settings))
 		cost.all += hybrid_disable_path(path);
 
+	tuples = open.opclass->many ? documents_of(path) : Max(index->tuples, 0) * cost.judged;
 	*startup = distance.startup + cost.first;
-	*total =
-		distance.startup + cost.all + Max(index->tuples, 0) * cost.judged * cpu_index_tuple_cost;
+	*total = distance.startup + cost.all + tuples * cpu_index_tuple_cost;
 	*selectivity = selectivity_of(root, path, spheres, generic.indexSelectivity, cost.judged);
 	/* the order of distances is not correlated with the order of the heap */
 	*correlation = 0;
@@ -297,11 +312,9 @@ judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, 
  * of the rows of this key. The lists at both ends have other rows, too. Without codes, there is one list.
  */
 static double
-reach_of(double key, const IndexOptInfo *index, const HybridIndex *open)
+reach_of(double key, const HybridTree *tree, const HybridIndex *open)
 {
-	return open->layout.bounds > 0 && key < 1
-	           ? Min(key + open->list_size / Max(index->tuples, 1), 1)
-	           : 1;
+	return open->layout.bounds > 0 && key < 1 ? Min(key + 1.0 / Max(tree->leaves, 1), 1) : 1;
 }
 
 /* rows_examined: estimate the number of rows of the lists that a search examines, before it ends. */
@@ -434,29 +447,51 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 
 /*
  * cost_documents: compute the cost of a scan of an index on arrays. For each vector of the query, a search scores the
- * centroids of all lists and the codes of some. Then documents are compared with their values in the table.
+ * centroids of all lists and the codes of some. Then documents are compared with their values in the table. The number
+ * of entries is unknown: index->tuples is that of documents after ANALYZE, and that of entries after VACUUM.
  */
 static void
 cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
-               const HybridTree *tree, double target_recall)
+               const HybridTree *tree, const HybridScanSettings *settings)
 {
 	const IndexOptInfo *index = path->indexinfo;
 	const OpExpr *order = linitial_node(OpExpr, path->indexorderbys);
 	double vectors = hybrid_query_vectors(root, order->args);
-	double rows = Max(index->tuples, 1), wanted = WANTED, compared, scored;
+	double rows = documents_of(path), wanted = root->limit_tuples > 0 ? root->limit_tuples : WANTED;
+	double leaves = Max(tree->leaves * cost->reach, 1), lists, entries, scored, compared;
+	double keyed =
+		Max(index->rel->tuples, 1) * cost->key *
+		clauselist_selectivity(root, index->indpred, (int) index->rel->relid, JOIN_INNER, NULL);
 	QualCost again = {0, 0};
 
-	if (root->limit_tuples > 0)
-		wanted = root->limit_tuples;
-	compared = target_recall < 1 ? Min(DOCUMENTS + PER_DOCUMENT * wanted, rows) : rows;
-	scored = vectors * (Min(tree->leaves, HYBRID_LISTS_OPENED) +
-	                    Min(QUERY_LISTS, tree->leaves) * open->list_size);
 	cost_qual_eval(&again, path->indexorderbys, root);
-	cost->pages = Min(vectors * QUERY_LISTS * 2.0, index->pages);
-	cost->first = scored * CODE_DISTANCE * cpu_operator_cost + compared * again.per_tuple +
-	              cost_of_pages(index, cost->pages);
-	cost->all =
-		cost->first + (rows - compared) * again.per_tuple + cost_of_pages(index, index->pages);
+	lists = QUERY_LISTS * sqrt(keys_searched(cost, root, path, open) * Max(keyed / rows, 1));
+	entries = Max(QUERY_ENTRIES, PER_WANTED * wanted);
+	compared = Min(DOCUMENTS + PER_DOCUMENT * wanted, rows);
+	/* an exact scan, or all documents of the index are compared */
+	if (settings->target_recall >= 1 || tree->leaves <= QUERY_LISTS ||
+	    wanted > hybrid_documents_wanted(settings->mem_multiplier))
+	{
+		lists = entries = 0;
+		compared = rows;
+	}
+	lists = Min(lists, leaves);
+	entries = Min(entries, lists * open->list_size);
+	scored = vectors * (Min(leaves, HYBRID_LISTS_OPENED) + lists * open->list_size);
+	cost->pages = Min(vectors * lists * 2, index->pages * cost->reach);
+	cost->first = (scored * CODE_DISTANCE + vectors * entries * ENTRY_COST) * cpu_operator_cost +
+	              compared * again.per_tuple + cost_of_pages(index, cost->pages);
+	cost->all = cost->first + (rows - compared) * again.per_tuple +
+	            cost_of_pages(index, index->pages * cost->reach);
+}
+
+/* documents_of: return the number of documents that satisfy the conditions, at least 1. */
+static double
+documents_of(const IndexPath *path)
+{
+	const ParamPathInfo *parameters = path->path.param_info;
+
+	return Max(parameters != NULL ? parameters->ppi_rows : path->path.parent->rows, 1);
 }
 
 /* cost_stream: compute the cost of a scan that returns rows in the order in which it reads them. */

@@ -222,9 +222,10 @@ static bool
 find_best(HybridScan *state)
 {
 	HybridDocuments *documents = state->documents;
+	double most = hybrid_documents_wanted(state->settings.mem_multiplier);
 	bool again = false, settled = false;
 
-	if (hybrid_probes == 0 && documents->found.best.k > memory_of(state) / WANTED_BYTES)
+	if (hybrid_probes == 0 && documents->found.best.k > most)
 		return false;
 	while (!settled)
 	{
@@ -248,7 +249,8 @@ batch_size(const HybridScan *state)
 	int k = hybrid_scan_candidates(state->documents->pass, (int) Min(first, PG_INT32_MAX / 2),
 	                               state->settings.mem_multiplier);
 
-	return hybrid_probes > 0 ? (int) Min(k, memory_of(state) / WANTED_BYTES) : k;
+	return hybrid_probes > 0 ? (int) Min(k, hybrid_documents_wanted(state->settings.mem_multiplier))
+	                         : k;
 }
 
 /* memory_of: return the number of bytes that the scan may take. */
@@ -520,6 +522,12 @@ enough_compared(HybridScan *state)
 	if (bounded(state) && work->rescored + work->rejected >= state->settings.max_scan_tuples)
 		state->limit_reached = HY_SCAN_TUPLES;
 	return state->limit_reached == HY_SCAN_TUPLES;
+}
+
+double
+hybrid_documents_wanted(double mem_multiplier)
+{
+	return work_mem * 1024.0 * mem_multiplier / WANTED_BYTES;
 }
 
 int

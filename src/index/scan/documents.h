@@ -19,6 +19,9 @@ extern bool hybrid_documents_begin(IndexScanDesc scan);
  */
 extern bool hybrid_documents_next(HybridScan *state, int64 *position);
 
+/* hybrid_documents_wanted: return the number of documents up to which a scan finds the nearest ones by searches. */
+extern double hybrid_documents_wanted(double mem_multiplier);
+
 /* hybrid_documents_candidates: return the number of candidates that an exact pass keeps. */
 extern int hybrid_documents_candidates(const HybridScan *state);
 
