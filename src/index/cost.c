@@ -459,6 +459,9 @@ cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const H
 	double vectors = hybrid_query_vectors(root, order->args);
 	double rows = documents_of(path), wanted = root->limit_tuples > 0 ? root->limit_tuples : WANTED;
 	double leaves = Max(tree->leaves * cost->reach, 1), lists, entries, scored, compared;
+	bool exact = settings->target_recall >= 1 || tree->leaves <= QUERY_LISTS ||
+	             wanted > hybrid_documents_wanted(settings->mem_multiplier);
+	/* documents of the index that the condition on the first key does not exclude */
 	double keyed =
 		Max(index->rel->tuples, 1) * cost->key *
 		clauselist_selectivity(root, index->indpred, (int) index->rel->relid, JOIN_INNER, NULL);
@@ -468,13 +471,11 @@ cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const H
 	lists = QUERY_LISTS * sqrt(keys_searched(cost, root, path, open) * Max(keyed / rows, 1));
 	entries = Max(QUERY_ENTRIES, PER_WANTED * wanted);
 	compared = Min(DOCUMENTS + PER_DOCUMENT * wanted, rows);
-	/* an exact scan, or all documents of the index are compared */
-	if (settings->target_recall >= 1 || tree->leaves <= QUERY_LISTS ||
-	    wanted > hybrid_documents_wanted(settings->mem_multiplier))
-	{
-		lists = entries = 0;
+	/* a search that would examine all lists ends with a comparison of all documents */
+	if (exact || lists >= tree->leaves)
 		compared = rows;
-	}
+	if (exact)
+		lists = entries = 0;
 	lists = Min(lists, leaves);
 	entries = Min(entries, lists * open->list_size);
 	scored = vectors * (Min(leaves, HYBRID_LISTS_OPENED) + lists * open->list_size);
