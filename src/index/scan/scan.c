@@ -7,10 +7,10 @@
  *
  * An exact scan has bounded memory. A pass reads the whole store once. It copies the store in batches and
  * has the dispatcher compute the distances. (In an index on arrays, documents.c computes them from the
- * values in the table.) It keeps the nearest M candidates after the last one returned, in the total order (distance, heap position). When
- * the executor has taken them all and wants more, another pass follows. It keeps four times as many
- * candidates, as far as work_mem allows. A LIMIT therefore costs one pass. A scan to the end costs as
- * many passes as work_mem makes necessary.
+ * values in the table.) It keeps the nearest M candidates after the last one returned, in the total order
+ * (distance, heap position). When the executor has taken them all and wants more, another pass follows. It
+ * keeps four times as many candidates, as far as work_mem allows. A LIMIT therefore costs one pass. A scan
+ * to the end costs as many passes as work_mem makes necessary.
  *
  * Spheres are conditions. Without ORDER BY, the center of the first sphere serves as the query. A sphere
  * around the query sets the radius. Rows beyond the radius are not wanted, and a scan with codes ends when
