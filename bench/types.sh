@@ -6,10 +6,11 @@
 #	bit			Hamming distance of the signs of clustered vectors
 #	jaccard		Jaccard distance of bit strings of which about a tenth is set, from the same vectors
 #	l1			taxicab distance of clustered vectors
+#	sparse		inner products of sparse vectors of the shape of SPLADE's (sparse_data.py); an exact scan of the table, too
 #	maxsim		MaxSim of documents of 80 vectors and queries of 32, which pgvector does not have
 #
-# Without a SECTION, all of them but maxsim, for which --rows is the number of documents. Without --dims, bit strings have
-# 1,024 and vectors 128. Rows are generated: clusters of about 200 rows. Queries are rows that are not in the table.
+# Without a SECTION, bit, jaccard and l1. For maxsim, --rows is the number of documents. Without --dims, bit strings have
+# 1,024, vectors 128, and sparse vectors 30,000. Rows are generated: clusters of about 200 rows. Queries are rows that are not in the table.
 # LIMIT 10, one client, all pages in memory. pgvector is the one of the machine's PostgreSQL, or of the directory
 # BENCH_PGVECTOR (bench/wordnet.sh); without it, only hybrid is measured. CSV on stdout: for each index and setting, the
 # time of the build, the size, the recall, and the queries per second. A row that is as near as the tenth counts as found.
@@ -36,15 +37,17 @@ done
 section()
 {
 	dims=${asked:-1024}
-	case $1 in l1 | maxsim) dims=${asked:-128} ;; esac
+	case $1 in l1 | maxsim) dims=${asked:-128} ;; sparse) dims=${asked:-30000} ;; esac
 	case $1 in
 	bit) type="bit($dims)" value="binary_quantize(v)::bit($dims)" operator='<~>' opclass=bit_hamming_ops ;;
 	jaccard) type="bit($dims)" value="binary_quantize(v - array_fill(0.78, ARRAY[$dims])::vector)::bit($dims)" operator='<%>' opclass=bit_jaccard_ops ;;
 	l1) type="vector($dims)" value=v operator='<+>' opclass=vector_l1_ops ;;
+	sparse) type="sparsevec($dims)" operator='<#>' opclass=sparsevec_ip_ops ;;
 	maxsim) type="vector($dims)[]" operator='@#' opclass=vector_maxsim_ops ;;
 	*) usage ;;
 	esac
 	storage=PLAIN make=rows peers=$peer
+	[ "$1" != sparse ] || make=sparse
 	[ "$1" != maxsim ] || storage=EXTERNAL make=documents peers=
 }
 peer=
@@ -142,10 +145,18 @@ documents()
 	SQL
 }
 
+# sparse: the same for sparse vectors
+sparse()
+{
+	echo 'COPY item FROM STDIN;'
+	/usr/bin/python3 bench/sparse_data.py "$rows" "$queries" "$dims" 120 40
+	echo '\.'
+}
+
 # fill: the rows and the queries of a section, in the database of hybrid
 fill()
 {
-	noise
+	[ "$make" = sparse ] || noise
 	tables postgres
 	$make | psql_in postgres
 	psql_in postgres <<-SQL
@@ -168,33 +179,42 @@ copy()
 	psql_in peer -c 'ALTER TABLE item ADD PRIMARY KEY (id)' -c 'VACUUM ANALYZE item' </dev/null
 }
 
-# measure DATABASE METHOD SETTING VALUE ...: a line for each value
+# measure DATABASE METHOD SETTING VALUE ...: a line for each value. The method 'none' is a scan of the table by one process.
 measure()
 {
-	local database=$1 method=$2 setting=$3 begin build bytes value
+	local database=$1 method=$2 setting=$3 begin build bytes=0 value
 
 	shift 3
 	begin=$(date +%s%N)
-	psql_in "$database" -c "CREATE INDEX item_x ON item USING $method (x $opclass)" </dev/null
+	if [ "$method" != none ]; then
+		psql_in "$database" -c "CREATE INDEX item_x ON item USING $method (x $opclass)" </dev/null
+		bytes=$(psql_in "$database" -c "SELECT pg_relation_size('item_x')" </dev/null)
+	fi
 	build=$((($(date +%s%N) - begin) / 1000000))
-	bytes=$(psql_in "$database" -c "SELECT pg_relation_size('item_x')" </dev/null)
 	for value; do
 		psql_in "$database" <<-SQL
 			SET enable_seqscan = off;
 			SET enable_sort = off;
+			SET max_parallel_workers_per_gather = 0;
 			SET plan_cache_mode = force_generic_plan;
 			SET $setting = $value;
 			SELECT concat_ws(',', '$name', $rows, $dims, '$method', '$setting', $value, round($build / 1000.0, 1), $bytes, round(recall::numeric, 3), round(qps::numeric, 1)) FROM measured();
 		SQL
 	done
-	psql_in "$database" -c 'DROP INDEX item_x' </dev/null
+	[ "$method" = none ] || psql_in "$database" -c 'DROP INDEX item_x' </dev/null
 }
 
 echo section,rows,dims,index,setting,value,build_s,bytes,recall,qps
 for name; do
 	section "$name"
 	fill
-	measure postgres hybrid hybrid.target_recall 0.8 0.9 0.95 0.99
+	if [ "$name" = sparse ]; then
+		# an index on sparse vectors is exact
+		measure postgres hybrid hybrid.target_recall 0.95
+		measure postgres none hybrid.target_recall 1
+	else
+		measure postgres hybrid hybrid.target_recall 0.8 0.9 0.95 0.99
+	fi
 	[ -n "$peers" ] || continue
 	copy
 	measure peer hnsw hnsw.ef_search 10 20 40 80 160 320 640 1000

@@ -133,7 +133,7 @@ DROP TABLE part;
 RESET enable_seqscan;
 
 -- phases by number, as pg_stat_progress_create_index asks for them
-SELECT n, pg_indexam_progress_phasename((SELECT oid FROM pg_am WHERE amname = 'hybrid'), n) FROM generate_series(0, 9) n;
+SELECT n, pg_indexam_progress_phasename((SELECT oid FROM pg_am WHERE amname = 'hybrid'), n) FROM generate_series(0, 10) n;
 
 -- tables so small that all rows are the sample, and a third of them queries
 CREATE TABLE few (n int, id int, v vector(3));

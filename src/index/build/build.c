@@ -113,6 +113,8 @@ hybridbuildphasename(int64 phase)
 			return "writing lists";
 		case HYBRID_PHASE_MEASURE:
 			return "measuring recall";
+		case HYBRID_PHASE_SEGMENTS:
+			return "building inverted lists";
 		case HYBRID_PHASE_LOG:
 			return "writing WAL";
 		default:

@@ -22,8 +22,9 @@
 #define HYBRID_PHASE_ASSIGN 4
 #define HYBRID_PHASE_SORT 5
 #define HYBRID_PHASE_WRITE 6
-#define HYBRID_PHASE_LOG 7
-#define HYBRID_PHASE_MEASURE 8
+#define HYBRID_PHASE_SEGMENTS 7
+#define HYBRID_PHASE_LOG 8
+#define HYBRID_PHASE_MEASURE 9
 
 /* minimum number of queries to measure recall with, if the index has as many rows */
 #define HYBRID_QUERIES_LEAST 100

@@ -14,6 +14,7 @@
 
 #include "index/build/build.h"
 #include "index/build/parent_entries.h"
+#include "index/write/segments.h"
 
 #define INNER_FILL 0.5 /* target fill of inner lists, so that they can grow before they split */
 
@@ -42,7 +43,14 @@ hybrid_build_write(HybridBuild *build, HybridMeta *meta)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, build->leaves.rows);
 	if (!build->definition.coded)
 	{
-		set_root(meta, hybrid_leaves_write_stream(&build->leaves, sink), 1, 0);
+		HybridLink root = hybrid_leaves_write_stream(&build->leaves, sink);
+
+		set_root(meta, root, 1, 0);
+		if (build->definition.layout.packed)
+		{
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_SEGMENTS);
+			hybrid_segments_make(build->index, &build->definition, root, sink, false);
+		}
 		return;
 	}
 	hybrid_parent_entries_init(&writing.leaves, &build->definition, 0);

@@ -99,6 +99,8 @@ hybrid_index_check(PG_FUNCTION_ARGS)
 	check_init(&check);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	hybrid_check_tree(&check);
+	if (check.open.layout.packed)
+		hybrid_check_segments(&check);
 	qsort(check.entries, check.count, sizeof(HybridCheckedEntry), hybrid_compare_positions);
 	check_duplicates(&check);
 	check_rows(&check, snapshot);

@@ -77,6 +77,15 @@ extern void hybrid_check_entries(HybridCheck *check, const HybridCheckedList *li
                                  BlockNumber block, Page page);
 
 /*
+ * hybrid_check_own (check_tree.c): record the owner of a page, a list or a segment. A page must not belong to two, and
+ * none may be reached twice.
+ */
+extern void hybrid_check_own(HybridCheck *check, BlockNumber block, const HybridLink *list);
+
+/* hybrid_check_segments (check_segments.c): check the segments of an index on sparse vectors. */
+extern void hybrid_check_segments(HybridCheck *check);
+
+/*
  * hybrid_check_file (check_file.c): check the meta page, and raise a NOTICE if the file has pages that
  * belong to no list.
  */

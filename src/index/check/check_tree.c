@@ -40,7 +40,6 @@ static void
 check_values(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, Page page);
 static void check_bounds(HybridCheck *check, Page page, BlockNumber block, Size lower, Size upper);
 static void check_counts(HybridCheck *check, const HybridCheckedList *list);
-static void own(HybridCheck *check, BlockNumber block, const HybridLink *list);
 pg_noreturn static void
 corrupted(HybridCheck *check, const HybridLink *list, const char *what, BlockNumber block);
 
@@ -128,7 +127,7 @@ own_frame(HybridCheck *check)
 	Size left = check->open.layout.dims * sizeof(float);
 	BlockNumber block = check->tree.center;
 
-	own(check, HYBRID_META_BLOCK, &meta);
+	hybrid_check_own(check, HYBRID_META_BLOCK, &meta);
 	while (BlockNumberIsValid(block) && left > 0)
 	{
 		Buffer buffer = ReadBuffer(check->index, block);
@@ -138,7 +137,7 @@ own_frame(HybridCheck *check)
 		/* hybrid_frame_open has read the page, so it is not empty */
 		length = ((PageHeader) BufferGetPage(buffer))->pd_lower - SizeOfPageHeaderData;
 		UnlockReleaseBuffer(buffer);
-		own(check, block++, &meta);
+		hybrid_check_own(check, block++, &meta);
 		left -= Min(left, length);
 	}
 }
@@ -159,7 +158,7 @@ check_list(HybridCheck *check, HybridCheckedList *list)
 	read_centroid(check, list);
 	while (BlockNumberIsValid(block))
 	{
-		own(check, block, link);
+		hybrid_check_own(check, block, link);
 		hybrid_check_copy(check, link, list->level, block, page);
 		if (block == link->head)
 		{
@@ -341,7 +340,7 @@ check_codes_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber 
 	Buffer buffer;
 	Page page;
 
-	own(check, block, &list->walked->link);
+	hybrid_check_own(check, block, &list->walked->link);
 	buffer = hybrid_part_read(check->index, &list->walked->link, HYBRID_PAGE_CODES, block,
 	                          check->strategy);
 	page = BufferGetPage(buffer);
@@ -364,7 +363,7 @@ check_vectors_page(HybridCheck *check, const HybridCheckedList *list, BlockNumbe
 	Buffer buffer;
 	Page page;
 
-	own(check, block, &list->walked->link);
+	hybrid_check_own(check, block, &list->walked->link);
 	buffer = hybrid_part_read(check->index, &list->walked->link, kind, block, check->strategy);
 	page = BufferGetPage(buffer);
 	hybrid_page_check(check->index, page, block, kind);
@@ -413,7 +412,7 @@ check_values(HybridCheck *check, const HybridCheckedList *list, BlockNumber bloc
 				corrupted(check, &list->walked->link, "lacks a page of values", block);
 			continue;
 		}
-		own(check, directory[i], &list->walked->link);
+		hybrid_check_own(check, directory[i], &list->walked->link);
 		buffer = hybrid_part_read(check->index, &list->walked->link, HYBRID_PAGE_VALUES,
 		                          directory[i], check->strategy);
 		hybrid_page_check(check->index, BufferGetPage(buffer), directory[i], HYBRID_PAGE_VALUES);
@@ -485,12 +484,8 @@ check_counts(HybridCheck *check, const HybridCheckedList *list)
 	}
 }
 
-/*
- * own: record the owner of a page. A page must not belong to two lists, and no list may be reached
- * twice.
- */
-static void
-own(HybridCheck *check, BlockNumber block, const HybridLink *list)
+void
+hybrid_check_own(HybridCheck *check, BlockNumber block, const HybridLink *list)
 {
 	if (block >= RelationGetNumberOfBlocks(check->index))
 		corrupted(check, list, "refers to a page beyond its end", block);

@@ -19,6 +19,8 @@
  *		VECTOR_TAIL		the rest of a vector that is longer than a page
  *		VALUES			bytes of values of varying length: the VALUES pages of a list page form one
  *						stream, and the HybridPiece of an entry says where in the stream its value is
+ *		SEGMENT, DIMENSIONS, POSTINGS
+ *						inverted lists of part of a list of sparse vectors (segment.h)
  *		FREE			nothing; the page was in use before
  *		TAKEN			reserved for a new list and not written yet
  *
@@ -64,7 +66,10 @@ typedef enum HybridPageKind
 	HYBRID_PAGE_VECTOR_TAIL,
 	HYBRID_PAGE_FREE,
 	HYBRID_PAGE_TAKEN,
-	HYBRID_PAGE_VALUES
+	HYBRID_PAGE_VALUES,
+	HYBRID_PAGE_SEGMENT,
+	HYBRID_PAGE_DIMENSIONS,
+	HYBRID_PAGE_POSTINGS
 } HybridPageKind;
 
 /*
@@ -193,13 +198,17 @@ typedef struct HybridListPage
 	uint16 used;      /* number of slots that were ever filled */
 	uint16 live;      /* number of live entries in these slots */
 	/* the fields below describe the whole list; they are valid on its head only */
-	BlockNumber tail;      /* last page of the chain */
-	uint32 pages;          /* number of LIST pages */
-	uint32 total;          /* number of live entries */
-	uint16 level;          /* level of the list; 0: leaf */
-	uint16 state;          /* state of the list: a HYBRID_LIST_... constant */
-	uint64 changes;        /* counter that every change of the list increments */
-	HybridLink forward[2]; /* in a moved list, links to the lists that have its entries now */
+	BlockNumber tail; /* last page of the chain */
+	uint32 pages;     /* number of LIST pages */
+	uint32 total;     /* number of live entries */
+	uint16 level;     /* level of the list; 0: leaf */
+	uint16 state;     /* state of the list: a HYBRID_LIST_... constant */
+	uint64 changes;   /* counter that every change of the list increments */
+	/*
+	 * in a moved list, links to the lists that have its entries now; a list without codes never moves, and each of its
+	 * pages has the link to its segment here (hybrid_list_segment)
+	 */
+	HybridLink forward[2];
 	FullTransactionId moved;
 } HybridListPage;
 
@@ -214,7 +223,9 @@ StaticAssertDecl(sizeof(HybridListPage) == 56, "the header of a list page is 56 
 typedef struct HybridBlock
 {
 	uint32 live; /* bit i is set if entry i is live */
-	uint32 unused;
+	/* bit i is set if entry i was written after the segment that describes the page; only in a packed layout */
+	uint32 fresh;
+	/* of the code; in a packed layout, factors.add has the measures of described rows (core/postings.h) */
 	HyCodeFactors factors;
 	/*
 	 * in a leaf, TID of the heap row (the root of its HOT chain); in an inner list, HybridLink of the
@@ -445,6 +456,23 @@ static inline BlockNumber *
 hybrid_list_first_with_space(HybridListPage *head)
 {
 	return &head->forward[0].head;
+}
+
+/*
+ * hybrid_list_segment: return the field of a page of a list of sparse vectors that names the page's segment. Its head is
+ * InvalidBlockNumber if no segment describes the page.
+ */
+static inline HybridLink *
+hybrid_list_segment(HybridListPage *page)
+{
+	return &page->forward[1];
+}
+
+/* hybrid_same_link: test whether two links are equal. */
+static inline bool
+hybrid_same_link(const HybridLink *a, const HybridLink *b)
+{
+	return a->head == b->head && a->generation == b->generation;
 }
 
 /*

@@ -46,6 +46,7 @@
 #include "types/sphere.h"
 
 #include "index/scan/documents.h"
+#include "index/scan/postings_pass.h"
 #include "index/scan/scan.h"
 #include "index/scan/settings.h"
 #include "index/page/distance_bound.h"
@@ -70,7 +71,6 @@ static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
 static void run_stream(IndexScanDesc scan);
 static void measure_batch(HybridScan *state, HybridScanBatch *batch);
 static void run_pass(IndexScanDesc scan);
-static void score_batch(IndexScanDesc scan);
 static bool in_place(HybridScan *state, const HyNeighbor *candidate);
 static HybridScanBatch allocate_batch(const HybridStore *store);
 
@@ -379,6 +379,8 @@ begin_passes(IndexScanDesc scan)
 	{
 		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, index);
 		state->batch = allocate_batch(&state->store);
+		if (index->layout.packed)
+			state->postings = hybrid_postings_pass_new();
 	}
 	if (!state->exact && state->search == NULL)
 		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
@@ -512,9 +514,11 @@ run_pass(IndexScanDesc scan)
 	else
 	{
 		hybrid_store_rewind(&state->store);
+		if (state->postings != NULL && !state->null_query)
+			hybrid_postings_pass(scan);
 		while ((state->batch.rows = hybrid_store_read(&state->store, &state->batch.store,
 		                                              state->batch.capacity)) > 0)
-			score_batch(scan);
+			hybrid_scan_score_batch(scan);
 		hybrid_scan_excluded(state, state->store.excluded);
 	}
 	hy_topk_sort(&state->candidates);
@@ -539,12 +543,11 @@ run_stream(IndexScanDesc scan)
 	batch->rows = hybrid_store_read(&state->store, &batch->store, batch->capacity);
 	state->exhausted = batch->rows == 0;
 	hybrid_scan_excluded(state, state->store.excluded);
-	score_batch(scan);
+	hybrid_scan_score_batch(scan);
 }
 
-/* score_batch: push the rows of the batch as candidates, and empty the batch. */
-static void
-score_batch(IndexScanDesc scan)
+void
+hybrid_scan_score_batch(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	HybridScanBatch *batch = &state->batch;

@@ -77,7 +77,8 @@ typedef struct HybridScan
 	HybridTrueOrder *order;    /* rows found and not returned yet; NULL until they are needed */
 	const HyNeighbor *waiting; /* next row for `order`; NULL until it is known */
 	bool waiting_in_place;     /* the bounds prove that it comes before all later ones */
-	struct HybridDocuments *documents; /* the search of an index on arrays; else NULL */
+	struct HybridPostingsPass *postings; /* state of passes over sparse vectors; else NULL */
+	struct HybridDocuments *documents;   /* the search of an index on arrays; else NULL */
 	Oid *orderby_types;
 	IndexOrderByDistance *distances;
 } HybridScan;
@@ -93,6 +94,9 @@ extern void hybrid_scan_next_batch(HybridScan *state);
 
 /* hybrid_scan_offer: offer a row as a candidate of an exact pass. Those up to state->last were returned before. */
 extern void hybrid_scan_offer(HybridScan *state, double distance, int64 position);
+
+/* hybrid_scan_score_batch: push the rows of the batch as candidates, and empty the batch. */
+extern void hybrid_scan_score_batch(IndexScanDesc scan);
 
 /* hybrid_scan_excluded: record the number of rows that words have excluded in this query so far. */
 extern void hybrid_scan_excluded(HybridScan *state, int64 excluded);

@@ -132,7 +132,9 @@ static int
 first_batch_rows(const HybridScan *state)
 {
 	int64 limit = state->asked.limit;
-	int least = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
+	/* a pass over sparse vectors computes distances of little more than the wanted rows */
+	bool all = state->exact && state->postings == NULL;
+	int least = all ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
 
 	if (limit <= 0)
 		return least;

@@ -28,7 +28,8 @@
 
 static HyDtype dtype_of(const HybridLayout *layout);
 static Size stride_of(const HybridLayout *layout);
-static int read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most);
+static void
+take_row(HybridStore *store, Page page, int slot, const HybridStoreRows *rows, int filled);
 static void yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *norm,
                          float *residual);
 static bool describe_store(Relation index, HybridStoreShape *shape);
@@ -98,17 +99,13 @@ hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most)
 	while (filled < most && store->list < store->stop)
 	{
 		CHECK_FOR_INTERRUPTS();
-		filled = read_page(store, rows, filled, most);
+		filled = hybrid_store_read_page(store, rows, filled, most);
 	}
 	return filled;
 }
 
-/*
- * read_page: read the live entries of the current page, starting at store->slot. `filled` is the number
- * of entries already read. Returns the new number.
- */
-static int
-read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
+int
+hybrid_store_read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 {
 	const HybridLayout *layout = &store->open.layout;
 	const HybridListLayout *shape = &layout->leaf;
@@ -116,8 +113,8 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 	                                 store->block, store->strategy);
 	Page page = BufferGetPage(buffer);
 	const HybridListPage *content = hybrid_list_page(page);
-	const HybridLink *list = &store->lists[store->list];
 	uint32 wanted = PG_UINT32_MAX;
+	BlockNumber next;
 	int judged = -1; /* block that `wanted` is for */
 	bool done;
 
@@ -126,8 +123,6 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 	{
 		int i = store->slot++;
 		HybridBlock *block = hybrid_block(shape, page, i / HY_CODE_ROWS);
-		HybridStored stored;
-		float norm, residual;
 		int64 position;
 
 		if ((block->live & (1U << i % HY_CODE_ROWS)) == 0)
@@ -146,38 +141,67 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 		position = hybrid_position(&block->tid[i % HY_CODE_ROWS]);
 		if (position < store->least || position > store->most)
 			continue;
-		if (rows->positions != NULL)
-			rows->positions[filled] = position;
-		if (rows->vectors == NULL)
-		{
-			filled++;
-			continue;
-		}
-		hybrid_vector_read(store->index, layout, (HybridSlot){page, 0, i}, &stored, store->vector,
-		                   store->strategy);
-		yield_vector(store, &stored, rows->vectors + filled * store->stride, &norm, &residual);
-		if (rows->norms != NULL)
-			rows->norms[filled] = norm;
-		if (rows->residuals != NULL)
-			rows->residuals[filled] = residual;
-		filled++;
+		take_row(store, page, i, rows, filled++);
 	}
 	done = store->slot >= content->used;
-	if (done)
-	{
-		store->slot = 0;
-		store->block = content->next;
-	}
+	next = content->next;
 	UnlockReleaseBuffer(buffer);
-	if (done && BlockNumberIsValid(store->block))
-		hybrid_chain_step(store->index, list, &store->pages);
-	else if (done)
-	{
-		store->pages = 0;
-		if (++store->list < store->count)
-			store->block = store->lists[store->list].head;
-	}
+	if (done)
+		hybrid_store_pass_page(store, next);
 	return filled;
+}
+
+void
+hybrid_store_pass_page(HybridStore *store, BlockNumber next)
+{
+	store->slot = 0;
+	store->block = next;
+	if (BlockNumberIsValid(next))
+	{
+		hybrid_chain_step(store->index, &store->lists[store->list], &store->pages);
+		return;
+	}
+	store->pages = 0;
+	if (++store->list < store->count)
+		store->block = store->lists[store->list].head;
+}
+
+int
+hybrid_store_read_slot(HybridStore *store, const HybridLink *list, BlockNumber block, int slot,
+                       const HybridStoreRows *rows, int filled)
+{
+	const HybridLayout *layout = &store->open.layout;
+	Buffer buffer = hybrid_list_read(store->index, layout, list, 0, block, NULL);
+	Page page = BufferGetPage(buffer);
+
+	if (slot < hybrid_list_page(page)->used &&
+	    (hybrid_block(&layout->leaf, page, slot / HY_CODE_ROWS)->live &
+	     (1U << slot % HY_CODE_ROWS)) != 0)
+		take_row(store, page, slot, rows, filled++);
+	UnlockReleaseBuffer(buffer);
+	return filled;
+}
+
+/* take_row: copy the row in a slot of a locked page to row number `filled`. */
+static void
+take_row(HybridStore *store, Page page, int slot, const HybridStoreRows *rows, int filled)
+{
+	const HybridLayout *layout = &store->open.layout;
+	const HybridBlock *block = hybrid_block(&layout->leaf, page, slot / HY_CODE_ROWS);
+	HybridStored stored;
+	float norm, residual;
+
+	if (rows->positions != NULL)
+		rows->positions[filled] = hybrid_position(&block->tid[slot % HY_CODE_ROWS]);
+	if (rows->vectors == NULL)
+		return;
+	hybrid_vector_read(store->index, layout, (HybridSlot){page, 0, slot}, &stored, store->vector,
+	                   store->strategy);
+	yield_vector(store, &stored, rows->vectors + filled * store->stride, &norm, &residual);
+	if (rows->norms != NULL)
+		rows->norms[filled] = norm;
+	if (rows->residuals != NULL)
+		rows->residuals[filled] = residual;
 }
 
 /* dtype_of: return the element type of the vectors that readers get. Valid for dense types only. */

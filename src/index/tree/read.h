@@ -47,6 +47,21 @@ extern void hybrid_store_rewind(HybridStore *store);
 /* hybrid_store_read: read rows; see HybridStoreMethods. */
 extern int hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most);
 
+/* hybrid_store_read_page: read rows of the current page, as hybrid_store_read does. `filled` rows were read before. */
+extern int
+hybrid_store_read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most);
+
+/* hybrid_store_pass_page: go to the page after the current one, which is `next`. */
+extern void hybrid_store_pass_page(HybridStore *store, BlockNumber next);
+
+/*
+ * hybrid_store_read_slot: read the row in a slot of a page of a leaf list, if it is live, as row number `filled`. In
+ * a list without codes, a slot may have another row than before, but none that the snapshot sees. Returns the new number
+ * of rows.
+ */
+extern int hybrid_store_read_slot(HybridStore *store, const HybridLink *list, BlockNumber block,
+                                  int slot, const HybridStoreRows *rows, int filled);
+
 /* device_units.c: functions of HybridStoreMethods */
 extern bool hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit);
 extern bool hybrid_store_unchanged(HybridStore *store, const HybridStoreUnit *unit);

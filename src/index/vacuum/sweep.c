@@ -15,6 +15,7 @@
  * * A page of vectors or codes that no list page names, although its list exists or existed. The
  *   list's lock, held exclusively, ensures that no session is about to name the page.
  * * Pages of a center that the meta page does not name.
+ * * Segments that no list page names. Only VACUUM makes segments, so none is being made.
  *
  * The sweep therefore records heads, pages that belong to a list, and pages that list pages name. At the
  * end it checks again, under the necessary lock, the recorded pages that have no counterpart.
@@ -31,6 +32,7 @@
 #include "server/compat.h"
 #include "server/memory.h"
 
+#include "index/page/segment.h"
 #include "index/write/link.h"
 #include "index/page/lock.h"
 #include "index/vacuum/merge.h"
@@ -53,9 +55,11 @@ typedef struct Sweep
 	IndexBulkDeleteResult *stats;
 	Relation index;
 	HybridIndex open;
-	HybridLinks known;  /* lists of the tree before the sweep, sorted */
-	HybridLinks heads;  /* heads of live lists that are not in `known` */
-	HybridLinks center; /* pages of centers */
+	HybridLinks known;     /* lists of the tree before the sweep, sorted */
+	HybridLinks heads;     /* heads of live lists that are not in `known` */
+	HybridLinks center;    /* pages of centers */
+	HybridLinks segments;  /* segments that have pages, some several times */
+	HybridLinks described; /* segments that list pages name, likewise */
 	BlockNumber blocks;
 	bool unread; /* no session reads any moved list */
 	/* one bit per page, set if the page belongs to a list and a list page should name it */
@@ -69,6 +73,8 @@ static void note_list_page(Sweep *sweep, Page page, BlockNumber block);
 static void give_up_lists(Sweep *sweep);
 static void give_up_list(Sweep *sweep, const HybridLink *list);
 static void give_up_centers(Sweep *sweep);
+static void add_link(HybridLinks *links, HybridLink link);
+static void free_segments(Sweep *sweep);
 static void free_strays(Sweep *sweep);
 static int64 find_strays(Sweep *sweep, Stray **strays);
 static void free_strays_of(Sweep *sweep, const Stray *strays, int64 count);
@@ -143,6 +149,8 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (sweep.center.count > 0)
 		give_up_centers(&sweep);
 	free_strays(&sweep);
+	if (sweep.segments.count > 0)
+		free_segments(&sweep);
 	/* if no session reads the lists that were marked above, they can be freed now */
 	hybrid_moved_reclaim(sweep.index, &sweep.open.layout);
 	stats->pages_deleted = stats->pages_free;
@@ -223,6 +231,11 @@ sweep_page(Sweep *sweep, BlockNumber block)
 				else if (!hybrid_links_has(&sweep->known, &list))
 					hybrid_links_add(&sweep->heads, list);
 				break;
+			case HYBRID_PAGE_SEGMENT:
+			case HYBRID_PAGE_DIMENSIONS:
+			case HYBRID_PAGE_POSTINGS:
+				add_link(&sweep->segments, list);
+				break;
 			default:
 				if (is_part(special->kind))
 					mark(sweep->parts, block);
@@ -259,6 +272,54 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 
 		if (part < sweep->blocks)
 			mark(sweep->named, part);
+	}
+	if (sweep->open.layout.packed &&
+	    BlockNumberIsValid(hybrid_list_segment(hybrid_list_page(page))->head))
+		add_link(&sweep->described, *hybrid_list_segment(hybrid_list_page(page)));
+}
+
+/* add_link: add a link, unless it equals the last one: neighboring pages often have the same. */
+static void
+add_link(HybridLinks *links, HybridLink link)
+{
+	if (links->count == 0 || !hybrid_same_link(&links->links[links->count - 1], &link))
+		hybrid_links_add(links, link);
+}
+
+/* free_segments: free the pages of segments that no list page names. */
+static void
+free_segments(Sweep *sweep)
+{
+	HybridLinks lost;
+	BlockNumber block;
+	int i;
+
+	memset(&lost, 0, sizeof(lost));
+	if (sweep->described.count > 0)
+		hybrid_links_sort(&sweep->described);
+	for (i = 0; i < sweep->segments.count; i++)
+	{
+		if (sweep->described.count == 0 ||
+		    !hybrid_links_has(&sweep->described, &sweep->segments.links[i]))
+			hybrid_links_add(&lost, sweep->segments.links[i]);
+	}
+	if (lost.count == 0)
+		return;
+	hybrid_links_sort(&lost);
+	for (block = HYBRID_META_BLOCK + 1; block < sweep->blocks; block++)
+	{
+		Buffer buffer = ReadBufferExtended(sweep->index, MAIN_FORKNUM, block, RBM_NORMAL,
+		                                   sweep->info->strategy);
+		Page page = BufferGetPage(buffer);
+		HybridLink link = {InvalidBlockNumber, 0};
+
+		vacuum_delay_point(false);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		if (hybrid_page_is_ours(page) && hybrid_page_of_segment(page))
+			link = (HybridLink){hybrid_special(page)->list, hybrid_special(page)->generation};
+		UnlockReleaseBuffer(buffer);
+		if (BlockNumberIsValid(link.head) && hybrid_links_has(&lost, &link))
+			sweep->stats->pages_free += hybrid_pages_free(sweep->index, &link, &block, 1);
 	}
 }
 

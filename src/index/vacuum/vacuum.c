@@ -7,9 +7,10 @@
  * visited, too. Every entry that existed at the start is therefore visited. Entries are only marked: an
  * entry never moves within a list.
  *
- * The cleanup then finds free pages (sweep.c) and merges or rewrites lists that have lost a quarter of
- * their entries (merge.c). If the number of leaves has doubled or a third of them is gone, it rebuilds
- * the leaves (regroup.c). Last, it measures the recall curve again if that is due (recalibrate.c).
+ * The cleanup then finds free pages (sweep.c) and merges or rewrites lists that have lost a quarter of their entries
+ * (merge.c). If the number of leaves has doubled or a third of them is gone, it rebuilds the leaves (regroup.c). In
+ * an index on sparse vectors, it makes inverted lists (write/segments.c). Last, it measures the recall curve again if
+ * that is due (recalibrate.c).
  */
 #include "postgres.h"
 
@@ -28,8 +29,10 @@
 #include "index/vacuum/merge.h"
 #include "index/vacuum/regroup.h"
 #include "index/vacuum/sweep.h"
+#include "index/tree/free_pages.h"
 #include "index/tree/tree.h"
 #include "index/vacuum/vacuum.h"
+#include "index/write/segments.h"
 
 typedef struct VacuumState
 {
@@ -40,10 +43,14 @@ typedef struct VacuumState
 	/* selects the entries of removed rows; NULL: only count entries */
 	IndexBulkDeleteCallback callback;
 	void *callback_state;
+	/* without codes: the page from which inserts look for space has been visited */
+	bool has_space;
 } VacuumState;
 
 static bool vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
                          IndexBulkDeleteCallback callback, void *callback_state);
+static void
+make_segments(IndexVacuumInfo *info, const HybridIndex *open, IndexBulkDeleteResult *stats);
 static bool visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits);
 static int mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer);
 
@@ -77,6 +84,8 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	IndexFreeSpaceMapVacuum(info->index);
 	if (vacuum_lists(info, stats, NULL, NULL))
 		hybrid_sweep(info, stats);
+	if (open.layout.packed)
+		make_segments(info, &open, stats);
 	if (hybrid_regroup_due(info->index, &open))
 	{
 		hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
@@ -158,6 +167,19 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 	return merged;
 }
 
+/* make_segments: make segments for rows that were inserted. */
+static void
+make_segments(IndexVacuumInfo *info, const HybridIndex *open, IndexBulkDeleteResult *stats)
+{
+	HybridLoggedSink sink;
+	HybridTree tree;
+
+	hybrid_logged_sink_init(&sink, info->index);
+	hybrid_tree_read(info->index, &tree);
+	hybrid_segments_make(info->index, open, tree.root, &sink.sink, true);
+	stats->num_pages = RelationGetNumberOfBlocks(info->index);
+}
+
 /*
  * visit: visit one list. If the list was moved, append its successors to `visits`. Returns whether the
  * list has lost a quarter of its entries. With a callback, always returns false.
@@ -204,6 +226,9 @@ visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
 			LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		}
 		hybrid_list_page_check(vacuum->index, layout, BufferGetPage(buffer), block, 0);
+		if (!vacuum->open.coded &&
+		    block == *hybrid_list_first_with_space(hybrid_list_page(BufferGetPage(head))))
+			vacuum->has_space = true;
 		if (vacuum->callback != NULL)
 			vacuum->stats->tuples_removed += mark_dead(vacuum, head, buffer);
 		content = hybrid_list_page(BufferGetPage(buffer));
@@ -264,10 +289,10 @@ mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer)
 		hybrid_list_page(image)->live -= died;
 		hybrid_list_page(head_image)->total -= died;
 		hybrid_list_page(head_image)->changes++;
-		if (!vacuum->open.coded &&
-		    !BlockNumberIsValid(*hybrid_list_first_with_space(hybrid_list_page(head_image))))
+		if (!vacuum->open.coded && !vacuum->has_space)
 			*hybrid_list_first_with_space(hybrid_list_page(head_image)) =
 				BufferGetBlockNumber(buffer);
+		vacuum->has_space = true;
 		GenericXLogFinish(record);
 	}
 	return died;

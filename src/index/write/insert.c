@@ -426,7 +426,11 @@ write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *
 	hybrid_list_put(layout, (HybridSlot){page, 0, target->slot}, bits, &code, &state->entry.tid, 0);
 	hybrid_words_put(layout, (HybridSlot){page, 0, target->slot}, state->entry.vector);
 	if (layout->packed)
+	{
 		*hybrid_piece(shape, page, target->slot) = target->piece;
+		hybrid_block(shape, page, target->slot / HY_CODE_ROWS)->fresh |=
+			1U << target->slot % HY_CODE_ROWS;
+	}
 	if (!state->open.coded)
 		*hybrid_list_first_with_space(head) = target->room;
 	head->total++;

@@ -1,0 +1,101 @@
+/*
+ * postings.h
+ *		Inverted lists of sparse vectors: sums over the elements that rows share with a query, and bounds of
+ *		distances.
+ *
+ * A posting is an element of a row: the row's number, and its value. The list of a dimension has the postings of all
+ * rows that have an element there. Let q be the query and v a row. For each metric, the distance follows from one
+ * number of the row (its measure), and from a sum over the dimensions that both have:
+ *
+ *		inner product	-sum of q v
+ *		L2				square root of |q|^2 + |v|^2 - 2 * (sum of q v)
+ *		cosine			1 - (sum of q v) / (|q| |v|)
+ *		L1				|q| + |v| + sum of (|q - v| - |q| - |v|), with the taxicab lengths |q| and |v|
+ *
+ * So one pass over the lists of the query's dimensions estimates the distance of every row (Zobel and Moffat,
+ * "Inverted files for text search engines", 2006: term-at-a-time evaluation with accumulators). Values are rounded to
+ * 16 bits, and sums to fp32. The errors of both are bounded, and so is the error of the operator's own sum. The
+ * bounds of a distance therefore hold for every row, and searches that use them find exactly the nearest rows.
+ */
+#ifndef HY_POSTINGS_H
+#define HY_POSTINGS_H
+
+#include <stdint.h>
+
+#include "core/sparse.h"
+
+/* number of rows that share inverted lists: the range of a row's number */
+#define HY_POSTING_ROWS 65536
+
+/*
+ * hy_postings_round: round values to multiples of *step, from -32,767 to 32,767 times. *loss is set to the greatest
+ * error. Values are finite.
+ */
+extern void
+hy_postings_round(const float *values, int count, int16_t *multiples, float *step, float *loss);
+
+/* hy_postings_clear: set HY_POSTING_ROWS sums to -0, which tells rows apart to which no term is added. */
+extern void hy_postings_clear(float *sums);
+
+/*
+ * hy_postings_add: add the terms of postings in one dimension to the sums of their rows. `element` is the query's
+ * value. sums has HY_POSTING_ROWS numbers.
+ */
+extern void hy_postings_add(HyMetric metric, float element, float step, const uint16_t *rows,
+                            const int16_t *multiples, int count, float *sums);
+
+/*
+ * hy_postings_measure: return the measure of a row: for L2 its squared length, for cosine its length, for L1 its
+ * taxicab length, for the inner product 0. It may be infinite.
+ */
+extern float hy_postings_measure(HyMetric metric, const HySparse *row);
+
+/* HyPostingsBounds: how far the estimates of one query may be wrong. */
+typedef struct HyPostingsBounds
+{
+	HyMetric metric;
+	double measure; /* of the query */
+	int dims;       /* number of dimensions whose postings were added */
+	double loss;    /* bound of the error by rounded values */
+	double terms;   /* bound of the sum of the magnitudes of a row's terms */
+} HyPostingsBounds;
+
+/* hy_postings_begin: prepare the bounds for a query, before any postings are added. */
+extern void hy_postings_begin(HyPostingsBounds *bounds, HyMetric metric, const HySparse *query);
+
+/*
+ * hy_postings_dimension: take into account that postings of a dimension were added. `step` and `loss` are the
+ * greatest of all its postings.
+ */
+extern void hy_postings_dimension(HyPostingsBounds *bounds, float element, float step, float loss);
+
+/*
+ * hy_postings_bound: compute bounds of the distance between the query and a row with this sum and measure, as the
+ * operator computes it. If nothing is known, in particular if the distance may be NaN, they are infinite. If the row
+ * has no dimension of the query, they are equal for the inner product and cosine, so that these rows are known to be
+ * ties.
+ */
+extern void hy_postings_bound(const HyPostingsBounds *bounds, float sum, float measure,
+                              double *lower, double *upper);
+
+/*
+ * HyPostingsTest: a test that excludes most rows at little cost. A row whose sum is s and whose measure is m is
+ * beyond the limit if sign * s < least + slope * m.
+ */
+typedef struct HyPostingsTest
+{
+	double limit;
+	double sign;
+	double least;
+	double slope;
+} HyPostingsTest;
+
+/* hy_postings_test_init: prepare the test whether the lower bounds of distances exceed this limit. */
+extern void
+hy_postings_test_init(HyPostingsTest *test, const HyPostingsBounds *bounds, double limit);
+
+/* hy_postings_near: return a mask of those of 32 rows that the test does not exclude. */
+extern uint32_t
+hy_postings_near(const HyPostingsTest *test, const float *sums, const float *measures);
+
+#endif

@@ -1,0 +1,363 @@
+/*
+ * postings_pass.c
+ *		A pass of an exact scan over sparse vectors, by their inverted lists.
+ *
+ * The pass goes through the list pages. When it comes to a page that names another segment, it adds up the postings
+ * of the query's dimensions (core/postings.h), so that the rows of this and the following pages have estimates. A row
+ * is excluded if its lower bound is above the k-th least upper bound, or above the k-th nearest candidate. Equal
+ * distances are ordered by position. The bounds are nearly equal, so little more than k values are read in the end.
+ * They are read when the segment ends, because then its k-th least upper bound is known.
+ *
+ * No page is locked between two pages. A list page may name another segment when it is read again; then that segment
+ * is scored. A row that was excluded by an old segment was live and not fresh on a page that named it, so it was the
+ * row that the segment describes.
+ *
+ * (50,000 rows of 120 elements in 30,000 dimensions by Zipf's law, queries of 40 elements: see bench/types.sh
+ * sparse.)
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "server/compat.h"
+#include "server/memory.h"
+#include "server/position.h"
+#include "types/sparsevec.h"
+
+#include "index/page/list_read.h"
+#include "index/scan/postings_pass.h"
+#include "index/tree/tree.h"
+
+#define FIRST_ROOM 256
+#define TRIES 100 /* times that a list page is read because the segment that it names is gone */
+
+static HybridLink segment_of(HybridStore *store);
+static bool score_segment(IndexScanDesc scan, HybridLink link);
+static bool add_dimension(HybridPostingsPass *pass, const HybridSegmentReader *reader,
+                          HyMetric metric, int element);
+static bool add_page(HybridPostingsPass *pass, const HybridSegmentReader *reader, HyMetric metric,
+                     int element, BlockNumber *block, float *step, float *loss);
+static void find_rows(IndexScanDesc scan);
+static void
+find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber number, int slot);
+static uint32 near_rows(HybridScan *state, const HybridBlock *block, int b);
+static double limit_of(const HyTopK *nearest);
+static bool is_beyond(const HyNeighbor *lower, const HyTopK *nearest);
+static void read_found(IndexScanDesc scan);
+
+HybridPostingsPass *
+hybrid_postings_pass_new(void)
+{
+	HybridPostingsPass *pass = palloc0(sizeof(HybridPostingsPass));
+
+	pass->sums = palloc(HY_POSTING_ROWS * sizeof(float));
+	pass->context = CurrentMemoryContext;
+	return pass;
+}
+
+void
+hybrid_postings_pass(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	HybridPostingsPass *pass = state->postings;
+	HybridStore *store = &state->store;
+	HybridScanBatch *batch = &state->batch;
+	int k = state->candidates.k, tries = 0;
+
+	pass->query = hybrid_sparsevec_view((HybridSparsevec *) unconstify(void *, state->value));
+	pass->segment.head = InvalidBlockNumber;
+	pass->count = 0;
+	/* an index without codes has one list */
+	pass->list = store->lists[0];
+	/* the rows of a segment are not more than this, so the k-th would be unknown */
+	if (k < HY_POSTING_ROWS)
+		hy_topk_init(&pass->nearest, palloc(k * sizeof(HyNeighbor)), k);
+	else
+		memset(&pass->nearest, 0, sizeof(pass->nearest));
+	while (store->list < store->stop)
+	{
+		HybridLink link = segment_of(store);
+		BlockNumber block = store->block;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!BlockNumberIsValid(link.head))
+		{
+			while (store->list < store->stop && store->block == block)
+			{
+				batch->rows =
+					hybrid_store_read_page(store, &batch->store, batch->rows, batch->capacity);
+				if (batch->rows == batch->capacity)
+					hybrid_scan_score_batch(scan);
+			}
+			continue;
+		}
+		if (!hybrid_same_link(&link, &pass->segment))
+		{
+			read_found(scan);
+			if (!score_segment(scan, link))
+			{
+				/* VACUUM has replaced the segment, so the page names another one now */
+				if (tries++ == TRIES)
+					ereport(
+						ERROR,
+						(errcode(ERRCODE_INDEX_CORRUPTED),
+					     errmsg("index \"%s\" refers to block %u as a segment, but it is not one",
+					            RelationGetRelationName(scan->indexRelation), link.head),
+					     errhint("REINDEX it.")));
+				continue;
+			}
+		}
+		find_rows(scan);
+	}
+	read_found(scan);
+	hybrid_scan_score_batch(scan);
+	if (pass->nearest.items != NULL)
+		pfree(pass->nearest.items);
+}
+
+/* segment_of: return the segment that the current list page names. */
+static HybridLink
+segment_of(HybridStore *store)
+{
+	Buffer buffer = hybrid_list_read(store->index, &store->open.layout, &store->lists[store->list],
+	                                 0, store->block, NULL);
+	HybridLink link = *hybrid_list_segment(hybrid_list_page(BufferGetPage(buffer)));
+
+	UnlockReleaseBuffer(buffer);
+	return link;
+}
+
+/* score_segment: compute the sums of the rows of a segment. Returns false if it does not exist any more. */
+static bool
+score_segment(IndexScanDesc scan, HybridLink link)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	HybridPostingsPass *pass = state->postings;
+	HyMetric metric = state->index.metric;
+	HybridSegmentReader reader;
+	bool there = true;
+	int i;
+
+	pass->segment.head = InvalidBlockNumber;
+	if (!hybrid_segment_open(scan->indexRelation, link, &reader))
+		return false;
+	hy_postings_clear(pass->sums);
+	hy_postings_begin(&pass->bounds, metric, &pass->query);
+	for (i = 0; i < pass->query.count && there; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		there = add_dimension(pass, &reader, metric, i);
+	}
+	hybrid_segment_close(&reader);
+	pass->nearest.count = 0;
+	hy_postings_test_init(&pass->test, &pass->bounds, INFINITY);
+	pass->first = reader.head.first;
+	pass->pages = reader.head.pages;
+	if (there)
+		pass->segment = link;
+	return there;
+}
+
+/*
+ * add_dimension: add the postings of the dimension of this element of the query. Returns false if the segment does
+ * not exist any more.
+ */
+static bool
+add_dimension(HybridPostingsPass *pass, const HybridSegmentReader *reader, HyMetric metric,
+              int element)
+{
+	float step = 0, loss = 0;
+	BlockNumber block;
+	uint32 pages = 0;
+
+	if (!hybrid_segment_find(reader, pass->query.indices[element], &block))
+		return false;
+	while (BlockNumberIsValid(block))
+	{
+		hybrid_chain_step(reader->index, &reader->link, &pages);
+		if (!add_page(pass, reader, metric, element, &block, &step, &loss))
+			return false;
+	}
+	if (step > 0)
+		hy_postings_dimension(&pass->bounds, pass->query.values[element], step, loss);
+	return true;
+}
+
+/*
+ * add_page: add the postings of the element's dimension that are on a page. Sets *block to the next page that may
+ * have some, or to InvalidBlockNumber. Returns false if the segment does not exist any more.
+ */
+static bool
+add_page(HybridPostingsPass *pass, const HybridSegmentReader *reader, HyMetric metric, int element,
+         BlockNumber *block, float *step, float *loss)
+{
+	int32 dim = pass->query.indices[element];
+	Buffer buffer = hybrid_segment_page(reader, HYBRID_PAGE_POSTINGS, *block);
+	const HybridRun *run = NULL;
+	BlockNumber next;
+	Page page;
+
+	if (!BufferIsValid(buffer))
+		return false;
+	page = BufferGetPage(buffer);
+	next = ((const HybridPostings *) PageGetContents(page))->next;
+	while ((run = hybrid_run_next(reader->index, *block, page, run)) != NULL)
+	{
+		if (run->dim > dim)
+		{
+			next = InvalidBlockNumber;
+			break;
+		}
+		if (run->dim < dim)
+			continue;
+		hy_postings_add(metric, pass->query.values[element], run->step, hybrid_run_rows(run),
+		                hybrid_run_multiples(run), run->count, pass->sums);
+		*step = Max(*step, run->step);
+		*loss = Max(*loss, run->loss);
+	}
+	*block = next;
+	UnlockReleaseBuffer(buffer);
+	return true;
+}
+
+/* find_rows: find the rows of the current page that may be among the nearest, and go to the next page. */
+static void
+find_rows(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	HybridPostingsPass *pass = state->postings;
+	HybridStore *store = &state->store;
+	const HybridListLayout *shape = &store->open.layout.leaf;
+	Buffer buffer = hybrid_list_read(store->index, &store->open.layout, &store->lists[store->list],
+	                                 0, store->block, NULL);
+	Page page = BufferGetPage(buffer);
+	HybridListPage *content = hybrid_list_page(page);
+	bool described = hybrid_same_link(hybrid_list_segment(content), &pass->segment);
+	BlockNumber next = content->next;
+	int b;
+
+	TestForOldSnapshot(store->snapshot, store->index, page);
+	for (b = 0; described && b * HY_CODE_ROWS < content->used; b++)
+	{
+		HybridBlock *block = hybrid_block(shape, page, b);
+		uint32 mask = block->live;
+
+		state->done.work.rows += pg_popcount32(mask);
+		if (store->conditions_count > 0)
+		{
+			mask &= hy_words_mask(store->conditions, store->conditions_count,
+			                      hybrid_block_words(block), block->live);
+			store->excluded += pg_popcount32(block->live & ~mask);
+		}
+		mask &= near_rows(state, block, b) | block->fresh;
+		for (; mask != 0; mask &= mask - 1)
+		{
+			int row = pg_rightmost_one_pos32(mask);
+
+			find_row(state, block, row, store->block, b * HY_CODE_ROWS + row);
+		}
+	}
+	UnlockReleaseBuffer(buffer);
+	/* if another segment was named meanwhile, the page is read again with that one */
+	if (described)
+		hybrid_store_pass_page(store, next);
+}
+
+/*
+ * near_rows: return a mask of the rows of block number b of the current page that may be among the nearest, at little
+ * cost: find_row is called for few of all rows.
+ */
+static uint32
+near_rows(HybridScan *state, const HybridBlock *block, int b)
+{
+	HybridPostingsPass *pass = state->postings;
+	const HybridListLayout *shape = &state->index.layout.leaf;
+	uint32 page = state->store.pages - pass->first;
+	double limit = Min(limit_of(&state->candidates), limit_of(&pass->nearest));
+
+	if (page >= pass->pages || (page * shape->blocks + b + 1) * HY_CODE_ROWS > HY_POSTING_ROWS)
+		return PG_UINT32_MAX;
+	if (limit != pass->test.limit)
+		hy_postings_test_init(&pass->test, &pass->bounds, limit);
+	return hy_postings_near(&pass->test, pass->sums + page * shape->rows + b * HY_CODE_ROWS,
+	                        block->factors.add);
+}
+
+/* limit_of: return the distance that a row must not exceed to be among the k nearest. */
+static double
+limit_of(const HyTopK *nearest)
+{
+	return nearest->k > 0 && nearest->count == nearest->k ? nearest->items[0].distance : INFINITY;
+}
+
+/* find_row: find out whether a row may be among the nearest. */
+static void
+find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber number, int slot)
+{
+	HybridPostingsPass *pass = state->postings;
+	const HybridListLayout *shape = &state->index.layout.leaf;
+	uint32 page = state->store.pages - pass->first;
+	HyNeighbor lower = {.distance = -INFINITY, .row = hybrid_position(&block->tid[row])};
+	HyNeighbor upper = {.distance = INFINITY, .row = lower.row};
+
+	if ((block->fresh & (1U << row)) == 0 && page < pass->pages &&
+	    page * shape->rows + slot < HY_POSTING_ROWS)
+		hy_postings_bound(&pass->bounds, pass->sums[page * shape->rows + slot],
+		                  block->factors.add[row], &lower.distance, &upper.distance);
+	/* earlier passes have returned the row */
+	if (state->bounded && hy_neighbor_compare(&upper, &state->last) <= 0)
+		return;
+	if (is_beyond(&lower, &state->candidates) || is_beyond(&lower, &pass->nearest))
+		return;
+	if (pass->nearest.k > 0 && isfinite(upper.distance) &&
+	    (!state->bounded || hy_neighbor_compare(&lower, &state->last) > 0))
+		(void) hy_topk_push(&pass->nearest, upper.distance, upper.row);
+	if (pass->count == pass->room)
+	{
+		pass->room = Max(pass->room * 2, FIRST_ROOM);
+		pass->found =
+			hybrid_enlarge(pass->context, pass->found, pass->room * sizeof(HybridPostingsRow));
+	}
+	pass->found[pass->count].block = number;
+	pass->found[pass->count].slot = (uint16) slot;
+	pass->found[pass->count++].lower = lower;
+}
+
+/* is_beyond: test whether a row is not among the k nearest, in the order of distance and position. */
+static bool
+is_beyond(const HyNeighbor *lower, const HyTopK *nearest)
+{
+	return nearest->k > 0 && nearest->count == nearest->k &&
+	       hy_neighbor_compare(lower, &nearest->items[0]) > 0;
+}
+
+/* read_found: compute the distances of the rows that were found and may still be among the nearest. */
+static void
+read_found(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	HybridPostingsPass *pass = state->postings;
+	HybridScanBatch *batch = &state->batch;
+	int i;
+
+	for (i = 0; i < pass->count; i++)
+	{
+		const HybridPostingsRow *found = &pass->found[i];
+
+		if (is_beyond(&found->lower, &state->candidates) ||
+		    is_beyond(&found->lower, &pass->nearest))
+			continue;
+		batch->rows = hybrid_store_read_slot(&state->store, &pass->list, found->block, found->slot,
+		                                     &batch->store, batch->rows);
+		if (batch->rows == batch->capacity)
+			hybrid_scan_score_batch(scan);
+	}
+	hybrid_scan_score_batch(scan);
+	pass->count = 0;
+}

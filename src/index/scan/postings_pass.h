@@ -1,0 +1,47 @@
+/*
+ * postings_pass.h
+ *		A pass of an exact scan over sparse vectors, by their inverted lists.
+ */
+#ifndef HYBRID_INDEX_POSTINGS_PASS_H
+#define HYBRID_INDEX_POSTINGS_PASS_H
+
+#include "index/page/segment.h"
+#include "index/scan/scan.h"
+
+/* HybridPostingsRow: a row whose distance is to be computed. */
+typedef struct HybridPostingsRow
+{
+	BlockNumber block;
+	uint16 slot;
+	HyNeighbor lower; /* lower bound of its distance, and its position */
+} HybridPostingsRow;
+
+/* HybridPostingsPass: the state of a pass. */
+typedef struct HybridPostingsPass
+{
+	HySparse query;
+	HybridLink list; /* the list of the index */
+	HybridLink
+		segment;  /* its sums are in `sums`; the head is InvalidBlockNumber before the first one */
+	uint32 first; /* number of the first list page that it describes */
+	uint32 pages; /* number of these list pages */
+	float *sums;  /* of each row of the segment */
+	HyPostingsBounds bounds;
+	HyPostingsTest test;      /* for the last limit */
+	HybridPostingsRow *found; /* rows of this segment that may be among the nearest */
+	int count;
+	int room;
+	HyTopK nearest; /* upper bounds of rows of this segment; k is 0 if they are not used */
+	MemoryContext context;
+} HybridPostingsPass;
+
+/* hybrid_postings_pass_new: allocate the state of passes, in the current memory context. */
+extern HybridPostingsPass *hybrid_postings_pass_new(void);
+
+/*
+ * hybrid_postings_pass: push the nearest rows as candidates, as a pass over all stored values would. Distances are
+ * computed for rows whose bounds do not exclude them, and for rows that no segment describes.
+ */
+extern void hybrid_postings_pass(IndexScanDesc scan);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * segment_rows.h
+ *		The postings of a range of list pages, in the order of a segment.
+ */
+#ifndef HYBRID_INDEX_SEGMENT_ROWS_H
+#define HYBRID_INDEX_SEGMENT_ROWS_H
+
+#include "index/page/segment.h"
+
+/* HybridPosting: an element of a row. */
+typedef struct HybridPosting
+{
+	int32 dim;
+	float value;
+	uint16 row; /* number of the row in the segment */
+} HybridPosting;
+
+/*
+ * HybridSegmentRows: the rows of a range of list pages. Their postings are returned in the order of their dimensions,
+ * as many at a time as memory allows. The rows are those that were live when they were first read. Only VACUUM makes
+ * rows dead, and all uses of this struct exclude VACUUM or are part of it, so these rows do not change meanwhile.
+ */
+typedef struct HybridSegmentRows
+{
+	Relation index;
+	const HybridIndex *open;
+	HybridLink list;
+	const BlockNumber *blocks; /* list pages */
+	int pages;
+	uint32 *live;    /* rows, 32 to a word: layout.leaf.blocks words for each page */
+	float *measures; /* measure of each row */
+	uint32 rows;     /* number of rows */
+	uint64 total;    /* number of their postings; known after the first hybrid_segment_rows_next */
+	HybridPosting *postings;
+	int64 count; /* number of postings that the last call has found */
+	int64 room;
+	int64 next; /* first dimension that was not returned */
+	bool read;  /* rows were read before */
+	char *value;
+} HybridSegmentRows;
+
+/*
+ * hybrid_segment_rows_begin: prepare to read these list pages, in the current memory context. If `wanted` is not
+ * NULL, only these rows are read, as in `live`; otherwise all that are live.
+ */
+extern void hybrid_segment_rows_begin(HybridSegmentRows *rows, Relation index,
+                                      const HybridIndex *open, HybridLink list,
+                                      const BlockNumber *blocks, int pages, const uint32 *wanted);
+
+/*
+ * hybrid_segment_rows_next: find the postings of the next dimensions, sorted by dimension and row. Returns false if
+ * none are left. Memory is bounded by maintenance_work_mem. If it does not suffice for all postings, the rows are
+ * read again.
+ */
+extern bool hybrid_segment_rows_next(HybridSegmentRows *rows);
+
+/* hybrid_segment_rows_end: free the memory. */
+extern void hybrid_segment_rows_end(HybridSegmentRows *rows);
+
+#endif
