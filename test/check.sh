@@ -197,6 +197,10 @@ step_machines() { test/unit/other_machines.sh; }
 step_cuda() { test/cuda/run.sh; }
 step_fuzz() { test/fuzz/run.sh "${SOAK_SECONDS:-20}"; }
 
+# Statements that are planned without sequential scans or sorts look expensive, so PostgreSQL would compile their expressions with
+# LLVM, which takes longer than the statements. hybrid has no part in that.
+plain="jit = off"
+
 # regress SETTING ...: pg_regress on a server of its own with these settings, without the tests named in left_out
 regress()
 {
@@ -206,7 +210,7 @@ regress()
 		[[ " ${left_out-} " = *" $(basename "$file" .sql) "* ]] || tests+=("${file#sql/}")
 	done
 	# statistics that autovacuum gathers would change plans
-	test/server.sh up "$private/pg" "autovacuum = off" "$@"
+	test/server.sh up "$private/pg" "autovacuum = off" "$plain" "$@"
 	mkdir "$private/pg/in" "$private/pg/out"
 	cp -r sql expected "$private/pg/in/"
 	open_to_server "$private/pg/in" "$private/pg/out"
@@ -251,7 +255,7 @@ isolation()
 	local specs=(test/isolation/specs/*.spec)
 
 	specs=("${specs[@]##*/}")
-	test/server.sh up "$private/pg" "$@"
+	test/server.sh up "$private/pg" "$plain" "$@"
 	mkdir "$private/pg/out"
 	cp -r test/isolation "$private/pg/in"
 	open_to_server "$private/pg/in" "$private/pg/out"
@@ -271,6 +275,8 @@ tap()
 {
 	test/server.sh tree "$private/pg"
 	mkdir "$private/pg/out"
+	cat ${TEMP_CONFIG:+"$TEMP_CONFIG"} - <<<"$plain" >"$private/pg/tap.conf"
+	chmod 644 "$private/pg/tap.conf"
 	cp -r test/t "$private/pg/t"
 	gcc -shared -fPIC -Wall -Werror -Isrc -I"$("$PG_CONFIG" --includedir-server)" -o "$private/pg/t/hold_lock.so" test/t/hold_lock.c
 	# a driver that fails as its environment says, for the plug-in where there is one
@@ -287,7 +293,7 @@ tap()
 		HYBRID_DOCS="$private/pg/docs" HYBRID_CLIENTS="$private/pg/clients" HYBRID_BENCH="$private/pg/bench" \
 		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
 		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" \
-		${TEMP_CONFIG:+TEMP_CONFIG="$TEMP_CONFIG"} \
+		TEMP_CONFIG="$private/pg/tap.conf" \
 		prove --verbose --timer "${@/#/$private/pg/t/}" || {
 		tail -n 50 "$private/pg"/out/tmp_check/log/* || true
 		return 1
