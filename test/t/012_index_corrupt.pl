@@ -7,7 +7,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('corrupt');
 $node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = off");
+$node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = off\nstatement_timeout = 60s");
 $node->start;
 
 # item: a list of lists; wide: one list, codes and vectors on more than a page; plain: float32, by taxicab distance; sparse: values of
@@ -99,15 +99,25 @@ sub with_damage
 	return;
 }
 
-# outcome STATEMENT: return 'answer', the SQLSTATE, or undef if it took the server down
-sub outcome
+# outcomes STATEMENT ...: return for each a reference to 'answer', the SQLSTATE, or undef if it took the server down, and to what was
+# said. Each statement has a new connection, but all of them share one psql, which takes longer to start than a connection.
+sub outcomes
 {
-	my ($statement) = @_;
-	my ($rc, $out, $err) =
-		$node->psql('postgres', "\\set VERBOSITY verbose\nSET statement_timeout = '60s';\n$statement", timeout => 120, timed_out => \my $late);
-	return (undef, $err) if $late || $err =~ /server closed the connection|terminated|could not connect|connection to server/;
-	return ($1, $err, $out) if $err =~ /ERROR:  ([0-9A-Z]{5}): /;
-	return ('answer', $err, $out);
+	my @statements = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', join("\\c\n", "\\set VERBOSITY verbose\n", map { "$_;\n\\warn == end\n" } @statements),
+		on_error_stop => 0, timeout => 120 * @statements, timed_out => \my $late);
+	my @said = split /^== end(?:\n|\z)/m, $err // '', -1;
+	my @outcomes;
+
+	for my $i (0 .. $#statements)
+	{
+		my $ended = $i < $#said;
+		my $text = $said[$i] // '';
+		my $code = $text =~ /ERROR:  ([0-9A-Z]{5}): / ? $1 : 'answer';
+		undef $code if !$ended || $text =~ /server closed the connection|terminated|could not connect|connection to server/;
+		push @outcomes, [ $code, $text ];
+	}
+	return @outcomes;
 }
 
 # damages; sees the error in each statement; nothing else crashes, whatever it says
@@ -125,27 +135,30 @@ sub look
 	my $copy = 0;
 	with_damage($_->{table}, ++$copy, @{ $_->{patches} }) for @waiting;
 	$node->start;
-	my ($whole, $why) = outcome('SELECT count(advice) FROM hybrid_indexes');
-	is($whole, 'answer', 'the view of all indexes beside ' . join ', ', map { $_->{name} } @waiting) or diag($why);
+	my ($whole) = outcomes('SELECT count(advice) FROM hybrid_indexes');
+	is($whole->[0], 'answer', 'the view of all indexes beside ' . join ', ', map { $_->{name} } @waiting) or diag($whole->[1]);
 	$copy = 0;
 	for my $damage (@waiting)
 	{
 		my $table = $damage->{table};
+		my @statements = (@{ $damage->{statements} },
+			$query{$table}, $exact{$table}, "SELECT hybrid_index_check('${table}_v')", "SELECT hybrid_index_stats('${table}_v')",
+			"SELECT count(*) FROM hybrid_index_curve('${table}_v')", "BEGIN; INSERT INTO $table SELECT id, v FROM $table WHERE id = 1; ROLLBACK", "VACUUM $table");
 		$copy++;
-		for my $statement (@{ $damage->{statements} })
+		my @outcomes = outcomes(map { s/\b$table\b/$table$copy/gr =~ s/\b${table}_v/$table${copy}_v/gr } @statements);
+		for my $i (0 .. $#statements)
 		{
-			my ($code, $err, $out) = outcome($statement =~ s/\b$table\b/$table$copy/gr =~ s/\b${table}_v/$table${copy}_v/gr);
-			like($err, $damage->{error}, "$damage->{name}: $statement");
-		}
-		for my $statement ($query{$table}, $exact{$table}, "SELECT hybrid_index_check('${table}_v')", "SELECT hybrid_index_stats('${table}_v')",
-			"SELECT count(*) FROM hybrid_index_curve('${table}_v')", "BEGIN; INSERT INTO $table SELECT id, v FROM $table WHERE id = 1; ROLLBACK", "VACUUM $table")
-		{
-			my ($code, $err) = outcome($statement =~ s/\b$table\b/$table$copy/gr =~ s/\b${table}_v/$table${copy}_v/gr);
+			my ($code, $err) = @{ $outcomes[$i] };
+			if ($i < @{ $damage->{statements} })
+			{
+				like($err, $damage->{error}, "$damage->{name}: $statements[$i]");
+				next;
+			}
 			# PostgreSQL itself finds out about blocks far away
 			ok( defined $code &&
 					($code =~ /^(answer|XX00[12]|0A000|54001|58P01)$/ ||
 						$err =~ /XX000: (could not open file|list \d+ of index "\w+" has more pages than it says)/),
-				"$damage->{name}: survived by $statement")
+				"$damage->{name}: survived by $statements[$i]")
 				or diag($code // 'no answer', $err, join ' ', map { "$_->[0]:" . unpack('H*', $_->[1]) } @{ $damage->{patches} });
 			$say{ $code // 'none' }++;
 		}
