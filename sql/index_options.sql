@@ -19,32 +19,41 @@ DROP INDEX item_half;
 
 -- the same order and the same distances from rounded vectors; under cosine without the rows whose
 -- squares underflow
-CREATE FUNCTION differences(op text, opclass text, query text, n int) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE TABLE query AS SELECT id, v::text FROM item WHERE id IN (1, 1777);
+-- differences: of the distances by a new index and without one, for each query and number of rows
+CREATE FUNCTION differences(op text, opclass text, numbers int[]) RETURNS TABLE (id int, n int, differences bigint) LANGUAGE plpgsql AS $$
 DECLARE
-	result bigint;
-	ours float8[];
-	theirs float8[];
-	statement text := format('SELECT array_agg(d) FROM (SELECT v %1$s %2$L::vector AS d FROM item
-		WHERE %1$L <> ''<=>'' OR vector_norm(v) > 1e-15 ORDER BY v %1$s %2$L::vector LIMIT %3$L) s', op, query, n);
+	q record;
+	indexed bool;
+	distances float8[];
 BEGIN
+	CREATE TEMP TABLE answer (id int, n int, indexed bool, distances float8[]);
 	EXECUTE format('CREATE INDEX item_half ON item USING hybrid (v %s) WITH (storage = float16)', opclass);
 	PERFORM set_config('enable_seqscan', 'off', true);
-	EXECUTE statement INTO ours;
-	DROP INDEX item_half;
-	EXECUTE statement INTO theirs;
-	SELECT count(*) INTO result FROM unnest(ours, theirs) AS t(a, b) WHERE a IS DISTINCT FROM b;
-	RETURN result;
+	FOREACH indexed IN ARRAY '{t,f}'::bool[] LOOP
+		FOR q IN SELECT * FROM query, unnest(numbers) number LOOP
+			EXECUTE format('SELECT array_agg(d) FROM (SELECT v %1$s %2$L::vector AS d FROM item
+				WHERE %1$L <> ''<=>'' OR vector_norm(v) > 1e-15 ORDER BY v %1$s %2$L::vector LIMIT %3$L) s', op, q.v, q.number) INTO distances;
+			INSERT INTO answer VALUES (q.id, q.number, indexed, distances);
+		END LOOP;
+		IF indexed THEN
+			DROP INDEX item_half;
+		END IF;
+	END LOOP;
+	RETURN QUERY SELECT a.id, a.n, (SELECT count(*) FROM unnest(a.distances, b.distances) AS t(x, y) WHERE x IS DISTINCT FROM y)
+		FROM answer a JOIN answer b USING (id, n) WHERE a.indexed AND NOT b.indexed;
+	DROP TABLE answer;
 END $$;
 CREATE TABLE metric (op text, opclass text);
 INSERT INTO metric VALUES ('<->', 'vector_l2_ops'), ('<#>', 'vector_ip_ops'), ('<=>', 'vector_cosine_ops'), ('<+>', 'vector_l1_ops');
-CREATE TABLE query AS SELECT id, v::text FROM item WHERE id IN (1, 1777);
-SELECT op, query.id, n, differences(op, opclass, query.v, n) FROM metric, query, unnest(ARRAY[10, 2000]) n ORDER BY 1, 2, 3;
+SELECT op, id, n, differences FROM metric, differences(op, opclass, ARRAY[10, 2000]) ORDER BY 1, 2, 3;
 -- tiny, subnormal and large values, and queries out of all proportion
-TRUNCATE item;
+TRUNCATE item, query;
 INSERT INTO item SELECT i, (SELECT array_agg(CASE i % 5 WHEN 0 THEN 1e-30 WHEN 1 THEN 1e-8 WHEN 2 THEN 3e-6 WHEN 3 THEN 9000.123 ELSE 0.1 END
 	* ((i * j) % 11 - 5 + 0.01) ORDER BY j) FROM generate_series(1, 32) j)::real[]::vector FROM generate_series(1, 1000) i;
-SELECT op, scale, differences(op, opclass, (SELECT array_agg((j % 3 - 0.7) * scale::float8) FROM generate_series(1, 32) j)::real[]::vector::text, 1000)
-FROM metric, unnest(ARRAY['1e-37', '1e-20', '1', '1e19', '1e37']) WITH ORDINALITY AS s(scale, n) ORDER BY op, n;
+INSERT INTO query SELECT n, (SELECT array_agg((j % 3 - 0.7) * scale::float8) FROM generate_series(1, 32) j)::real[]::vector::text
+	FROM unnest(ARRAY['1e-37', '1e-20', '1', '1e19', '1e37']) WITH ORDINALITY AS s(scale, n);
+SELECT op, (ARRAY['1e-37', '1e-20', '1', '1e19', '1e37'])[id] AS scale, differences FROM metric, differences(op, opclass, ARRAY[1000]) ORDER BY op, id;
 DROP FUNCTION differences;
 DROP TABLE metric, query;
 
