@@ -16,14 +16,14 @@ CREATE FUNCTION all_of_it() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answer text := '';
 	metric text;
+	many vector[] := (SELECT array_agg(v ORDER BY id) FROM item, generate_series(1, 12));
 BEGIN
 	FOREACH metric IN ARRAY ARRAY['l2', 'ip', 'cosine', 'l1'] LOOP
 		answer := answer || (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.tid))
 			FROM query, hybrid_knn('item', 'v', query.v, 20, metric) k);
 		answer := answer || (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.tid))
 			FROM query, hybrid_knn('item', 'h', query.v[1:12], 300, metric) k);
-		answer := answer || (SELECT md5(hybrid_distances(query.v[1], s.v, metric)::text)
-			FROM query, (SELECT array_agg(v ORDER BY id) AS v FROM item, generate_series(1, 12)) s);
+		answer := answer || (SELECT md5(array_send(hybrid_distances(query.v[1], many, metric))) FROM query);
 	END LOOP;
 	RETURN answer || (SELECT md5(string_agg(j::text, ' ' ORDER BY j.left_tid, j.distance, j.right_tid))
 		FROM hybrid_knn_join('item', 'v', 'item', 'v', 3) j);
