@@ -18,8 +18,9 @@ checkout=$PWD
 major=${HYBRID_PG:-15}
 pgxs=usr/lib/postgresql/$major/lib/pgxs/src
 logs=build/log
-steps=(build clang unit machines cuda layers symbols format lint
-	tap regress-scalar regress-emulated regress fuzz device storm load crash isolation clients versions)
+# tap takes longest, so it begins before all that run beside it
+steps=(build clang unit machines cuda tap
+	layers symbols format lint regress-scalar regress-emulated regress fuzz device storm load crash isolation clients versions)
 # those that use every processor, or that the others need
 alone=(build clang unit machines cuda)
 soak_steps=(fuzz storm crash load clients long scalar emulated release)
@@ -185,12 +186,16 @@ step_lint()
 
 step_unit()
 {
+	local thread status=0
+
 	test/unit/run.sh plain sanitize clang
 	# what several processes write at once, and what the threads of one do
-	test/unit/run.sh thread -k shared_
-	test/unit/run.sh thread -k threads_
-	# what is left behind by a device that fails
-	test/unit/run.sh valgrind -k fault_matrix
+	test/unit/run.sh thread -k shared_ -k threads_ &
+	thread=$!
+	# what is left behind by a device that fails: one program, beside those
+	test/unit/run.sh valgrind -k fault_matrix || status=1
+	wait "$thread" || status=1
+	return $status
 }
 step_machines() { test/unit/other_machines.sh; }
 # without a GPU: the plug-in against a fake device

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Builds and runs the unit tests, with no server.
 #
-#	test/unit/run.sh [plain] [sanitize] [clang] [thread] [valgrind] [-k NAME]
+#	test/unit/run.sh [plain] [sanitize] [clang] [thread] [valgrind] [-k NAME ...]
 #
-# Without a variant: plain.  -k runs only the tests whose file name contains NAME.  Objects are kept
+# Without a variant: plain.  -k runs only the tests whose file name contains a NAME.  Objects are kept
 # in build/unit/VARIANT and rebuilt when a file they were made from is newer.  plain and valgrind test
 # the objects of the plug-ins (build/pure).  As many tests run at once as there are processors, while
 # others still compile.  Ends with a line
@@ -20,11 +20,11 @@ while [ $# -gt 0 ]; do
 	case $1 in
 		plain | sanitize | clang | thread | valgrind) variants="$variants $1" ;;
 		-k)
-			only=$2
+			only="$only $2"
 			shift
 			;;
 		*)
-			echo "usage: $0 [plain] [sanitize] [clang] [thread] [valgrind] [-k NAME]" >&2
+			echo "usage: $0 [plain] [sanitize] [clang] [thread] [valgrind] [-k NAME ...]" >&2
 			exit 2
 			;;
 	esac
@@ -108,11 +108,16 @@ run() {
 
 tests=
 for file in test/unit/*_test.c; do
-	case $file in
-		*"$only"*) tests="$tests $file" ;;
-	esac
+	for name in ${only:-_test}; do
+		case $file in
+			*"$name"*)
+				tests="$tests $file"
+				break
+				;;
+		esac
+	done
 done
-[ -n "$tests" ] || { echo "no test matches '$only'" >&2; exit 2; }
+[ -n "$tests" ] || { echo "no test matches '${only# }'" >&2; exit 2; }
 
 for variant in $variants; do
 	dir=build/unit/$variant
