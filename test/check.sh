@@ -245,7 +245,7 @@ step_regress-emulated()
 
 # Only src/core/*_scalar.c and the plain sums of sparse.c run here and not in the other two. Twelve short tests (the distances of
 # each type, overflow, knn, knn_store, index_scan, index_halfvec, index_sparsevec, index_keys, maxsim) run every line of
-# src/core/*_scalar.c. The tests that are left out take nearly two thirds of the time; the step scalar of `make soak` has them.
+# src/core/*_scalar.c. The tests that are left out take more than half of the time; the step scalar of `make soak` has them.
 step_regress-scalar()
 {
 	local left_out="index_alike index_costs_toast index_l1 index_lots index_many_lists index_measure index_options"
