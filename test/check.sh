@@ -231,10 +231,10 @@ regress()
 step_regress() { regress; }
 
 # The same answers from the emulated device, which must be there and be used. (index_many_lists is about searches, and its
-# build does nothing that others do not do.)
+# build does nothing that others do not do. index_segments is about sparse vectors, which no device computes.)
 step_regress-emulated()
 {
-	local ran left_out=index_many_lists
+	local ran left_out="index_many_lists index_segments"
 
 	regress "hybrid.plugins = 'hybrid_emulated'" "hybrid.execution = prefer_gpu"
 	ran=$(test/server.sh run "$private/pg" psql -X -At -d contrib_regression -c "
@@ -250,7 +250,7 @@ step_regress-scalar()
 {
 	local left_out="index_alike index_costs_toast index_l1 index_lots index_many_lists index_measure index_options"
 
-	left_out+=" index_recall index_unlike index_vacuum knn_recall threads"
+	left_out+=" index_recall index_segments index_unlike index_vacuum knn_recall threads"
 	regress "hybrid.simd = scalar"
 }
 
