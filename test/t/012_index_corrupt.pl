@@ -11,7 +11,7 @@ $node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = o
 $node->start;
 
 # item: a list of lists; wide: one list, codes and vectors on more than a page; plain: float32, by taxicab distance; sparse: values of
-# varying length; arrays: two entries a row
+# varying length; inverted: the same with inverted lists; arrays: two entries a row
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION hybrid;
 	CREATE TABLE item AS SELECT i AS id, ARRAY[i, i % 7, i % 5, 1]::vector(4) AS v FROM generate_series(1, 1000) i;
@@ -20,23 +20,28 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE bits AS SELECT i AS id, (hashint8extended(i, 1)::bit(64) || hashint8extended(i % 9, 2)::bit(64))::bit(128) AS v FROM generate_series(1, 1000) i;
 	CREATE TABLE arrays AS SELECT id, ARRAY[v, ARRAY[id % 11, 1, id % 3, id]::vector]::vector(4)[] AS v FROM item;
 	CREATE TABLE sparse AS SELECT i AS id, format('{1:%s,%s:1,%s:3}/100000', i, 2 + i % 7, 100 * i)::sparsevec(100000) AS v FROM generate_series(1, 100) i;
+	CREATE TABLE inverted AS SELECT i AS id, format('{1:%s,%s:1,%s:3}/100000', i, 2 + i % 7, 100 * i)::sparsevec(100000) AS v FROM generate_series(1, 700) i;
 });
 
-# every row is asked for, so that every list is read, by codes and without them
-my %operator = (item => '<->', wide => '<->', plain => '<+>', sparse => '<->', bits => '<~>', arrays => '@#');
+# every row is asked for, so that every list is read, by codes and without them; of `inverted`, few are by the first query, so that
+# inverted lists exclude rows
+my %operator = (item => '<->', wide => '<->', plain => '<+>', sparse => '<->', inverted => '<->', bits => '<~>', arrays => '@#');
 my %using = (item => 'USING hybrid (v)', wide => 'USING hybrid (v)', plain => 'USING hybrid (v vector_l1_ops) WITH (storage = float32)',
-	sparse => 'USING hybrid (v)', bits => 'USING hybrid (v)', arrays => 'USING hybrid (v)');
+	sparse => 'USING hybrid (v)', inverted => 'USING hybrid (v)', bits => 'USING hybrid (v)', arrays => 'USING hybrid (v)');
 my %target = (item => q{'[1,2,3,4]'}, wide => q{array_fill(2, ARRAY[5000])::vector}, plain => q{'[1,2,3,4]'},
-	sparse => q{'{1:1}/100000'}, bits => q{repeat('01', 64)::bit(128)},
+	sparse => q{'{1:1}/100000'}, inverted => q{'{1:1,3:1,12200:2,60000:1}/100000'}, bits => q{repeat('01', 64)::bit(128)},
 	arrays => q{'{"[1,2,3,4]","[4,3,2,1]"}'});
+# rows that are added once the index is built, and which no inverted list has
+my %added = (inverted => q{(1001, '{1:0.5,4:1}/100000')});
 my (%query, %exact, %answer, %file, %good, %say);
 my $copies = 12;
 for my $table (keys %operator)
 {
-	$node->safe_psql('postgres', "CREATE INDEX ${table}_v ON $table $using{$table}; VACUUM $table");
+	my $rest = $added{$table} ? "INSERT INTO %s VALUES $added{$table}; VACUUM %1\$s" : 'VACUUM %s';
+	$node->safe_psql('postgres', "CREATE INDEX ${table}_v ON $table $using{$table}; " . sprintf $rest, $table);
 	my $select = "SELECT count(*), sum(id) FROM (SELECT id FROM $table ORDER BY v $operator{$table} $target{$table} LIMIT 100000) s";
 
-	$query{$table} = "/* codes */ SET enable_seqscan = off; SET hybrid.target_recall = 0.95; $select";
+	$query{$table} = "/* codes */ SET enable_seqscan = off; SET hybrid.target_recall = 0.95; " . ($table eq 'inverted' ? $select =~ s/100000\)/5)/r : $select);
 	$exact{$table} = "/* exact */ SET enable_seqscan = off; SET hybrid.target_recall = 1; $select";
 	$answer{$table} = $node->safe_psql('postgres', $exact{$table});
 	is($answer{$table}, $node->safe_psql('postgres', "SELECT count(*), sum(id) FROM $table"), "$table: all are found");
@@ -44,8 +49,8 @@ for my $table (keys %operator)
 	for my $copy ('', 1 .. $copies)
 	{
 		# the same rows in the same places, so that the index of one is one of the other
-		$node->safe_psql('postgres', "CREATE TABLE $table$copy AS SELECT * FROM $table ORDER BY id;
-			CREATE INDEX $table${copy}_v ON $table$copy $using{$table}; VACUUM $table$copy") if $copy ne '';
+		$node->safe_psql('postgres', "CREATE TABLE $table$copy AS SELECT * FROM $table WHERE id <= 1000 ORDER BY id;
+			CREATE INDEX $table${copy}_v ON $table$copy $using{$table}; " . sprintf $rest, $table . $copy) if $copy ne '';
 		$file{ $table . $copy } = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$table${copy}_v')");
 	}
 }
@@ -54,7 +59,7 @@ $good{$_} = slurp_file($file{$_}) for keys %query;
 
 # The format, as src/index/page/page.h has it.
 my $page = 8192;
-my %kind = (META => 1, CENTER => 2, LIST => 3, CODES => 4, VECTORS => 5, TAIL => 6, FREE => 7, VALUES => 9);
+my %kind = (META => 1, CENTER => 2, LIST => 3, CODES => 4, VECTORS => 5, TAIL => 6, FREE => 7, VALUES => 9, SEGMENT => 10, DIMENSIONS => 11, POSTINGS => 12);
 sub number { my ($table, $at, $format) = @_; return unpack($format, substr($good{$table}, $at, 8)); }
 sub special { my ($block) = @_; return ($block + 1) * $page - 16; }
 sub kind { my ($table, $block) = @_; return number($table, special($block) + 12, 'S'); }
@@ -66,7 +71,7 @@ my %meta = (magic => 24, format => 28, dims => 32, storage => 36, list_size => 4
 	moved_count => 388, moved => 392, regroup_leaves => 6536, logging => 6540);
 # list page: next, used, live, tail, pages, total, level, state, changes, forward, moved
 my %list = (next => 24, used => 28, live => 30, tail => 32, pages => 36, total => 40, level => 44, state => 46, changes => 48, forward => 56,
-	directory => 80);
+	segment => 64, directory => 80);
 
 my $root = number('item', $meta{root}, 'L');
 is(number('item', $meta{height}, 'S'), 1, 'a list of lists');
@@ -318,6 +323,76 @@ damage('no values', 'sparse', [ at($sparse_leaf, $list{directory}), $none ], say
 damage('short values', 'sparse', [ at($values, 12), pack('S', 64) ], says('has a page that lacks values'), $sparse);
 damage('a page of values twice', 'sparse', [ at($sparse_leaf, $list{directory} + 4), pack('L', $values) ], says("uses block $values twice"), $sparse);
 
+# inverted lists: a head of 24 bytes and the dimensions; dimensions of 8 bytes; a page's head of 8 bytes and runs, whose head has 16
+my $inverted = q{SELECT hybrid_index_check('inverted_v')};
+my @nearest = ($inverted, $query{inverted}, $exact{inverted});
+my @lists = blocks('inverted', 'LIST');
+my ($segment, $dimensions) = map { blocks('inverted', $_) } qw(SEGMENT DIMENSIONS);
+my @postings = blocks('inverted', 'POSTINGS');
+my %head = (first => 24, pages => 28, rows => 32, count => 36, postings => 40, least => 48, block => 52);
+my %run = (dim => 32, step => 36, loss => 40, count => 44, row => 48);
+my $multiple = $run{row} + 2 * 700;
+is(number('inverted', at($segment, $head{rows}), 'L'), 700, 'rows with inverted lists');
+is(number('inverted', at($postings[0], $run{count}), 'S'), 700, 'a run of all these rows');
+is(scalar @postings, 3, 'pages of postings');
+my $gone = '(refers to a segment that does not exist|refers to block \d+ as a segment, but it is not)';
+for ([ 'another first page', 'first', 1, 'has a segment of other pages' ], [ 'fewer pages', 'pages', 3, 'has a segment of other pages' ],
+	[ 'far more pages', 'pages', 1 << 30, 'contains an impossible segment' ], [ 'far more rows', 'rows', 65537, 'contains an impossible segment' ],
+	[ 'fewer rows', 'rows', 1, 'has a segment with a wrong number of rows' ], [ 'more pages of dimensions', 'count', 2, 'contains an impossible segment' ],
+	[ 'no pages of dimensions', 'count', 0, 'contains an impossible segment' ], [ 'another number of postings', 'postings', 2099, 'has a segment with a wrong number of postings' ],
+	[ 'another least dimension', 'least', 1, 'has a segment with unordered dimensions' ], [ 'other dimensions', 'block', $postings[1], $gone ],
+	[ 'dimensions that do not exist', 'block', 0xFFFFFFFF, 'refers to a page that does not exist' ])
+{
+	my ($name, $field, $value, $error) = @$_;
+	damage("a segment with $name", 'inverted', [ at($segment, $head{$field}), pack('L', $value) ], says($error), $inverted);
+}
+damage('dimensions beyond the end', 'inverted', [ at($segment, $head{block}), pack('L', 100000) ], qr/XX001: could not read block/, @nearest);
+damage('another dimension of a page', 'inverted', [ at($dimensions, 24 + 8), pack('l', 12000) ], says('has a segment with unordered dimensions'), $inverted);
+damage('the same postings twice', 'inverted', [ at($dimensions, 24 + 12), pack('L', $postings[2]) ], says("uses block $postings[2] twice"), $inverted);
+damage('the same postings twice, in a segment to be replaced', 'inverted', [ [ at($dimensions, 24 + 12), pack('L', $postings[2]) ], [ at($segment, $head{rows}), pack('L', 65536) ] ],
+	says("uses block $postings[2] twice"), $inverted);
+damage('no page in a segment to be replaced', 'inverted', [ [ at($dimensions, 24 + 12), $none ], [ at($segment, $head{rows}), pack('L', 65536) ] ],
+	says('refers to a page (that does not exist|beyond its end)'), $inverted, 'VACUUM inverted');
+damage('postings that are none', 'inverted', [ at($dimensions, 24 + 4), pack('L', $dimensions) ], says("(uses block $dimensions twice|$gone)"), $inverted, $query{inverted}, $exact{inverted});
+damage('postings beyond the end', 'inverted', [ at($dimensions, 24 + 4), pack('L', 100000) ], says('refers to a page beyond its end at block 100000'), $inverted);
+damage('short dimensions', 'inverted', [ at($dimensions, 12), pack('S', 24) ], says('(contains a page without dimensions|has a segment with unordered dimensions)'), @nearest);
+damage('dimensions before their page', 'inverted', [ at($dimensions, 12), pack('S', 0) ], says('contains a page of a segment without a beginning'), @nearest);
+damage('short segment', 'inverted', [ at($segment, 12), pack('S', 40) ], says('contains a page of a segment without a beginning'), @nearest);
+damage('short postings', 'inverted', [ at($postings[0], 12), pack('S', 28) ], says('contains a page of a segment without a beginning'), @nearest);
+damage('a run cut off', 'inverted', [ at($postings[0], 12), pack('S', 4000) ], says('contains postings that do not end on their page'), @nearest);
+damage("postings with $_->[0] after them", 'inverted', [ at($postings[ $_->[2] ], 24), pack('L', $_->[1]) ], says($_->[3]), $inverted)
+	for [ 'others', $postings[2], 0, 'has a segment with unordered pages' ], [ 'none', 0xFFFFFFFF, 0, 'has a segment with unordered pages' ],
+	[ 'themselves', $postings[2], 2, 'has a segment without an end' ];
+damage('postings without end', 'inverted', [ map { [ at($_, 24), pack('L', $postings[0]) ] } @postings ], says('has a segment with unordered pages'), $inverted);
+for ([ 'another first dimension', 'dim', pack('l', 1), 'has a segment with unordered dimensions' ], [ 'no step', 'step', pack('f', 0), 'has an impossible run' ],
+	[ 'a step that is not a number', 'step', pack('L', 0x7FC00000), 'has an impossible run' ], [ 'another step', 'step', pack('f', 0.5), 'has postings that are not those' ],
+	[ 'a negative loss', 'loss', pack('f', -1), 'has an impossible run' ], [ 'more loss than step', 'loss', pack('f', 1), 'has an impossible run' ],
+	[ 'too little loss', 'loss', pack('f', 0), 'has postings that are not those' ], [ 'a loss that is not a number', 'loss', pack('L', 0x7FC00000), 'has an impossible run' ],
+	[ 'no postings', 'count', pack('S', 0), 'contains postings that do not end on their page' ], [ 'too many postings', 'count', pack('S', 65535), 'contains postings that do not end on their page' ],
+	[ 'fewer postings', 'count', pack('S', 699), '(contains postings that do not end|has (an impossible run|postings that are not those|unordered postings))' ],
+	[ 'another row', 'row', pack('S', 1), 'has (postings that are not those|unordered postings)' ], [ 'a row that no page has', 'row', pack('S', 65535), 'has unordered postings' ])
+{
+	my ($name, $field, $bytes, $error) = @$_;
+	damage("a run with $name", 'inverted', [ at($postings[0], $run{$field}), $bytes ], says($error), $inverted);
+}
+damage('another multiple', 'inverted', [ at($postings[0], $multiple), pack('s', 9) ], says('has postings that are not those'), $inverted);
+damage('another row with an element', 'inverted', [ at($postings[2], $run{row}), pack('S', 526) ], says('has postings that are not those'), $inverted);
+damage('a smaller dimension', 'inverted', [ at($postings[1], $run{dim} + 20), pack('l', 5) ], says('has an impossible run'), $inverted);
+for ([ 'segment', $segment, $gone ], [ 'dimensions', $dimensions, $gone ], [ 'postings', $postings[0], "(has a segment that lacks a page|$gone)" ])
+{
+	my ($name, $block, $error) = @$_;
+	damage("$name of another kind", 'inverted', [ special($block) + 12, pack('S', $kind{VALUES}) ], says($error), @nearest);
+	damage("$name of another segment", 'inverted', [ special($block), pack('L', $lists[0]) ], says($error), @nearest);
+	damage("$name of an older segment", 'inverted', [ special($block) + 4, pack('S', 0) ], says($error), @nearest);
+	damage("$name of zeroes", 'inverted', [ at($block, 0), "\0" x $page ], says($error), @nearest);
+}
+damage("a link to $_->[0]", 'inverted', [ at($lists[1], $list{segment} + $_->[1]), $_->[2] ], $_->[3], @nearest)
+	for [ 'another segment', 0, pack('L', $dimensions), says($gone) ], [ 'a list as segment', 0, pack('LS', $lists[0], 1), says($gone) ],
+	[ 'an older segment', 4, pack('S', 9), says($gone) ], [ 'a segment beyond the end', 0, pack('L', 100000), qr/XX001: could not read block/ ];
+my $inverted_block = $list{directory} + 4 * 330;
+damage('another measure', 'inverted', [ at($lists[0], $inverted_block + 8), pack('f', 5) ], says('has a row with a wrong measure'), $inverted);
+damage('a row that no inverted list has', 'inverted', [ at($lists[3], $inverted_block + 4), pack('L', 0) ], says('has a segment with a wrong number of rows'), $inverted);
+
 # rows
 my $tid = at($leaf, $entry{tid});
 damage('twice the same row', 'item', [ $tid, substr($good{item}, $tid + 6, 6) ], says('has two entries for one row'), $check);
@@ -343,10 +418,10 @@ damage('an element taken out', 'arrays',
 	says('lacks an element of a row'), $arrays);
 
 # anything anywhere: whatever is said, nobody crashes and nobody runs for ever
-for my $round (1 .. 60)
+for my $round (1 .. 72)
 {
-	my $table = (qw(item wide plain sparse arrays))[ $round % 5 ];
-	my @pages = map { blocks($table, $_) } qw(META LIST CODES VECTORS VALUES);
+	my $table = (qw(item wide plain sparse arrays inverted))[ $round % 6 ];
+	my @pages = map { blocks($table, $_) } qw(META LIST CODES VECTORS VALUES SEGMENT DIMENSIONS POSTINGS);
 	my @patches;
 
 	srand($round);
@@ -365,8 +440,8 @@ note(join ', ', map { "$_: $say{$_}" } sort keys %say);
 with_damage($_, '') for sort keys %query;
 $node->start;
 is($node->safe_psql('postgres', $exact{$_}), $answer{$_}, "$_: repaired") for sort keys %query;
-is($node->safe_psql('postgres', "SELECT hybrid_index_check('item_v'), hybrid_index_check('wide_v'), hybrid_index_check('plain_v'), hybrid_index_check('sparse_v'), hybrid_index_check('bits_v'), hybrid_index_check('arrays_v')"),
-	'1000|40|1000|100|1000|2000',
+is($node->safe_psql('postgres', "SELECT hybrid_index_check('item_v'), hybrid_index_check('wide_v'), hybrid_index_check('plain_v'), hybrid_index_check('sparse_v'), hybrid_index_check('bits_v'), hybrid_index_check('arrays_v'), hybrid_index_check('inverted_v')"),
+	'1000|40|1000|100|1000|2000|701',
 	'and whole');
 
 # an entry without a row, as lost writes of the heap would leave it

@@ -153,6 +153,9 @@ check_group(PageGroup *group)
 	hybrid_segment_rows_begin(&stream.rows, check->index, &check->open, group->list, group->blocks,
 	                          group->pages, group->described);
 	next_rows(&stream);
+	/* it has more than these if some of its rows are gone */
+	if (stream.rows.rows > stream.reader.head.rows)
+		corrupted(group, "has a segment with a wrong number of rows", group->segment.head);
 	check_measures(&stream);
 	for (d = 0; d < stream.reader.head.count; d++)
 		check_dimensions(&stream, d, &expected);

@@ -76,7 +76,7 @@ hybrid_segment_page(const HybridSegmentReader *reader, HybridPageKind kind, Bloc
 {
 	Buffer buffer;
 	Page page;
-	Size least = 0;
+	int least = 0;
 
 	buffer = hybrid_buffer_read(reader->index, block, NULL);
 	page = BufferGetPage(buffer);
@@ -91,7 +91,7 @@ hybrid_segment_page(const HybridSegmentReader *reader, HybridPageKind kind, Bloc
 		least = sizeof(HybridSegment);
 	else if (kind == HYBRID_PAGE_POSTINGS)
 		least = sizeof(HybridPostings);
-	if ((Size) content_bytes(page) < least)
+	if (content_bytes(page) < least)
 		damaged(reader->index, block, "a page of a segment without a beginning");
 	return buffer;
 }

@@ -28,6 +28,7 @@
 
 #include "server/compat.h"
 
+#include "index/page/buffers.h"
 #include "index/page/lock.h"
 #include "index/tree/free_pages.h"
 #include "index/tree/tree.h"
@@ -477,21 +478,28 @@ pop_moved(Relation index, bool all, HybridLink *list)
 
 /*
  * free_pages: free the given pages that still belong to the list, in one WAL record, and record them in
- * the free space map. Returns the number of pages freed.
+ * the free space map. Returns the number of pages freed. In a damaged index a block may occur twice: it is
+ * skipped, because this process already holds its lock.
  */
 static int
 free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, int count)
 {
 	GenericXLogState *state = GenericXLogStart(index);
 	Buffer buffers[MAX_GENERIC_XLOG_PAGES];
-	int freed = 0, i;
+	int freed = 0, i, j;
 
 	Assert(count <= MAX_GENERIC_XLOG_PAGES);
 	for (i = 0; i < count; i++)
 	{
-		Buffer buffer = ReadBuffer(index, blocks[i]);
-		Page page = BufferGetPage(buffer);
+		Buffer buffer;
+		Page page;
 
+		for (j = 0; j < freed && BufferGetBlockNumber(buffers[j]) != blocks[i]; j++)
+			;
+		if (j < freed)
+			continue;
+		buffer = hybrid_buffer_read(index, blocks[i], NULL);
+		page = BufferGetPage(buffer);
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		if (!hybrid_page_of_list(page, list))
 		{
