@@ -43,11 +43,50 @@ $node->safe_psql('postgres', q{
 		(SELECT array_agg(CASE WHEN j % 5 < i % 3 THEN 0 ELSE (i * j) % 101 + 1 END)::real[] FROM generate_series(1, 10500) j) AS wide FROM generate_series(0, 9) i;
 });
 
+# start_session FILE: run the statements of a file
+sub start_session
+{
+	my ($file) = @_;
+
+	return IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ], '<', '/dev/null', '>', '/dev/null', '2>', '/dev/null');
+}
+
+# thin: sparse vectors whose inverted lists VACUUM makes again and again
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION thin_of(i bigint) RETURNS sparsevec LANGUAGE sql IMMUTABLE AS
+	$$ SELECT format('{1:%s,%s:1,%s:3}/1000', 1 + i % 101, 2 + i % 7, 10 + i * 7919 % 990)::sparsevec(1000) $$;
+	CREATE TABLE thin (id serial, v sparsevec(1000));
+	INSERT INTO thin (v) SELECT thin_of(i) FROM generate_series(1, 600) i;
+	CREATE INDEX thin_v ON thin USING hybrid (v);
+});
+my $nearest = q{
+	SELECT string_agg(d::text, ' ' ORDER BY q, d) FROM generate_series(1, 20) q,
+		LATERAL (SELECT v <-> thin_of(q * 41) AS d FROM thin ORDER BY v <-> thin_of(q * 41) LIMIT 5) s};
+my $by_index = 'SET enable_seqscan = off; SET enable_sort = off;';
+like($node->safe_psql('postgres', "$by_index EXPLAIN $nearest"), qr/Index Scan using thin_v/, 'thin_v is used');
+
+# thin_is_whole NAME: the index of `thin` has no page that VACUUM does not know of, and the nearest rows are those of the table
+sub thin_is_whole
+{
+	my ($name) = @_;
+
+	for my $when ('after recovery', 'after VACUUM')
+	{
+		$node->safe_psql('postgres', 'VACUUM thin') if $when eq 'after VACUUM';
+		my ($rc, $out, $err) = $node->psql('postgres', "SET client_min_messages = " . ($when eq 'after VACUUM' ? 'notice' : 'warning')
+			. "; SELECT hybrid_index_check('thin_v') >= (SELECT count(*) FROM thin)");
+		is("$rc $out $err", '0 t ', "$name: thin_v is whole $when");
+		is($node->safe_psql('postgres', "$by_index $nearest"), $node->safe_psql('postgres', "SET enable_indexscan = off; $nearest"),
+			"$name: the nearest rows by inverted lists $when");
+	}
+	return;
+}
+
 my $rounds = 4;
 for my $round (1 .. $rounds)
 {
 	my @sessions;
-	my @begun = map { $node->safe_psql('postgres', "SELECT last_value FROM ${_}_id_seq") } qw(narrow wide);
+	my @begun = map { $node->safe_psql('postgres', "SELECT last_value FROM ${_}_id_seq") } qw(narrow wide thin);
 
 	# each session: a stream of single inserts, deletes and vacuums until the server is gone
 	for my $table (sort keys %dims)
@@ -62,13 +101,18 @@ for my $round (1 .. $rounds)
 			} 1 .. 5000);
 			my $file = PostgreSQL::Test::Utils::tempdir_short() . "/$table$session.sql";
 			PostgreSQL::Test::Utils::append_to_file($file, $script);
-			push @sessions, IPC::Run::start(
-				[ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ],
-				'<', '/dev/null', '>', '/dev/null', '2>', '/dev/null');
+			push @sessions, start_session($file);
 		}
 	}
+	my $file = PostgreSQL::Test::Utils::tempdir_short() . '/thin.sql';
+	PostgreSQL::Test::Utils::append_to_file($file, "SET synchronous_commit = off;\n" . join '', map {
+		"INSERT INTO thin (v) SELECT thin_of(i + $_) FROM generate_series(1, 700) i;\n"
+		. ($_ % 3 == 0 ? "DELETE FROM thin WHERE id < (SELECT max(id) FROM thin) - 600;\n" : '')
+		. "VACUUM (TRUNCATE off) thin;\n" . ($_ % 10 == 0 ? "CHECKPOINT;\n" : '') } 1 .. 500);
+	push @sessions, start_session($file);
 	# on a busy machine they may take a while to begin
-	ok($node->poll_query_until('postgres', "SELECT (SELECT last_value FROM narrow_id_seq) > $begun[0] + 10 AND (SELECT last_value FROM wide_id_seq) > $begun[1] + 10"),
+	ok($node->poll_query_until('postgres', "SELECT (SELECT last_value FROM narrow_id_seq) > $begun[0] + 10 AND (SELECT last_value FROM wide_id_seq) > $begun[1] + 10
+		AND (SELECT last_value FROM thin_id_seq) > $begun[2] + 3000"),
 		"round $round: the sessions are at work");
 	usleep(700_000 + 300_000 * $round);
 	$node->stop('immediate');
@@ -93,6 +137,7 @@ for my $round (1 .. $rounds)
 			FROM $table});
 		like($same, qr/^(\d+) \1 0$/, "round $round: a scan of ${table}_v finds every row");
 	}
+	thin_is_whole("round $round");
 }
 
 # what was interrupted is not in the way of what comes
@@ -106,6 +151,21 @@ for my $table (sort keys %dims)
 	is($node->safe_psql('postgres', "SELECT string_agg(hybrid_index_check(('${table}_' || i)::regclass)::text, ' ') FROM unnest('{v,c,h,s,b,m}'::text[]) i"),
 		'30 30 30 30 30 60', "$table takes rows again");
 }
+
+# only inverted lists and the list of all rows have heads, whose generations count them
+$node->safe_psql('postgres', 'CHECKPOINT');
+my @pages = unpack '(a8192)*', slurp_file($node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('thin_v')"));
+my ($made, $kept) = (0, 0);
+for my $page (@pages)
+{
+	$made += unpack 'S', substr $page, 8184, 2;
+	$kept++ if unpack('S', substr $page, 8188, 2) == 10;
+}
+cmp_ok($kept, '>', 0, 'thin_v has inverted lists');
+cmp_ok($made, '>', 4 * $rounds, 'which were replaced');
+note("$made heads in all, $kept segments kept");
+$node->safe_psql('postgres', 'DELETE FROM thin; VACUUM thin; INSERT INTO thin (v) SELECT thin_of(i) FROM generate_series(1, 600) i');
+thin_is_whole('emptied and filled');
 
 # an unlogged index is empty after a crash, like its table
 is($node->safe_psql('postgres', "SELECT hybrid_index_check('fast_v'), count(*) FROM fast"), '0|0', 'the unlogged index is empty');
@@ -124,10 +184,10 @@ my $curve = q{SELECT measured_by, hybrid_index_check('calm_v'), (SELECT string_a
 $node->safe_psql('postgres', q{SELECT hybrid_index_measure('calm_v', (SELECT array_agg(array_fill(i, ARRAY[20])::vector) FROM generate_series(1, 120) i), keep => true)});
 $node->stop('immediate');
 $node->start;
-my $kept = $node->safe_psql('postgres', $curve);
-like($kept, qr/^queries\|500\|/, 'kept queries survive a crash');
+my $queries = $node->safe_psql('postgres', $curve);
+like($queries, qr/^queries\|500\|/, 'kept queries survive a crash');
 $node->safe_psql('postgres', 'VACUUM calm');
-is($node->safe_psql('postgres', $curve), $kept, 'and VACUUM');
+is($node->safe_psql('postgres', $curve), $queries, 'and VACUUM');
 
 $node->stop;
 done_testing();
