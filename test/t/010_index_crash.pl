@@ -58,10 +58,11 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE thin (id serial, v sparsevec(1000));
 	INSERT INTO thin (v) SELECT thin_of(i) FROM generate_series(1, 600) i;
 	CREATE INDEX thin_v ON thin USING hybrid (v);
+	CREATE TABLE asked AS SELECT q, thin_of(q * 41) AS target FROM generate_series(1, 20) q;
 });
 my $nearest = q{
-	SELECT string_agg(d::text, ' ' ORDER BY q, d) FROM generate_series(1, 20) q,
-		LATERAL (SELECT v <-> thin_of(q * 41) AS d FROM thin ORDER BY v <-> thin_of(q * 41) LIMIT 5) s};
+	SELECT string_agg(d::text, ' ' ORDER BY q, d) FROM asked,
+		LATERAL (SELECT v <-> target AS d FROM thin ORDER BY v <-> target LIMIT 5) s};
 my $by_index = 'SET enable_seqscan = off; SET enable_sort = off;';
 like($node->safe_psql('postgres', "$by_index EXPLAIN $nearest"), qr/Index Scan using thin_v/, 'thin_v is used');
 
