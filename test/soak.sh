@@ -75,6 +75,16 @@ schema()
 		-- Built again and again; its rows stay.
 		CREATE TABLE built AS SELECT id, v FROM items;
 		CREATE INDEX built_v ON built USING hybrid (v vector_cosine_ops) WITH (list_size = 48);
+		-- Sparse vectors, with inverted lists that VACUUM replaces.
+		CREATE FUNCTION sparse_point(n bigint) RETURNS sparsevec LANGUAGE sql IMMUTABLE AS $$
+			SELECT format('{1:%s,%s:1,%s:3}/1000', 1 + n % 101, 2 + n % 7, 10 + n * 7919 % 990)::sparsevec(1000) $$;
+		CREATE TABLE sparse (id bigserial, v sparsevec(1000)) WITH (autovacuum_enabled = off);
+		INSERT INTO sparse (v) SELECT sparse_point(n) FROM generate_series(1, 2000) AS n;
+		CREATE INDEX sparse_v ON sparse USING hybrid (v);
+		CREATE FUNCTION sparse_by_index(q sparsevec) RETURNS float8[] LANGUAGE sql STABLE SET enable_seqscan = off SET enable_sort = off AS $$
+			SELECT array_agg(d) FROM (SELECT v <-> q AS d FROM sparse ORDER BY v <-> q LIMIT 20) AS s $$;
+		CREATE FUNCTION sparse_by_scan(q sparsevec) RETURNS float8[] LANGUAGE sql STABLE SET enable_indexscan = off AS $$
+			SELECT array_agg(d) FROM (SELECT v <-> q AS d FROM sparse ORDER BY v <-> q LIMIT 20) AS s $$;
 		-- hybrid_knn over the store of the index and over the table: what only one of them says.
 		CREATE FUNCTION by_store(q vector[], metric text) RETURNS TABLE (query int, id tid, distance float8)
 			LANGUAGE sql STABLE SET enable_indexscan = on AS $$ SELECT * FROM hybrid_knn('items', 'v', q, 10, metric) $$;
@@ -151,6 +161,10 @@ answers()
 	equal "$1: index scans give what sequential scans give" "$(sql -c 'SELECT differences(20)' 2>&1)" 0
 	equal "$1: hybrid_knn over the store gives what it gives over the table" \
 		"$(sql -c "SELECT sum(disagreements(ARRAY[point(-n), point(-n - 1)], 'l2')) FROM generate_series(1, 20) n" 2>&1)" 0
+	equal "$1: hybrid_index_check finds nothing wrong with sparse vectors" \
+		"$(sql -c "SET client_min_messages = ${2-notice}; SELECT hybrid_index_check('sparse_v') >= (SELECT count(*) FROM sparse)" 2>&1)" t
+	equal "$1: sparse vectors are found as sequential scans find them" \
+		"$(sql -c 'SELECT count(*) FROM generate_series(1, 20) n WHERE sparse_by_index(sparse_point(n * 41)) <> sparse_by_scan(sparse_point(n * 41))' 2>&1)" 0
 }
 
 # verify NAME: the same, and after a vacuum as many entries as rows
@@ -160,9 +174,11 @@ verify()
 	# a session that has lost its client still holds back what a vacuum may remove
 	sql -c "DO \$\$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'client backend'
 		AND pid <> pg_backend_pid()) LOOP PERFORM pg_sleep(0.02), pg_stat_clear_snapshot(); END LOOP; END \$\$"
-	sql -c 'VACUUM (INDEX_CLEANUP ON) items'
+	sql -c 'VACUUM (INDEX_CLEANUP ON) items, sparse'
 	equal "$1 and a vacuum: as many entries as rows" "$(sql -c "SELECT hybrid_index_check('items_v')" 2>&1)" \
 		"$(sql -c 'SELECT count(*) FROM items')"
+	equal "$1 and a vacuum: as many entries as sparse vectors" "$(sql -c "SELECT hybrid_index_check('sparse_v')" 2>&1)" \
+		"$(sql -c 'SELECT count(*) FROM sparse')"
 	answers "$1 and a vacuum"
 }
 
@@ -217,18 +233,38 @@ storm()
 		SELECT 1 / (count(*) > 0)::int
 		FROM hybrid_spread('SELECT source, target, weight FROM edges', ARRAY[:n::bigint], unknown => true);
 	SQL
+	# VACUUM replaces inverted lists if more than 512 rows and a sixteenth came since
+	cat >"$server/scripts/sparse_insert.sql" <<-'SQL'
+		\set n random(1, 1000000)
+		INSERT INTO sparse (v) SELECT sparse_point(:n + i) FROM generate_series(1, 300) AS i;
+		DELETE FROM sparse WHERE id IN (SELECT id FROM sparse WHERE id % 3 = :n % 3 ORDER BY id LIMIT 290 FOR UPDATE SKIP LOCKED);
+	SQL
+	cat >"$server/scripts/sparse_update.sql" <<-'SQL'
+		\set n random(1, 1000000)
+		UPDATE sparse SET v = sparse_point(id + :n) WHERE id IN (SELECT id FROM sparse WHERE id % 97 = :n % 97 FOR UPDATE SKIP LOCKED);
+	SQL
+	# an older snapshot than that of the lists
+	cat >"$server/scripts/sparse_nearest.sql" <<-'SQL'
+		\set n random(1, 1000000)
+		BEGIN ISOLATION LEVEL REPEATABLE READ;
+		SELECT sparse_by_scan(sparse_point(:n)) AS nearest \gset
+		\sleep 100 ms
+		SELECT 1 / (sparse_by_index(sparse_point(:n)) = ':nearest')::int;
+		COMMIT;
+	SQL
 	chmod -R a+rX "$server/scripts"
 
 	(while :; do
-		sql -c 'VACUUM items' -c 'SELECT pg_sleep(0.2)' >>"$vacuum_log" 2>&1 </dev/null ||
+		sql -c 'VACUUM items' -c 'VACUUM sparse' -c 'SELECT pg_sleep(0.2)' >>"$vacuum_log" 2>&1 </dev/null ||
 			echo failed >>"$vacuum_log"
 	done) &
 	pids=($!)
 	script=$server/scripts
-	if test/server.sh run "$server" pgbench -n -c 2 -j 2 -T "$seconds" -f "$script/insert.sql@20" \
+	if test/server.sh run "$server" pgbench -n -c 3 -j 2 -T "$seconds" -f "$script/insert.sql@20" \
 		-f "$script/update.sql@10" -f "$script/delete.sql@3" -f "$script/rollback.sql@3" \
 		-f "$script/nearest.sql@40" -f "$script/batch.sql@10" -f "$script/spread.sql@10" \
 		-f "$script/touch.sql@10" -f "$script/agree.sql@20" \
+		-f "$script/sparse_insert.sql@15" -f "$script/sparse_update.sql@5" -f "$script/sparse_nearest.sql@30" \
 		>"$log" 2>&1 </dev/null && ! grep -qE 'aborted|ERROR' "$log"; then
 		echo "ok - no client met an error"
 	else
@@ -273,6 +309,9 @@ crash()
 			echo "DELETE FROM items WHERE id % 5 = 0 AND id % 3 = $((RANDOM % 3));"
 			echo "UPDATE items SET v = point(id) WHERE id % 41 = $((RANDOM % 41));"
 			echo "VACUUM items;"
+			echo "INSERT INTO sparse (v) SELECT sparse_point($RANDOM + i) FROM generate_series(1, 700) AS i;"
+			echo "DELETE FROM sparse WHERE id < (SELECT max(id) FROM sparse) - 1500;"
+			echo "VACUUM sparse;"
 		done; } | sql -f - >/dev/null 2>&1 &
 		pids+=($!)
 		# lists are made by a build, and over and over by splits
