@@ -89,7 +89,7 @@ RESET work_mem;
 
 -- values at the ends of the range: sums that overflow, and distances that are NaN
 CREATE TABLE seg_ends (id int, s sparsevec(10));
-INSERT INTO seg_ends SELECT i, format('{1:%s,%s:%s}/10', (ARRAY['1', '3e38', '-3e38', '1e-44', '2e19'])[1 + i % 5], 2 + i % 9, (ARRAY['1', '3e38', '1e-40'])[1 + i % 3])::sparsevec
+INSERT INTO seg_ends SELECT i, format('{1:%s,%s:%s}/10', (ARRAY['1', '3e38', '-3e38', '1e-44', '2e19', '3.4028235e38'])[1 + i % 6], 2 + i % 9, (ARRAY['1', '3e38', '1e-40'])[1 + i % 3])::sparsevec
 	FROM generate_series(1, 1500) i;
 CREATE INDEX ON seg_ends USING hybrid (s sparsevec_ip_ops);
 CREATE INDEX ON seg_ends USING hybrid (s sparsevec_l2_ops);
@@ -115,10 +115,19 @@ BEGIN
 END $$;
 SELECT i, hybrid_index_check(i::regclass) FROM unnest(ARRAY['seg_ends_s_idx', 'seg_ends_s_idx1', 'seg_ends_s_idx2']) i;
 
+-- every second row has a distance that is NaN, and comes last, in a later pass
+CREATE TABLE seg_nan (id int, s sparsevec(10));
+INSERT INTO seg_nan SELECT i, (CASE WHEN i % 2 = 0 THEN '{1:1}/10' ELSE '{1:3e38,2:-3e38}/10' END)::sparsevec FROM generate_series(1, 3000) i;
+CREATE INDEX ON seg_nan USING hybrid (s sparsevec_ip_ops);
+SET enable_indexscan = on;
+SET enable_sort = off;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM seg_nan ORDER BY s <#> '{1:3e38,2:3e38}/10' OFFSET 0) x;
+RESET enable_sort;
+
 -- the planner takes the index, although a sequential scan is allowed
 RESET enable_seqscan;
 ANALYZE seg;
 EXPLAIN (COSTS OFF) SELECT id FROM seg ORDER BY s <-> '{1:1}/5000' LIMIT 10;
 
-DROP TABLE seg, seg_ends;
+DROP TABLE seg, seg_ends, seg_nan;
 DROP FUNCTION seg_all, seg_compare, seg_row;

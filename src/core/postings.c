@@ -13,6 +13,9 @@
 #define ROUNDING (2 * (double) FLT_EPSILON)
 /* relative error of a canonical sum (distance.h), and some more for the arithmetic that follows */
 #define OPERATOR 2e-6
+/* lengths of vectors between which the bounds of cosines hold */
+#define SHORTEST 1e-15
+#define LONGEST 1e15
 
 void
 hy_postings_clear(float *sums)
@@ -26,7 +29,8 @@ hy_postings_clear(float *sums)
 void
 hy_postings_round(const float *values, int count, int16_t *multiples, float *step, float *loss)
 {
-	float most = 0.0f, unit, worst = 0.0f;
+	float most = 0.0f, unit;
+	double worst = 0.0;
 	int i;
 
 	for (i = 0; i < count; i++)
@@ -39,11 +43,10 @@ hy_postings_round(const float *values, int count, int16_t *multiples, float *ste
 
 		multiple = fmaxf(fminf(multiple, (float) MOST_STEPS), (float) -MOST_STEPS);
 		multiples[i] = (int16_t) multiple;
-		worst = fmaxf(worst, fabsf(values[i] - multiple * unit));
+		worst = fmax(worst, fabs((double) values[i] - (double) multiple * (double) unit));
 	}
 	*step = unit;
-	/* the differences above are rounded */
-	*loss = nextafterf(worst + most * FLT_EPSILON, INFINITY);
+	*loss = nextafterf((float) worst, INFINITY);
 }
 
 void
@@ -160,8 +163,8 @@ hy_postings_bound(const HyPostingsBounds *bounds, float sum, float measure, doub
 			return;
 		case HY_METRIC_COSINE:
 			size = bounds->measure * row;
-			/* the operator's squares may round to 0 or overflow, so that the distance is NaN */
-			if (!(fmin(bounds->measure, row) > 1e-15) || fmax(bounds->measure, row) > 1e15)
+			/* beyond these, the operator's squares are rounded much, or overflow */
+			if (fmin(bounds->measure, row) < SHORTEST || fmax(bounds->measure, row) > LONGEST)
 				return;
 			middle = 1.0 - (double) sum / size;
 			if (error > 0.0)
@@ -190,9 +193,11 @@ hy_postings_test_init(HyPostingsTest *test, const HyPostingsBounds *bounds, doub
 	test->sign = bounds->metric == HY_METRIC_L1 ? -1.0 : 1.0;
 	test->slope = 0.0;
 	test->least = -INFINITY;
+	test->shortest = 0.0f;
+	test->longest = FLT_MAX;
 	/*
-	 * The margins are wider than those of hy_postings_bound. A row for which that knows nothing may be excluded, but
-	 * only if its distance is infinite or NaN.
+	 * The margins are wider than those of hy_postings_bound. A row for which that knows nothing may be excluded by
+	 * L2 and L1, but only if its distance is infinite.
 	 */
 	if (!isfinite(limit) || !isfinite(error) || !isfinite(query) ||
 	    !(bounds->terms < (double) FLT_MAX / 4))
@@ -209,6 +214,10 @@ hy_postings_test_init(HyPostingsTest *test, const HyPostingsBounds *bounds, doub
 			test->slope = 0.5 * (1.0 - 2.0 * OPERATOR);
 			return;
 		case HY_METRIC_COSINE:
+			if (query < SHORTEST || query > LONGEST)
+				return;
+			test->shortest = (float) SHORTEST;
+			test->longest = (float) LONGEST;
 			test->least = -error;
 			test->slope = query * (1.0 - limit - OPERATOR * (4.0 + 2.0 * fabs(limit)));
 			return;
@@ -223,6 +232,7 @@ uint32_t
 hy_postings_near(const HyPostingsTest *test, const float *sums, const float *measures)
 {
 	float sign = (float) test->sign, least = (float) test->least, slope = (float) test->slope;
+	float shortest = test->shortest, longest = test->longest;
 	int32_t excluded[32];
 	uint32_t near = 0;
 	int i;
@@ -236,7 +246,8 @@ hy_postings_near(const HyPostingsTest *test, const float *sums, const float *mea
 		float from = least + slope * measures[i];
 
 		/* a row without a finite sum or measure is not excluded, and NaN compares false */
-		excluded[i] = (sign * sums[i] < from) & (from < FLT_MAX);
+		excluded[i] = (sign * sums[i] < from) & (from < FLT_MAX) & (measures[i] >= shortest) &
+		              (measures[i] <= longest);
 	}
 	for (i = 0; i < 32; i++)
 		near |= (uint32_t) (excluded[i] ^ 1) << i;

@@ -88,6 +88,8 @@ typedef struct HyPostingsTest
 	double sign;
 	double least;
 	double slope;
+	float shortest; /* rows whose measures are not between these two are not excluded */
+	float longest;
 } HyPostingsTest;
 
 /* hy_postings_test_init: prepare the test whether the lower bounds of distances exceed this limit. */

@@ -11,13 +11,22 @@
  *			CREATE FUNCTION hold_extension(index regclass) RETURNS void LANGUAGE c STRICT AS '.../hold_lock'
  *
  *		Nobody adds a page to the index until this is cancelled: who has that lock waits for no other.
+ *
+ *			CREATE FUNCTION hold_page(index regclass, block bigint, file text) RETURNS void LANGUAGE c STRICT AS '.../hold_lock'
+ *
+ *		Nobody reads or writes this page until the file exists. The function makes another one, FILE.held, when it has
+ *		the page.
  */
 #include "postgres.h"
+
+#include <sys/stat.h>
 
 #include "access/genam.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "storage/latch.h"
+#include "utils/builtins.h"
 #include "utils/wait_event.h"
 
 #include "index/page/lock.h"
@@ -26,6 +35,7 @@ PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(hold_lock);
 PG_FUNCTION_INFO_V1(hold_lock_alone);
 PG_FUNCTION_INFO_V1(hold_extension);
+PG_FUNCTION_INFO_V1(hold_page);
 
 static Datum hold(FunctionCallInfo fcinfo, LOCKMODE mode);
 
@@ -53,6 +63,23 @@ hold_extension(PG_FUNCTION_ARGS)
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
+	PG_RETURN_VOID();
+}
+
+Datum
+hold_page(PG_FUNCTION_ARGS)
+{
+	Relation index = index_open(PG_GETARG_OID(0), AccessShareLock);
+	Buffer buffer = ReadBuffer(index, (BlockNumber) PG_GETARG_INT64(1));
+	char *file = text_to_cstring(PG_GETARG_TEXT_PP(2));
+	struct stat unused;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	fclose(fopen(psprintf("%s.held", file), "w"));
+	while (stat(file, &unused) != 0)
+		pg_usleep(10000);
+	UnlockReleaseBuffer(buffer);
+	index_close(index, NoLock);
 	PG_RETURN_VOID();
 }
 

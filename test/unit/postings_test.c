@@ -4,6 +4,7 @@
  */
 #include "unit.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "core/postings.h"
@@ -142,7 +143,8 @@ check_rows(const Rows *all, const HySparse *query, HyMetric metric)
 static void
 test_bounds_hold(void)
 {
-	static const double scales[] = {1, 1e-3, 1e3, 1e-18, 1e18, 1e-38, 1e-44, 1e37};
+	static const double scales[] = {1,    1e-3,  1e3,   1e-18, 1e-22, 1e-23,
+	                                1e18, 1e-38, 1e-44, 1e37,  2e38};
 	static Rows all;
 	UnitRandom random = {1};
 	size_t i, m;
@@ -260,6 +262,9 @@ test_rounding(void)
 			CHECK(fabs((double) values[j] - (double) step * multiples[j]) <= (double) loss);
 		CHECK(scales[i] < 1e-30 || (double) loss < 2e-5 * (double) most);
 	}
+	values[0] = FLT_MAX;
+	hy_postings_round(values, 1, multiples, &step, &loss);
+	CHECK(isfinite(loss) && loss <= step);
 	hy_postings_round(values, 0, multiples, &step, &loss);
 	CHECK(step > 0 && loss >= 0);
 }

@@ -132,10 +132,11 @@ hybrid_segment_blocks(const HybridSegmentReader *reader, int *count)
 	for (i = 0; i < reader->head.count; i++)
 	{
 		BlockNumber block = reader->dimensions[i].block;
-		Buffer buffer = hybrid_segment_page(reader, HYBRID_PAGE_DIMENSIONS, block);
 		const HybridDimension *dimensions;
+		Buffer buffer;
 
 		CHECK_FOR_INTERRUPTS();
+		buffer = hybrid_segment_page(reader, HYBRID_PAGE_DIMENSIONS, block);
 		if (!BufferIsValid(buffer))
 		{
 			pfree(blocks);

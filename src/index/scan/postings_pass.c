@@ -310,8 +310,9 @@ find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber numbe
 	    page * shape->rows + slot < HY_POSTING_ROWS)
 		hy_postings_bound(&pass->bounds, pass->sums[page * shape->rows + slot],
 		                  block->factors.add[row], &lower.distance, &upper.distance);
-	/* earlier passes have returned the row */
-	if (state->bounded && hy_neighbor_compare(&upper, &state->last) <= 0)
+	/* earlier passes have returned the row; if its distance may be NaN, it may come after infinite ones */
+	if (state->bounded && isfinite(upper.distance) &&
+	    hy_neighbor_compare(&upper, &state->last) <= 0)
 		return;
 	if (is_beyond(&lower, &state->candidates) || is_beyond(&lower, &pass->nearest))
 		return;
@@ -326,6 +327,7 @@ find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber numbe
 	}
 	pass->found[pass->count].block = number;
 	pass->found[pass->count].slot = (uint16) slot;
+	pass->found[pass->count].upper = upper.distance;
 	pass->found[pass->count++].lower = lower;
 }
 
@@ -337,27 +339,40 @@ is_beyond(const HyNeighbor *lower, const HyTopK *nearest)
 	       hy_neighbor_compare(lower, &nearest->items[0]) > 0;
 }
 
-/* read_found: compute the distances of the rows that were found and may still be among the nearest. */
+/*
+ * read_found: compute the distances of the rows that were found and may still be among the nearest.
+ *
+ * VACUUM may have removed a row meanwhile, so that the snapshot does not see it, and its slot may have another row. But
+ * its upper bound may have excluded others. So its distance must stay within its bounds: then k rows precede all that
+ * were excluded, as if VACUUM had come later.
+ */
 static void
 read_found(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
+	const HybridIndex *index = &state->index;
 	HybridPostingsPass *pass = state->postings;
-	HybridScanBatch *batch = &state->batch;
 	int i;
 
 	for (i = 0; i < pass->count; i++)
 	{
 		const HybridPostingsRow *found = &pass->found[i];
+		double distance = found->upper;
 
 		if (is_beyond(&found->lower, &state->candidates) ||
 		    is_beyond(&found->lower, &pass->nearest))
 			continue;
-		batch->rows = hybrid_store_read_slot(&state->store, &pass->list, found->block, found->slot,
-		                                     &batch->store, batch->rows);
-		if (batch->rows == batch->capacity)
-			hybrid_scan_score_batch(scan);
+		CHECK_FOR_INTERRUPTS();
+		state->done.work.rescored++;
+		if (hybrid_store_read_slot(&state->store, &pass->list, found->block, found->slot))
+			distance = index->opclass->distance(index->metric, index->layout.dims, state->value,
+			                                    state->store.vector);
+		else if (isinf(found->upper))
+			continue;
+		/* a distance that is NaN has no bounds */
+		if (!isnan(distance))
+			distance = Min(Max(distance, found->lower.distance), found->upper);
+		hybrid_scan_offer(state, distance, found->lower.row);
 	}
-	hybrid_scan_score_batch(scan);
 	pass->count = 0;
 }

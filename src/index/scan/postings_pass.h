@@ -14,6 +14,7 @@ typedef struct HybridPostingsRow
 	BlockNumber block;
 	uint16 slot;
 	HyNeighbor lower; /* lower bound of its distance, and its position */
+	double upper;
 } HybridPostingsRow;
 
 /* HybridPostingsPass: the state of a pass. */

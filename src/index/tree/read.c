@@ -28,8 +28,6 @@
 
 static HyDtype dtype_of(const HybridLayout *layout);
 static Size stride_of(const HybridLayout *layout);
-static void
-take_row(HybridStore *store, Page page, int slot, const HybridStoreRows *rows, int filled);
 static void yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *norm,
                          float *residual);
 static bool describe_store(Relation index, HybridStoreShape *shape);
@@ -123,6 +121,8 @@ hybrid_store_read_page(HybridStore *store, const HybridStoreRows *rows, int fill
 	{
 		int i = store->slot++;
 		HybridBlock *block = hybrid_block(shape, page, i / HY_CODE_ROWS);
+		HybridStored stored;
+		float norm, residual;
 		int64 position;
 
 		if ((block->live & (1U << i % HY_CODE_ROWS)) == 0)
@@ -141,7 +141,21 @@ hybrid_store_read_page(HybridStore *store, const HybridStoreRows *rows, int fill
 		position = hybrid_position(&block->tid[i % HY_CODE_ROWS]);
 		if (position < store->least || position > store->most)
 			continue;
-		take_row(store, page, i, rows, filled++);
+		if (rows->positions != NULL)
+			rows->positions[filled] = position;
+		if (rows->vectors == NULL)
+		{
+			filled++;
+			continue;
+		}
+		hybrid_vector_read(store->index, layout, (HybridSlot){page, 0, i}, &stored, store->vector,
+		                   store->strategy);
+		yield_vector(store, &stored, rows->vectors + filled * store->stride, &norm, &residual);
+		if (rows->norms != NULL)
+			rows->norms[filled] = norm;
+		if (rows->residuals != NULL)
+			rows->residuals[filled] = residual;
+		filled++;
 	}
 	done = store->slot >= content->used;
 	next = content->next;
@@ -166,42 +180,22 @@ hybrid_store_pass_page(HybridStore *store, BlockNumber next)
 		store->block = store->lists[store->list].head;
 }
 
-int
-hybrid_store_read_slot(HybridStore *store, const HybridLink *list, BlockNumber block, int slot,
-                       const HybridStoreRows *rows, int filled)
+bool
+hybrid_store_read_slot(HybridStore *store, const HybridLink *list, BlockNumber block, int slot)
 {
 	const HybridLayout *layout = &store->open.layout;
 	Buffer buffer = hybrid_list_read(store->index, layout, list, 0, block, NULL);
 	Page page = BufferGetPage(buffer);
-
-	if (slot < hybrid_list_page(page)->used &&
-	    (hybrid_block(&layout->leaf, page, slot / HY_CODE_ROWS)->live &
-	     (1U << slot % HY_CODE_ROWS)) != 0)
-		take_row(store, page, slot, rows, filled++);
-	UnlockReleaseBuffer(buffer);
-	return filled;
-}
-
-/* take_row: copy the row in a slot of a locked page to row number `filled`. */
-static void
-take_row(HybridStore *store, Page page, int slot, const HybridStoreRows *rows, int filled)
-{
-	const HybridLayout *layout = &store->open.layout;
-	const HybridBlock *block = hybrid_block(&layout->leaf, page, slot / HY_CODE_ROWS);
 	HybridStored stored;
-	float norm, residual;
+	bool live = slot < hybrid_list_page(page)->used &&
+	            (hybrid_block(&layout->leaf, page, slot / HY_CODE_ROWS)->live &
+	             (1U << slot % HY_CODE_ROWS)) != 0;
 
-	if (rows->positions != NULL)
-		rows->positions[filled] = hybrid_position(&block->tid[slot % HY_CODE_ROWS]);
-	if (rows->vectors == NULL)
-		return;
-	hybrid_vector_read(store->index, layout, (HybridSlot){page, 0, slot}, &stored, store->vector,
-	                   store->strategy);
-	yield_vector(store, &stored, rows->vectors + filled * store->stride, &norm, &residual);
-	if (rows->norms != NULL)
-		rows->norms[filled] = norm;
-	if (rows->residuals != NULL)
-		rows->residuals[filled] = residual;
+	if (live)
+		hybrid_vector_read(store->index, layout, (HybridSlot){page, 0, slot}, &stored,
+		                   store->vector, NULL);
+	UnlockReleaseBuffer(buffer);
+	return live;
 }
 
 /* dtype_of: return the element type of the vectors that readers get. Valid for dense types only. */

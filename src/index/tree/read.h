@@ -55,12 +55,12 @@ hybrid_store_read_page(HybridStore *store, const HybridStoreRows *rows, int fill
 extern void hybrid_store_pass_page(HybridStore *store, BlockNumber next);
 
 /*
- * hybrid_store_read_slot: read the row in a slot of a page of a leaf list, if it is live, as row number `filled`. In
- * a list without codes, a slot may have another row than before, but none that the snapshot sees. Returns the new number
- * of rows.
+ * hybrid_store_read_slot: copy the stored value in a slot of a page of a leaf list to store->vector. Returns false if
+ * the slot is dead. In a list without codes, the slot may have another row than before, but then the snapshot sees
+ * neither.
  */
-extern int hybrid_store_read_slot(HybridStore *store, const HybridLink *list, BlockNumber block,
-                                  int slot, const HybridStoreRows *rows, int filled);
+extern bool
+hybrid_store_read_slot(HybridStore *store, const HybridLink *list, BlockNumber block, int slot);
 
 /* device_units.c: functions of HybridStoreMethods */
 extern bool hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit);

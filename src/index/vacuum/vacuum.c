@@ -289,7 +289,9 @@ mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer)
 		hybrid_list_page(image)->live -= died;
 		hybrid_list_page(head_image)->total -= died;
 		hybrid_list_page(head_image)->changes++;
-		if (!vacuum->open.coded && !vacuum->has_space)
+		if (!vacuum->open.coded &&
+		    (!vacuum->has_space ||
+		     !BlockNumberIsValid(*hybrid_list_first_with_space(hybrid_list_page(head_image)))))
 			*hybrid_list_first_with_space(hybrid_list_page(head_image)) =
 				BufferGetBlockNumber(buffer);
 		vacuum->has_space = true;

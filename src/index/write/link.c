@@ -413,8 +413,10 @@ record_spread(Relation index, const HybridIndex *open, const Above *list)
 		UnlockReleaseBuffer(buffer);
 		hybrid_chain_step(index, &list->link, &pages);
 	}
-	hybrid_link_radius(index, open, list->link, list->level, list->over,
-	                   hybrid_radius(sqrt(spread / Max(count, 1)), count));
+	/* the factors of codes overflow for vectors of a length of about 1e19 */
+	if (isfinite(spread))
+		hybrid_link_radius(index, open, list->link, list->level, list->over,
+		                   hybrid_radius(sqrt(spread / Max(count, 1)), count));
 }
 
 /*

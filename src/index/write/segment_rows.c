@@ -76,6 +76,8 @@ hybrid_segment_rows_next(HybridSegmentRows *rows)
 	{
 		vacuum_delay_point(false);
 		read_page(rows, page, &end);
+		if (rows->total > HYBRID_POSTINGS_MOST)
+			return false;
 	}
 	sort_postings(rows->postings, rows->count);
 	rows->read = true;
@@ -101,9 +103,14 @@ read_page(HybridSegmentRows *rows, int page, int64 *end)
 	const HybridListLayout *shape = &layout->leaf;
 	uint32 *live = rows->live + (Size) page * shape->blocks;
 	Buffer buffer = hybrid_list_read(rows->index, layout, &rows->list, 0, rows->blocks[page], NULL);
-	Page content = BufferGetPage(buffer);
-	int used = hybrid_list_page(content)->used, slot, b;
+	PGAlignedBlock image;
+	Page content = (Page) image.data;
+	int used, slot, b;
 
+	/* a copy, because a sort may follow, and the values of live entries do not change */
+	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	used = hybrid_list_page(content)->used;
 	for (b = 0; b < shape->blocks; b++)
 	{
 		uint32 there = b * HY_CODE_ROWS < used ? hybrid_block(shape, content, b)->live : 0;
@@ -117,12 +124,11 @@ read_page(HybridSegmentRows *rows, int page, int64 *end)
 
 		if ((live[slot / HY_CODE_ROWS] & (1U << slot % HY_CODE_ROWS)) == 0)
 			continue;
+		CHECK_FOR_INTERRUPTS();
 		hybrid_vector_read(rows->index, layout, (HybridSlot){content, 0, slot}, &stored,
 		                   rows->value, NULL);
 		add_row(rows, row, end);
 	}
-	UnlockReleaseBuffer(buffer);
-	CHECK_FOR_INTERRUPTS();
 }
 
 /* add_row: add the postings of the row in rows->value. */

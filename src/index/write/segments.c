@@ -28,11 +28,6 @@
 
 /* share of a range's rows that are not described, besides HYBRID_UNDESCRIBED_LEAST, before it gets a new segment */
 #define UNDESCRIBED_SHARE (1.0 / 16)
-/*
- * postings of a range at most, so that the head can name the pages of its segment even if each dimension has one
- * posting only; a range with more is searched without a segment
- */
-#define MOST_POSTINGS (HYBRID_SEGMENT_MOST * HYBRID_DIMENSIONS_MOST * 400)
 #define LEAST_OF_RUN 8 /* a longer list does not begin a page with fewer postings left on it */
 
 /* Range: consecutive list pages that one segment describes. */
@@ -58,7 +53,7 @@ typedef struct Writer
 	HybridSink *sink;
 	HybridLink link;
 	PGAlignedBlock page; /* POSTINGS page being filled */
-	BlockNumber block;
+	HybridLink at; /* the block of this page, and the generation that it would have as a head */
 	HybridDimension *dimensions; /* of the POSTINGS pages */
 	int64 count;
 	int64 room;
@@ -71,7 +66,7 @@ static void note_segment(Range *range, const HybridLink *link);
 static bool is_due(const Range *range);
 static HybridLink write_segment(Range *range, HybridSink *sink, HybridSegmentRows *rows);
 static void begin_page(Writer *writer, int32 dim);
-static void end_page(Writer *writer, BlockNumber next);
+static void end_page(Writer *writer, HybridLink next);
 static void put_list(Writer *writer, const HybridPosting *postings, int count);
 static void write_head(Writer *writer, const Range *range, const HybridSegmentRows *rows);
 static BlockNumber write_dimensions(Writer *writer, const HybridDimension *dimensions, int count);
@@ -152,7 +147,6 @@ read_range(Range *range, BlockNumber block)
 		HybridListPage *content = hybrid_list_page(page);
 		HybridLink link = *hybrid_list_segment(content);
 
-		vacuum_delay_point(false);
 		range->blocks[range->pages++] = block;
 		note_segment(range, &link);
 		for (b = 0; b * HY_CODE_ROWS < content->used; b++)
@@ -167,6 +161,7 @@ read_range(Range *range, BlockNumber block)
 		block = content->next;
 		UnlockReleaseBuffer(buffer);
 		hybrid_chain_step(range->index, &range->list, &chain);
+		vacuum_delay_point(false);
 	}
 	return block;
 }
@@ -232,12 +227,10 @@ write_segment(Range *range, HybridSink *sink, HybridSegmentRows *rows)
 	{
 		int64 i, end;
 
-		if (rows->total > MOST_POSTINGS)
-			return none;
 		if (!begun)
 		{
 			writer->link = sink->reserve(sink, HYBRID_PAGE_SEGMENT);
-			writer->block = sink->reserve(sink, HYBRID_PAGE_POSTINGS).head;
+			writer->at = sink->reserve(sink, HYBRID_PAGE_POSTINGS);
 			begin_page(writer, rows->postings[0].dim);
 			begun = true;
 		}
@@ -249,23 +242,24 @@ write_segment(Range *range, HybridSink *sink, HybridSegmentRows *rows)
 			put_list(writer, rows->postings + i, (int) (end - i));
 		}
 	}
-	if (!begun && rows->rows == 0)
+	if (rows->total > HYBRID_POSTINGS_MOST || (!begun && rows->rows == 0))
 		return none;
 	if (!begun)
 		writer->link = sink->reserve(sink, HYBRID_PAGE_SEGMENT);
 	else
-		end_page(writer, InvalidBlockNumber);
+		end_page(writer, none);
 	write_head(writer, range, rows);
 	return writer->link;
 }
 
-/* begin_page: begin POSTINGS page writer->block, whose first postings have this dimension. */
+/* begin_page: begin POSTINGS page writer->at, whose first postings have this dimension. */
 static void
 begin_page(Writer *writer, int32 dim)
 {
 	Page page = (Page) writer->page.data;
 
 	hybrid_page_init(page, HYBRID_PAGE_POSTINGS, writer->link.head, writer->link.generation);
+	hybrid_special(page)->heads = writer->at.generation - 1;
 	((PageHeader) page)->pd_lower = SizeOfPageHeaderData + sizeof(HybridPostings);
 	if (writer->count == writer->room)
 	{
@@ -274,19 +268,19 @@ begin_page(Writer *writer, int32 dim)
 		                                    writer->room * sizeof(HybridDimension));
 	}
 	writer->dimensions[writer->count].least = dim;
-	writer->dimensions[writer->count++].block = writer->block;
+	writer->dimensions[writer->count++].block = writer->at.head;
 }
 
 /* end_page: write the POSTINGS page. `next` is the page that follows. */
 static void
-end_page(Writer *writer, BlockNumber next)
+end_page(Writer *writer, HybridLink next)
 {
 	Page page = (Page) writer->page.data;
 
-	((HybridPostings *) PageGetContents(page))->next = next;
+	((HybridPostings *) PageGetContents(page))->next = next.head;
 	vacuum_delay_point(false);
-	writer->sink->write(writer->sink, writer->block, page);
-	writer->block = next;
+	writer->sink->write(writer->sink, writer->at.head, page);
+	writer->at = next;
 }
 
 /* put_list: write the postings of one dimension, or those that one call of hybrid_segment_rows_next has found. */
@@ -305,7 +299,7 @@ put_list(Writer *writer, const HybridPosting *postings, int count)
 
 		if (space < Min(count, LEAST_OF_RUN))
 		{
-			end_page(writer, writer->sink->reserve(writer->sink, HYBRID_PAGE_POSTINGS).head);
+			end_page(writer, writer->sink->reserve(writer->sink, HYBRID_PAGE_POSTINGS));
 			begin_page(writer, postings->dim);
 			continue;
 		}
@@ -359,15 +353,16 @@ write_head(Writer *writer, const Range *range, const HybridSegmentRows *rows)
 static BlockNumber
 write_dimensions(Writer *writer, const HybridDimension *dimensions, int count)
 {
-	BlockNumber block = writer->sink->reserve(writer->sink, HYBRID_PAGE_DIMENSIONS).head;
+	HybridLink at = writer->sink->reserve(writer->sink, HYBRID_PAGE_DIMENSIONS);
 	PGAlignedBlock image;
 	Page page = (Page) image.data;
 
 	hybrid_page_init(page, HYBRID_PAGE_DIMENSIONS, writer->link.head, writer->link.generation);
+	hybrid_special(page)->heads = at.generation - 1;
 	memcpy(PageGetContents(page), dimensions, count * sizeof(HybridDimension));
 	((PageHeader) page)->pd_lower = SizeOfPageHeaderData + count * sizeof(HybridDimension);
-	writer->sink->write(writer->sink, block, page);
-	return block;
+	writer->sink->write(writer->sink, at.head, page);
+	return at.head;
 }
 
 /* name_segment: name the segment on all list pages of a range. */
