@@ -12,7 +12,8 @@
  *
  *		Nobody adds a page to the index until this is cancelled: who has that lock waits for no other.
  *
- *			CREATE FUNCTION hold_page(index regclass, block bigint, file text) RETURNS void LANGUAGE c STRICT AS '.../hold_lock'
+ *			CREATE FUNCTION hold_page(index regclass, block bigint, file text) RETURNS void
+ *				LANGUAGE c STRICT AS '.../hold_lock'
  *
  *		Nobody reads or writes this page until the file exists. The function makes another one, FILE.held, when it has
  *		the page.

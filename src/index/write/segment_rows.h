@@ -8,8 +8,8 @@
 #include "index/page/segment.h"
 
 /*
- * postings of a range of list pages at most, so that the head can name the pages of its segment even if each dimension
- * has one posting only; a range with more is searched without a segment
+ * postings of a range of list pages at most, so that the head can name the pages of its segment even if each
+ * dimension has one posting only; a range with more is searched without a segment
  */
 #define HYBRID_POSTINGS_MOST (HYBRID_SEGMENT_MOST * HYBRID_DIMENSIONS_MOST * 400)
 
@@ -55,8 +55,8 @@ extern void hybrid_segment_rows_begin(HybridSegmentRows *rows, Relation index,
 
 /*
  * hybrid_segment_rows_next: find the postings of the next dimensions, sorted by dimension and row. Returns false if
- * none are left, or if there are more than HYBRID_POSTINGS_MOST. Memory is bounded by maintenance_work_mem. If it does not suffice for all postings, the rows are
- * read again.
+ * none are left, or if there are more than HYBRID_POSTINGS_MOST. Memory is bounded by maintenance_work_mem. If it
+ * does not suffice for all postings, the rows are read again.
  */
 extern bool hybrid_segment_rows_next(HybridSegmentRows *rows);
 
