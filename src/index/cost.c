@@ -437,24 +437,24 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 	double rows = Max(index->tuples, 0) * cost->judged, seen = 0;
 	double pages = pages_of_vectors(index, layout) * cost->reach;
 	Cost row = distance, later = 0;
-	int passes = 0;
+	int passes = 0, first = HYBRID_FIRST_CANDIDATES;
 
 	if (layout->packed && index->tuples > HYBRID_UNDESCRIBED_LEAST)
 	{
 		pages *= POSTINGS_PAGES;
 		row *= POSTINGS_ROW;
 		later = rows * distance;
+		first = HYBRID_FIRST_NEAREST;
 	}
 	/* each row that words do not exclude costs a distance and a comparison with the worst candidate kept */
 	cost->first = pages * sequential_page + rows * (row + 0.5 * cpu_operator_cost);
 	if (cost->judged < 1)
 		cost->first += Max(index->tuples, 0) * cost->reach * WORD_COST * cpu_operator_cost;
 	while (seen < rows && passes < 1000)
-		seen += hybrid_scan_candidates(passes++, HYBRID_FIRST_CANDIDATES, mem_multiplier);
+		seen += hybrid_scan_candidates(passes++, first, mem_multiplier);
 	if (seen < rows)
-		passes += (int) Min(
-			(rows - seen) / hybrid_scan_candidates(passes, HYBRID_FIRST_CANDIDATES, mem_multiplier),
-			1e6);
+		passes +=
+			(int) Min((rows - seen) / hybrid_scan_candidates(passes, first, mem_multiplier), 1e6);
 	cost->all = cost->first * Max(passes, 1) + later;
 	cost->pages = pages;
 }

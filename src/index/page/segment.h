@@ -5,10 +5,10 @@
  * A segment describes a range of consecutive list pages, with up to HY_POSTING_ROWS slots. It has pages of its own,
  * which carry its link as the pages of a list carry the list's:
  *
- *		SEGMENT         the head: a HybridSegment, with a HybridDimension for each DIMENSIONS page DIMENSIONS   a
- *		HybridDimension for each POSTINGS page POSTINGS       a HybridPostings, then runs: a HybridRun, the numbers of
- *		its rows, and their values as multiples of
- *					the run's step (core/postings.h). Runs have ascending dimensions over all pages of a segment; a
+ *		SEGMENT		the head: a HybridSegment, with a HybridDimension for each DIMENSIONS page
+ *		DIMENSIONS	a HybridDimension for each POSTINGS page
+ *		POSTINGS	a HybridPostings, then runs: a HybridRun, the numbers of its rows, and their values as multiples
+ *					of the run's step (core/postings.h). Runs have ascending dimensions over all pages of a segment; a
  *					dimension with many postings has several runs.
  *
  * Slot s of the n-th list page of the range is row n * (entries of a list page) + s. A segment never changes. Each

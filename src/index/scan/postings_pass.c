@@ -37,16 +37,17 @@
 #define FIRST_ROOM 256
 #define TRIES 100 /* times that a list page is read because the segment that it names is gone */
 
-static HybridLink segment_of(HybridStore *store);
+static void read_page(IndexScanDesc scan);
 static bool score_segment(IndexScanDesc scan, HybridLink link);
 static bool add_dimension(HybridPostingsPass *pass, const HybridSegmentReader *reader,
                           HyMetric metric, int element);
 static bool add_page(HybridPostingsPass *pass, const HybridSegmentReader *reader, HyMetric metric,
                      int element, BlockNumber *block, float *step, float *loss);
-static void find_rows(IndexScanDesc scan);
+static bool find_rows(IndexScanDesc scan, HybridLink *link);
 static void
 find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber number, int slot);
 static uint32 near_rows(HybridScan *state, const HybridBlock *block, int b);
+static const float *sums_of(const HybridScan *state, int slot, int count);
 static double limit_of(const HyTopK *nearest);
 static bool is_beyond(const HyNeighbor *lower, const HyTopK *nearest);
 static void read_found(IndexScanDesc scan);
@@ -66,54 +67,40 @@ hybrid_postings_pass(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	HybridPostingsPass *pass = state->postings;
-	HybridStore *store = &state->store;
-	HybridScanBatch *batch = &state->batch;
 	int k = state->candidates.k, tries = 0;
 
 	pass->query = hybrid_sparsevec_view((HybridSparsevec *) unconstify(void *, state->value));
 	pass->segment.head = InvalidBlockNumber;
 	pass->count = 0;
 	/* an index without codes has one list */
-	pass->list = store->lists[0];
+	pass->list = state->store.lists[0];
 	/* the rows of a segment are not more than this, so the k-th would be unknown */
 	if (k < HY_POSTING_ROWS)
 		hy_topk_init(&pass->nearest, palloc(k * sizeof(HyNeighbor)), k);
 	else
 		memset(&pass->nearest, 0, sizeof(pass->nearest));
-	while (store->list < store->stop)
+	while (state->store.list < state->store.stop)
 	{
-		HybridLink link = segment_of(store);
-		BlockNumber block = store->block;
+		HybridLink link;
 
 		CHECK_FOR_INTERRUPTS();
+		if (find_rows(scan, &link))
+			continue;
 		if (!BlockNumberIsValid(link.head))
 		{
-			while (store->list < store->stop && store->block == block)
-			{
-				batch->rows =
-					hybrid_store_read_page(store, &batch->store, batch->rows, batch->capacity);
-				if (batch->rows == batch->capacity)
-					hybrid_scan_score_batch(scan);
-			}
+			read_page(scan);
 			continue;
 		}
-		if (!hybrid_same_link(&link, &pass->segment))
-		{
-			read_found(scan);
-			if (!score_segment(scan, link))
-			{
-				/* VACUUM has replaced the segment, so the page names another one now */
-				if (tries++ == TRIES)
-					ereport(
-						ERROR,
-						(errcode(ERRCODE_INDEX_CORRUPTED),
-					     errmsg("index \"%s\" refers to block %u as a segment, but it is not one",
-					            RelationGetRelationName(scan->indexRelation), link.head),
-					     errhint("REINDEX it.")));
-				continue;
-			}
-		}
-		find_rows(scan);
+		read_found(scan);
+		if (score_segment(scan, link))
+			tries = 0;
+		/* VACUUM has replaced the segment, so the page names another one now */
+		else if (tries++ == TRIES)
+			ereport(ERROR,
+			        (errcode(ERRCODE_INDEX_CORRUPTED),
+			         errmsg("index \"%s\" refers to block %u as a segment, but it is not one",
+			                RelationGetRelationName(scan->indexRelation), link.head),
+			         errhint("REINDEX it.")));
 	}
 	read_found(scan);
 	hybrid_scan_score_batch(scan);
@@ -121,16 +108,24 @@ hybrid_postings_pass(IndexScanDesc scan)
 		pfree(pass->nearest.items);
 }
 
-/* segment_of: return the segment that the current list page names. */
-static HybridLink
-segment_of(HybridStore *store)
+/* read_page: read the rows of the current list page, which no segment describes, and go to the next page. */
+static void
+read_page(IndexScanDesc scan)
 {
-	Buffer buffer = hybrid_list_read(store->index, &store->open.layout, &store->lists[store->list],
-	                                 0, store->block, NULL);
-	HybridLink link = *hybrid_list_segment(hybrid_list_page(BufferGetPage(buffer)));
+	HybridScan *state = (HybridScan *) scan->opaque;
+	HybridStore *store = &state->store;
+	HybridScanBatch *batch = &state->batch;
+	BlockNumber block = store->block;
+	int64 excluded = store->excluded;
 
-	UnlockReleaseBuffer(buffer);
-	return link;
+	while (store->list < store->stop && store->block == block)
+	{
+		batch->rows = hybrid_store_read_page(store, &batch->store, batch->rows, batch->capacity);
+		if (batch->rows == batch->capacity)
+			hybrid_scan_score_batch(scan);
+	}
+	/* rows that conditions exclude are shown as the difference */
+	state->done.work.rows += store->excluded - excluded;
 }
 
 /* score_segment: compute the sums of the rows of a segment. Returns false if it does not exist any more. */
@@ -226,9 +221,13 @@ add_page(HybridPostingsPass *pass, const HybridSegmentReader *reader, HyMetric m
 	return true;
 }
 
-/* find_rows: find the rows of the current page that may be among the nearest, and go to the next page. */
-static void
-find_rows(IndexScanDesc scan)
+/*
+ * find_rows: find the rows of the current page that may be among the nearest, and go to the next page. Returns false,
+ * and does nothing, if the page names another segment than the one whose sums are known. *link is the one that it
+ * names.
+ */
+static bool
+find_rows(IndexScanDesc scan, HybridLink *link)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	HybridPostingsPass *pass = state->postings;
@@ -238,10 +237,12 @@ find_rows(IndexScanDesc scan)
 	                                 0, store->block, NULL);
 	Page page = BufferGetPage(buffer);
 	HybridListPage *content = hybrid_list_page(page);
-	bool described = hybrid_same_link(hybrid_list_segment(content), &pass->segment);
 	BlockNumber next = content->next;
+	bool described;
 	int b;
 
+	*link = *hybrid_list_segment(content);
+	described = BlockNumberIsValid(link->head) && hybrid_same_link(link, &pass->segment);
 	TestForOldSnapshot(store->snapshot, store->index, page);
 	for (b = 0; described && b * HY_CODE_ROWS < content->used; b++)
 	{
@@ -264,9 +265,9 @@ find_rows(IndexScanDesc scan)
 		}
 	}
 	UnlockReleaseBuffer(buffer);
-	/* if another segment was named meanwhile, the page is read again with that one */
 	if (described)
 		hybrid_store_pass_page(store, next);
+	return described;
 }
 
 /*
@@ -277,16 +278,27 @@ static uint32
 near_rows(HybridScan *state, const HybridBlock *block, int b)
 {
 	HybridPostingsPass *pass = state->postings;
-	const HybridListLayout *shape = &state->index.layout.leaf;
-	uint32 page = state->store.pages - pass->first;
 	double limit = Min(limit_of(&state->candidates), limit_of(&pass->nearest));
+	const float *sums = sums_of(state, b * HY_CODE_ROWS, HY_CODE_ROWS);
 
-	if (page >= pass->pages || (page * shape->blocks + b + 1) * HY_CODE_ROWS > HY_POSTING_ROWS)
+	if (sums == NULL)
 		return PG_UINT32_MAX;
 	if (limit != pass->test.limit)
 		hy_postings_test_init(&pass->test, &pass->bounds, limit);
-	return hy_postings_near(&pass->test, pass->sums + page * shape->rows + b * HY_CODE_ROWS,
-	                        block->factors.add);
+	return hy_postings_near(&pass->test, sums, block->factors.add);
+}
+
+/* sums_of: return the sums of `count` slots of the current page from `slot` on. Returns NULL if the index is damaged. */
+static const float *
+sums_of(const HybridScan *state, int slot, int count)
+{
+	const HybridPostingsPass *pass = state->postings;
+	uint32 page = state->store.pages - pass->first;
+	uint32 row = page * state->index.layout.leaf.rows + slot;
+
+	if (page >= pass->pages || row + count > HY_POSTING_ROWS)
+		return NULL;
+	return pass->sums + row;
 }
 
 /* limit_of: return the distance that a row must not exceed to be among the k nearest. */
@@ -301,15 +313,13 @@ static void
 find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber number, int slot)
 {
 	HybridPostingsPass *pass = state->postings;
-	const HybridListLayout *shape = &state->index.layout.leaf;
-	uint32 page = state->store.pages - pass->first;
+	const float *sum = (block->fresh & (1U << row)) == 0 ? sums_of(state, slot, 1) : NULL;
 	HyNeighbor lower = {.distance = -INFINITY, .row = hybrid_position(&block->tid[row])};
 	HyNeighbor upper = {.distance = INFINITY, .row = lower.row};
 
-	if ((block->fresh & (1U << row)) == 0 && page < pass->pages &&
-	    page * shape->rows + slot < HY_POSTING_ROWS)
-		hy_postings_bound(&pass->bounds, pass->sums[page * shape->rows + slot],
-		                  block->factors.add[row], &lower.distance, &upper.distance);
+	if (sum != NULL)
+		hy_postings_bound(&pass->bounds, *sum, block->factors.add[row], &lower.distance,
+		                  &upper.distance);
 	/* earlier passes have returned the row; if its distance may be NaN, it may come after infinite ones */
 	if (state->bounded && isfinite(upper.distance) &&
 	    hy_neighbor_compare(&upper, &state->last) <= 0)
@@ -369,8 +379,10 @@ read_found(IndexScanDesc scan)
 			                                    state->store.vector);
 		else if (isinf(found->upper))
 			continue;
-		/* a distance that is NaN has no bounds */
-		if (!isnan(distance))
+		/* a row whose distance may be NaN has no bounds; otherwise it is the distance of another row */
+		if (isnan(distance) && isfinite(found->upper))
+			distance = found->upper;
+		else if (!isnan(distance))
 			distance = Min(Max(distance, found->lower.distance), found->upper);
 		hybrid_scan_offer(state, distance, found->lower.row);
 	}

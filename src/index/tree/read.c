@@ -191,6 +191,7 @@ hybrid_store_read_slot(HybridStore *store, const HybridLink *list, BlockNumber b
 	            (hybrid_block(&layout->leaf, page, slot / HY_CODE_ROWS)->live &
 	             (1U << slot % HY_CODE_ROWS)) != 0;
 
+	TestForOldSnapshot(store->snapshot, store->index, page);
 	if (live)
 		hybrid_vector_read(store->index, layout, (HybridSlot){page, 0, slot}, &stored,
 		                   store->vector, NULL);

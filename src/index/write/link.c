@@ -414,7 +414,7 @@ record_spread(Relation index, const HybridIndex *open, const Above *list)
 		hybrid_chain_step(index, &list->link, &pages);
 	}
 	/* the factors of codes overflow for vectors of a length of about 1e19 */
-	if (isfinite(spread))
+	if (spread >= 0 && isfinite(spread))
 		hybrid_link_radius(index, open, list->link, list->level, list->over,
 		                   hybrid_radius(sqrt(spread / Max(count, 1)), count));
 }

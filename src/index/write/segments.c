@@ -5,7 +5,7 @@
  * Inserts do not change segments, since one row would change as many inverted lists as it has elements. A scan
  * computes the distances of rows that no segment describes. CREATE INDEX and VACUUM make segments, as VACUUM empties
  * the pending list of a GIN index. A range of list pages gets a new segment if the rows that are not described are
- * more than HYBRID_UNDESCRIBED_LEAST and a share of its rows, or if most described rows are gone. So the cost of a
+ * more than HYBRID_UNDESCRIBED_LEAST plus a share of its rows, or if most described rows are gone. So the cost of a
  * segment is shared by many inserted rows, and a scan computes few distances in vain.
  */
 #include "postgres.h"
@@ -49,7 +49,6 @@ typedef struct Range
 /* Writer: a segment being written. */
 typedef struct Writer
 {
-	Relation index;
 	HybridSink *sink;
 	HybridLink link;
 	PGAlignedBlock page; /* POSTINGS page being filled */
@@ -99,7 +98,8 @@ hybrid_segments_make(Relation index, const HybridIndex *open, HybridLink list, H
 
 			hybrid_segment_rows_begin(&rows, index, open, list, range.blocks, range.pages, NULL);
 			segment = write_segment(&range, sink, &rows);
-			name_segment(&range, segment, &rows, logged);
+			if (BlockNumberIsValid(segment.head) || BlockNumberIsValid(range.segment.head))
+				name_segment(&range, segment, &rows, logged);
 			if (BlockNumberIsValid(range.segment.head))
 				(void) hybrid_segment_free(index, range.segment);
 			for (i = 0; i < range.others_count; i++)
@@ -220,7 +220,6 @@ write_segment(Range *range, HybridSink *sink, HybridSegmentRows *rows)
 	HybridLink none = {InvalidBlockNumber, 0};
 	bool begun = false;
 
-	writer->index = range->index;
 	writer->sink = sink;
 	writer->values = palloc(HYBRID_PAGE_BYTES / HYBRID_POSTING_BYTES * sizeof(float));
 	while (hybrid_segment_rows_next(rows))

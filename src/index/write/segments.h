@@ -8,7 +8,7 @@
 #include "index/page/new_list.h"
 
 /*
- * A range of list pages gets a new segment when so many of its rows, and a share of all, are not described. So an
+ * A range of list pages gets a new segment when so many of its rows, plus a share of all, are not described. So an
  * index with fewer rows has no segments.
  */
 #define HYBRID_UNDESCRIBED_LEAST 512
