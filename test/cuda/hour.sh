@@ -235,10 +235,10 @@ for section in resident queries assign spread small batch overlap busy shapes co
 done
 has pool "pool_held_above_payload,0\.[0-4][0-9]*,ratio,<= 0.5,"
 # what there is no break even of has no value, but says so
-off="_off,($v|0|inf),percent,<= 20,fake,"
+off="_off,($v|0|inf),percent,<= 20,fake," none="_off,,percent,<= 20,not available,"
 has route "calibration_time,$v,s" "audit_right_share,(0|1|0\.[0-9]+),ratio,>= 0.95," \
 	"break_even_(distance|topk|spread)_[0-9_]+_off(,,percent,<= 20,not available|,($v|0|inf),percent,<= 20,fake)," \
-	"break_even_median$off" "break_even_worst$off"
+	"break_even_(median$off|worst$none)" "break_even_worst($off|$none)"
 
 # what it looks for at run time may not be there; and a part of it is a part
 build/cuda/fake/gpubench --quick build/cuda/fake 0 busy cublas >"$work/out" 2>&1
