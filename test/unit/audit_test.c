@@ -7,6 +7,7 @@
 #include "dispatch/run/member.h"
 #include "dispatch/run/record.h"
 #include "dispatch/tools/workload.h"
+#include "emulated/device.h"
 #include "mixed_load.h"
 #include "unit.h"
 #include "virtual_cpu.h"
@@ -15,6 +16,29 @@ static UnitClock unit_clock;
 static UnitMemory memory;
 static HyExecutor *executor;
 static HyAuditRow rows[HY_AUDIT_SHAPES];
+
+/*
+ * The emulated device computes nothing here: its time comes from the shape, and nobody reads an answer.  Computing took
+ * more than half of this test's time (7.6 s instead of 3.2 s).
+ */
+HyStatus
+emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
+{
+	(void) device;
+	(void) exact;
+	emulated_fill_with_garbage(task);
+	return HY_OK;
+}
+
+/* Nothing was found: who joins the answers of pieces must not read what is not there. */
+void
+emulated_fill_with_garbage(const HyTask *task)
+{
+	if (task->op == HY_OP_TOPK)
+		memset(task->u.topk.counts, 0, (size_t) task->u.topk.queries.rows * sizeof(int32_t));
+	if (task->op == HY_OP_SCORE_CODES)
+		memset(task->u.score.counts, 0, (size_t) task->u.score.queries.count * sizeof(int32_t));
+}
 
 static void
 begin(const char *name)
