@@ -13,8 +13,8 @@
 namespace hy_memory
 {
 /*
- * open: the device works, if it did not already; a block can be read and written from its first access on.  close: it does
- * not, if it did.
+ * open: the device works, if it did not already; a block can be read and written from its first access on.  close: it
+ * does not, if it did.
  */
 extern void open();
 extern void close();
