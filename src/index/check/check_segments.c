@@ -186,8 +186,7 @@ check_dimensions(Stream *stream, uint32 number, BlockNumber *expected)
 		corrupted(stream->group, "has a segment that lacks a page", named->block);
 	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
-	count = (((PageHeader) image.data)->pd_lower - (int) SizeOfPageHeaderData) /
-	        (int) sizeof(HybridDimension);
+	count = hybrid_dimensions_count((Page) image.data);
 	if (count == 0 || entries[0].least != named->least)
 		corrupted(stream->group, "has a segment with unordered dimensions", named->block);
 	for (i = 0; i < count; i++)

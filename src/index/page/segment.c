@@ -112,7 +112,7 @@ hybrid_segment_find(const HybridSegmentReader *reader, int32 dim, BlockNumber *b
 		return false;
 	page = BufferGetPage(buffer);
 	dimensions = (const HybridDimension *) PageGetContents(page);
-	at = content_bytes(page) / (int) sizeof(HybridDimension);
+	at = hybrid_dimensions_count(page);
 	if (at == 0)
 		damaged(reader->index, reader->dimensions[above].block, "a page without dimensions");
 	*block = dimensions[find(dimensions, at, dim)].block;
@@ -143,7 +143,7 @@ hybrid_segment_blocks(const HybridSegmentReader *reader, int *count)
 			return NULL;
 		}
 		dimensions = (const HybridDimension *) PageGetContents(BufferGetPage(buffer));
-		for (d = content_bytes(BufferGetPage(buffer)) / (int) sizeof(HybridDimension); d > 0; d--)
+		for (d = hybrid_dimensions_count(BufferGetPage(buffer)); d > 0; d--)
 			blocks[(*count)++] = dimensions[d - 1].block;
 		blocks[(*count)++] = block;
 		UnlockReleaseBuffer(buffer);

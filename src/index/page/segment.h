@@ -68,6 +68,14 @@ StaticAssertDecl(sizeof(HybridRun) == 16, "the head of a run is 16 bytes on disk
 #define HYBRID_DIMENSIONS_MOST (HYBRID_PAGE_BYTES / sizeof(HybridDimension))
 #define HYBRID_SEGMENT_MOST ((HYBRID_PAGE_BYTES - sizeof(HybridSegment)) / sizeof(HybridDimension))
 
+/* hybrid_dimensions_count: return the number of entries of a DIMENSIONS page. */
+static inline int
+hybrid_dimensions_count(Page page)
+{
+	return (((PageHeader) page)->pd_lower - (int) SizeOfPageHeaderData) /
+	       (int) sizeof(HybridDimension);
+}
+
 /* hybrid_segment_pages: return the maximum number of list pages that a segment describes. */
 static inline int
 hybrid_segment_pages(const HybridLayout *layout)
