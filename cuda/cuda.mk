@@ -106,10 +106,6 @@ FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C)) \
 	$(patsubst %.cpp,build/cuda/fake/%.o,$(wildcard test/cuda/*.cpp))
 FAKE_TESTS = $(patsubst test/cuda/%.c,build/cuda/fake/%,$(wildcard test/cuda/*_test.c))
 
-# The kernels call fmaf for each element. The instruction has the same bits and takes a fifth less time (plugin_assign_test:
-# 12.8 s instead of 16.5 s), so the compiler may use it if the processor has it.
-build/cuda/fake/test/cuda/fake_launch.o: FAKE_FLAGS += $(if $(shell grep -swm1 fma /proc/cpuinfo),-mfma)
-
 cuda-tests: $(FAKE_TESTS) build/cuda/fake/hybrid_cuda.so build/cuda/fake/gpucheck build/cuda/fake/gpucheck_filter \
 	build/cuda/fake/gpubench build/cuda/fake/hog build/cuda/fake/lib/libnvidia-ml.so.1 build/cuda/fake/lib/libcublas.so.13
 
