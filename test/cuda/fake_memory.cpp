@@ -4,7 +4,6 @@
  */
 #include "fake.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,8 +20,6 @@ struct Block
 	char *pages;
 	size_t length; /* of the pages, without the forbidden one */
 	size_t bytes;
-	bool open; /* the device has touched it since open() */
-	Block *next_open;
 };
 
 static const size_t page = 4096;
@@ -30,41 +27,14 @@ static const size_t page = 4096;
 static std::map<char *, Block> device_blocks;
 static std::map<char *, size_t> pinned_blocks;
 static bool is_open;
-static Block *open_blocks;
-static sigset_t mask_before; /* of the thread that has opened */
 static int mallocs;
 static uint64_t returned;
 static uint64_t leaked;
 
-/*
- * open_touched: open the block that the device has touched.  Most calls touch few of the blocks.  If each call opened all
- * of them, that would take 13 of the 26 s of plugin_spread_test.  An access that is forbidden ends the process: the
- * default action comes back, and the access happens again.
- */
 static void
-open_touched(int, siginfo_t *info, void *)
+protect(const Block &block, bool open)
 {
-	const char *at = (const char *) info->si_addr;
-
-	if (is_open)
-	{
-		for (auto &entry : device_blocks)
-		{
-			Block &block = entry.second;
-
-			if (at < block.pages || at >= block.pages + block.length)
-				continue;
-			mprotect(block.pages, block.length, PROT_READ | PROT_WRITE);
-			if (!block.open)
-			{
-				block.open = true;
-				block.next_open = open_blocks;
-				open_blocks = &block;
-			}
-			return;
-		}
-	}
-	signal(SIGSEGV, SIG_DFL);
+	mprotect(block.pages, block.length, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 /* take_back: memory that the driver may give to anybody from now on. */
@@ -81,14 +51,10 @@ take_back(const char *memory, size_t bytes)
 void
 hy_memory::open()
 {
-	sigset_t fault;
-
 	if (is_open)
 		return;
-	/* the plug-in's threads block all signals, and a blocked fault ends the process */
-	sigemptyset(&fault);
-	sigaddset(&fault, SIGSEGV);
-	pthread_sigmask(SIG_UNBLOCK, &fault, &mask_before);
+	for (auto &entry : device_blocks)
+		protect(entry.second, true);
 	is_open = true;
 }
 
@@ -97,30 +63,17 @@ hy_memory::close()
 {
 	if (!is_open)
 		return;
+	for (auto &entry : device_blocks)
+		protect(entry.second, false);
 	is_open = false;
-	for (; open_blocks != nullptr; open_blocks = open_blocks->next_open)
-	{
-		mprotect(open_blocks->pages, open_blocks->length, PROT_NONE);
-		open_blocks->open = false;
-	}
-	pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
 }
 
 void *
 hy_memory::allocate(size_t bytes, int device)
 {
-	static bool handles;
-	struct sigaction action = {};
-	Block block = {};
+	Block block;
 	char *start;
 
-	if (!handles)
-	{
-		action.sa_sigaction = open_touched;
-		action.sa_flags = SA_SIGINFO;
-		sigaction(SIGSEGV, &action, nullptr);
-		handles = true;
-	}
 	block.device = device;
 	block.bytes = bytes;
 	block.length = (bytes + page - 1) / page * page;
@@ -146,9 +99,8 @@ hy_memory::release(void *pointer)
 
 	if (found == device_blocks.end())
 		return false;
-	open();
+	protect(found->second, true);
 	take_back(found->first, found->second.bytes);
-	close();
 	munmap(found->second.pages, found->second.length + page);
 	device_blocks.erase(found);
 	return true;

@@ -2,7 +2,7 @@
  * fake_memory.h
  *		The fake device's memory, and the host's that is pinned for it.
  *
- * The host cannot touch a block of the device: its pages are forbidden except while the device works.
+ * The host cannot touch a block of the device: its pages are forbidden but while the device works.
  */
 #ifndef HY_TEST_FAKE_MEMORY_H
 #define HY_TEST_FAKE_MEMORY_H
@@ -12,10 +12,7 @@
 
 namespace hy_memory
 {
-/*
- * open: the device works, if it did not already; a block can be read and written from its first access on.  close: it
- * does not, if it did.
- */
+/* open: the device works, if it did not already; close: it does not, if it did. */
 extern void open();
 extern void close();
 
