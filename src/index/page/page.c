@@ -12,8 +12,6 @@
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 
-#include "server/compat.h"
-
 #include "index/page/page.h"
 
 #define USABLE HYBRID_STREAM_PAGE
@@ -26,7 +24,6 @@ static void list_layout_init(HybridListLayout *list, const HybridLayout *layout,
 static bool try_blocks(HybridListLayout *list, int blocks);
 static LocationIndex list_lower(const HybridListLayout *list, int used);
 static uint64 *slot_words(const HybridLayout *layout, HybridSlot slot, int *count);
-pg_noreturn static void damaged(Relation index, BlockNumber block, const char *what);
 
 void
 hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool with_codes,
@@ -121,11 +118,11 @@ hybrid_page_check(Relation index, Page page, BlockNumber block, HybridPageKind k
 	HybridPageSpecial *special;
 
 	if (PageIsNew(page))
-		damaged(index, block, "an empty page");
+		hybrid_page_damaged(index, block, "an empty page");
 	if (PageGetPageSize(page) != BLCKSZ ||
 	    header->pd_special != BLCKSZ - MAXALIGN(sizeof(HybridPageSpecial)) ||
 	    header->pd_lower > header->pd_upper || header->pd_upper > header->pd_special)
-		damaged(index, block, "a page that is not its own");
+		hybrid_page_damaged(index, block, "a page that is not its own");
 
 	special = hybrid_special(page);
 	if (special->page_id != HYBRID_PAGE_ID || special->kind != kind)
@@ -462,8 +459,8 @@ list_lower(const HybridListLayout *list, int used)
 	return (LocationIndex) (list->first_block + blocks * list->block_bytes);
 }
 
-static void
-damaged(Relation index, BlockNumber block, const char *what)
+void
+hybrid_page_damaged(Relation index, BlockNumber block, const char *what)
 {
 	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 	                errmsg("index \"%s\" contains %s at block %u", RelationGetRelationName(index),

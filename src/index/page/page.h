@@ -357,6 +357,9 @@ extern const HybridListLayout *hybrid_page_shape(const HybridLayout *layout, Pag
 extern void hybrid_list_page_check(Relation index, const HybridLayout *layout, Page page,
                                    BlockNumber block, int level);
 
+/* hybrid_page_damaged: raise ERRCODE_INDEX_CORRUPTED: the index contains this at a block. */
+extern void hybrid_page_damaged(Relation index, BlockNumber block, const char *what);
+
 /* hybrid_page_is_ours: test whether a page, of whatever kind, belongs to a hybrid index. */
 extern bool hybrid_page_is_ours(Page page);
 

@@ -8,14 +8,11 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-#include "server/compat.h"
-
 #include "index/page/buffers.h"
 #include "index/page/segment.h"
 
 static int find(const HybridDimension *dimensions, int count, int32 dim);
 static int content_bytes(Page page);
-pg_noreturn static void damaged(Relation index, BlockNumber block, const char *what);
 
 const HybridRun *
 hybrid_run_next(Relation index, BlockNumber block, Page page, const HybridRun *run)
@@ -33,7 +30,7 @@ hybrid_run_next(Relation index, BlockNumber block, Page page, const HybridRun *r
 	if (left >= needed)
 		needed += ((const HybridRun *) at)->count * HYBRID_POSTING_BYTES;
 	if (left < needed || ((const HybridRun *) at)->count == 0)
-		damaged(index, block, "postings that do not end on their page");
+		hybrid_page_damaged(index, block, "postings that do not end on their page");
 	return (const HybridRun *) at;
 }
 
@@ -56,7 +53,7 @@ hybrid_segment_open(Relation index, HybridLink link, HybridSegmentReader *reader
 	if (reader->head.count > HYBRID_SEGMENT_MOST ||
 	    (Size) content_bytes(page) != sizeof(HybridSegment) + bytes ||
 	    reader->head.pages > HY_POSTING_ROWS || reader->head.rows > HY_POSTING_ROWS)
-		damaged(index, link.head, "an impossible segment");
+		hybrid_page_damaged(index, link.head, "an impossible segment");
 	reader->dimensions = palloc(Max(bytes, 1));
 	memcpy(reader->dimensions, PageGetContents(page) + sizeof(HybridSegment), bytes);
 	UnlockReleaseBuffer(buffer);
@@ -92,7 +89,7 @@ hybrid_segment_page(const HybridSegmentReader *reader, HybridPageKind kind, Bloc
 	else if (kind == HYBRID_PAGE_POSTINGS)
 		least = sizeof(HybridPostings);
 	if (content_bytes(page) < least)
-		damaged(reader->index, block, "a page of a segment without a beginning");
+		hybrid_page_damaged(reader->index, block, "a page of a segment without a beginning");
 	return buffer;
 }
 
@@ -114,7 +111,8 @@ hybrid_segment_find(const HybridSegmentReader *reader, int32 dim, BlockNumber *b
 	dimensions = (const HybridDimension *) PageGetContents(page);
 	at = hybrid_dimensions_count(page);
 	if (at == 0)
-		damaged(reader->index, reader->dimensions[above].block, "a page without dimensions");
+		hybrid_page_damaged(reader->index, reader->dimensions[above].block,
+		                    "a page without dimensions");
 	*block = dimensions[find(dimensions, at, dim)].block;
 	UnlockReleaseBuffer(buffer);
 	return true;
@@ -178,13 +176,4 @@ static int
 content_bytes(Page page)
 {
 	return ((PageHeader) page)->pd_lower - (int) SizeOfPageHeaderData;
-}
-
-static void
-damaged(Relation index, BlockNumber block, const char *what)
-{
-	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-	                errmsg("index \"%s\" contains %s at block %u", RelationGetRelationName(index),
-	                       what, block),
-	                errhint("REINDEX it.")));
 }
