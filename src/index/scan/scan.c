@@ -64,7 +64,7 @@
 static const HyNeighbor *next_candidate(IndexScanDesc scan);
 static bool batch_is_enough(const HybridScan *state);
 static void begin_query(IndexScanDesc scan);
-static void begin_passes(IndexScanDesc scan);
+static void prepare_passes(IndexScanDesc scan);
 static void take_query(HybridScan *state, const HybridType *type, const void *value);
 static void take_conditions(IndexScanDesc scan);
 static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
@@ -87,6 +87,8 @@ hybridbeginscan(Relation index, int keys, int orderbys)
 		AllocSetContextCreate(state->scan_context, "hybrid scan query", ALLOCSET_DEFAULT_SIZES);
 	state->scratch =
 		AllocSetContextCreate(state->scan_context, "hybrid scan batch", ALLOCSET_DEFAULT_SIZES);
+	state->index = hybrid_index_open(index);
+	state->ordered = orderbys > 0;
 	state->first = true;
 	state->end.func = hybrid_last_scan_end;
 	state->end.arg = &state->done;
@@ -126,6 +128,17 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 	state->documents = NULL;
 	state->batch.rows = 0;
 	memset(&state->candidates, 0, sizeof(state->candidates));
+	state->next = 0;
+	state->pass = 0;
+	state->filtered = 0;
+	state->counted = 0;
+	state->limit_reached = HY_SCAN_NO_LIMIT;
+	state->exhausted = false;
+	state->bounded = false;
+	state->farthest = -INFINITY;
+	state->complete = -INFINITY;
+	memset(&state->query, 0, sizeof(state->query));
+	state->value = NULL;
 	state->first = true;
 }
 
@@ -296,26 +309,13 @@ begin_query(IndexScanDesc scan)
 	const HybridIndex *index = &state->index;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
-	state->index = hybrid_index_open(scan->indexRelation);
-	state->ordered = scan->numberOfOrderBys > 0;
 	/* While a candidate waits without a pin, its row may be removed and its TID reused. */
 	if (!IsMVCCSnapshot(scan->xs_snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 
 	hybrid_count_search(scan);
 
-	state->pass = 0;
-	state->filtered = 0;
-	state->counted = 0;
-	state->limit_reached = HY_SCAN_NO_LIMIT;
-	state->next = 0;
-	state->exhausted = false;
-	state->bounded = false;
-	state->farthest = -INFINITY;
-	state->complete = -INFINITY;
 	state->null_query = state->ordered && (scan->orderByData[0].sk_flags & SK_ISNULL) != 0;
-	memset(&state->query, 0, sizeof(state->query));
-	state->value = NULL;
 	if (index->opclass->many)
 		state->null_query |= !hybrid_documents_begin(scan);
 	else if (state->ordered && !state->null_query)
@@ -354,28 +354,26 @@ begin_query(IndexScanDesc scan)
 		state->reorders = false;
 	}
 	else
-		begin_passes(scan);
+		prepare_passes(scan);
 	state->first = false;
 	MemoryContextSwitchTo(old);
 }
 
 /*
- * begin_passes: prepare the first pass. What is allocated here serves all queries of the scan, because it may be
- * started again for every row of another table.
+ * prepare_passes: allocate what the passes need, which read the index later. It serves all queries of the scan,
+ * because the scan may be started again for every row of another table.
  */
 static void
-begin_passes(IndexScanDesc scan)
+prepare_passes(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	const HybridIndex *index = &state->index;
-	const HybridScanSettings *settings = &state->settings;
 	const HybridIncludedQuals *included = state->included;
-	bool iterative = settings->iterative_scan != HYBRID_ITERATIVE_OFF;
+	bool iterative = state->settings.iterative_scan != HYBRID_ITERATIVE_OFF;
+	bool documents = state->documents != NULL;
 	MemoryContext old = MemoryContextSwitchTo(state->scan_context);
-	HybridLookupLimits limits;
-	const HybridTree *tree;
 
-	if (state->exact && state->documents == NULL && state->batch.store.vectors == NULL)
+	if (state->exact && !documents && state->batch.store.vectors == NULL)
 	{
 		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, index);
 		state->batch = allocate_batch(&state->store);
@@ -384,32 +382,14 @@ begin_passes(IndexScanDesc scan)
 	}
 	if (!state->exact && state->search == NULL)
 		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
-	if ((!state->exact || state->reorders || state->documents != NULL) && state->filter == NULL)
+	if ((!state->exact || state->reorders || documents) && state->filter == NULL)
 		state->filter = hybrid_scan_quals_new(scan, iterative ? state->asked.node : NULL,
 		                                      included != NULL && included->all);
-	if ((state->reorders || state->documents != NULL) && state->order == NULL)
+	if ((state->reorders || documents) && state->order == NULL)
 		state->order = hybrid_true_order_new(scan, state->filter);
+	state->store.conditions = included != NULL ? included->conditions : NULL;
+	state->store.conditions_count = included != NULL ? included->count : 0;
 	MemoryContextSwitchTo(old);
-	if (state->documents != NULL)
-		return;
-	if (state->exact)
-	{
-		state->store.conditions = included != NULL ? included->conditions : NULL;
-		state->store.conditions_count = included != NULL ? included->count : 0;
-		return;
-	}
-	tree = hybrid_lookup_query(state->search, &state->query, &state->done.work);
-	/* the conditions come first: in an index with keys, they decide which lists are searched */
-	if (included != NULL)
-		hybrid_lookup_words(state->search, included->conditions, included->count);
-	hybrid_lookup_limits(tree, state->index.layout.dims, settings->target_recall, hybrid_probes,
-	                     &limits);
-	hybrid_lookup_limit(state->search, &limits);
-	/* if all rows are wanted, memory is the only bound */
-	if (iterative)
-		hybrid_lookup_bound(state->search,
-		                    state->asked.all ? PG_INT64_MAX : settings->max_scan_tuples,
-		                    work_mem * 1024.0 * settings->mem_multiplier);
 }
 
 /* take_query: set the query from a detoasted value of the indexed type. */

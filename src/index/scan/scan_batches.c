@@ -25,6 +25,7 @@
 #define FURTHER 16
 #define FURTHER_LEAST 4 /* minimum size of such a later batch */
 
+static void begin_search(HybridScan *state);
 static int first_batch_rows(const HybridScan *state);
 static bool filters(const HybridScan *state);
 static bool judges_all(const HybridScan *state);
@@ -71,7 +72,8 @@ hybrid_scan_next_batch(HybridScan *state)
 	const HybridLookupWork *work = &state->done.work;
 	int count, i;
 
-	state->pass++;
+	if (state->pass++ == 0)
+		begin_search(state);
 	if (state->candidates.items != NULL)
 		pfree(state->candidates.items);
 	state->candidates.items = NULL;
@@ -125,6 +127,28 @@ hybrid_scan_excluded(HybridScan *state, int64 excluded)
 	if (state->asked.node != NULL)
 		InstrCountFiltered1(state->asked.node, excluded - state->counted);
 	state->counted = excluded;
+}
+
+/* begin_search: begin to search for the rows of this query, in the current tree. */
+static void
+begin_search(HybridScan *state)
+{
+	const HybridScanSettings *settings = &state->settings;
+	const HybridIncludedQuals *included = state->included;
+	HybridLookupLimits limits;
+	const HybridTree *tree = hybrid_lookup_query(state->search, &state->query, &state->done.work);
+
+	/* the conditions come first: in an index with keys, they decide which lists are searched */
+	if (included != NULL)
+		hybrid_lookup_words(state->search, included->conditions, included->count);
+	hybrid_lookup_limits(tree, state->index.layout.dims, settings->target_recall, hybrid_probes,
+	                     &limits);
+	hybrid_lookup_limit(state->search, &limits);
+	/* if all rows are wanted, memory is the only bound */
+	if (settings->iterative_scan != HYBRID_ITERATIVE_OFF)
+		hybrid_lookup_bound(state->search,
+		                    state->asked.all ? PG_INT64_MAX : settings->max_scan_tuples,
+		                    work_mem * 1024.0 * settings->mem_multiplier);
 }
 
 /* first_batch_rows: return the number of candidates of the first pass. */

@@ -63,7 +63,6 @@ hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const H
 		store->strategy = GetAccessStrategy(BAS_BULKREAD);
 	store->vector = palloc(open->layout.leaf.stride);
 	store->widened = palloc(open->layout.floats * sizeof(float));
-	hybrid_store_rewind(store);
 }
 
 void
@@ -292,6 +291,7 @@ begin_store(Relation index, Snapshot snapshot)
 	PredicateLockRelation(index, snapshot);
 	pgstat_count_index_scan(index);
 	hybrid_store_init(store, index, snapshot, &open);
+	hybrid_store_rewind(store);
 	return store;
 }
 

@@ -35,8 +35,8 @@ struct HybridStore
 };
 
 /*
- * hybrid_store_init: begin a read, in the current memory context. A large index gets a buffer access
- * strategy.
+ * hybrid_store_init: prepare reads, in the current memory context. A large index gets a buffer access strategy.
+ * hybrid_store_rewind begins a read.
  */
 extern void
 hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const HybridIndex *open);
