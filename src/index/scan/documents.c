@@ -337,7 +337,6 @@ search(HybridScan *state)
 {
 	HybridDocuments *documents = state->documents;
 	const HybridIncludedQuals *included = state->included;
-	HybridLookupLimits limits;
 	int entries = (int) entries_of(state), i;
 	bool more = false;
 
@@ -354,9 +353,7 @@ search(HybridScan *state)
 			return false;
 		if (included != NULL)
 			hybrid_lookup_words(state->search, included->conditions, included->count);
-		hybrid_lookup_limits(tree, state->index.layout.dims, state->settings.target_recall, lists,
-		                     &limits);
-		hybrid_lookup_limit(state->search, &limits);
+		hybrid_lookup_target(state->search, state->settings.target_recall, lists);
 		rows = hybrid_lookup_next(state->search, entries, -INFINITY, &count);
 		state->done.work.lists += work.lists;
 		state->done.work.rows += work.rows;

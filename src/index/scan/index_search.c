@@ -60,8 +60,6 @@ find(HybridIndexSearch *search, const float *x, int many, int *count)
 {
 	static const HybridFoundRow none;
 	int dims = search->open.layout.dims;
-	HybridLookupLimits limits;
-	const HybridTree *tree;
 
 	/* no row has a distance from such a query, and a search would read all lists to learn it */
 	if (search->open.metric == HY_METRIC_COSINE && !hy_has_cosine(hy_norm_sq(HY_F32, x, dims)))
@@ -73,9 +71,8 @@ find(HybridIndexSearch *search, const float *x, int many, int *count)
 	search->queries++;
 	pgstat_count_index_scan(search->index);
 	hybrid_probe_init(&search->probe, search->open.metric, x, dims);
-	tree = hybrid_lookup_query(search->lookup, &search->probe, &search->work);
-	hybrid_lookup_limits(tree, dims, search->recall, 0, &limits);
-	hybrid_lookup_limit(search->lookup, &limits);
+	(void) hybrid_lookup_query(search->lookup, &search->probe, &search->work);
+	hybrid_lookup_target(search->lookup, search->recall, 0);
 	return hybrid_lookup_next(search->lookup, many, -INFINITY, count);
 }
 

@@ -129,6 +129,16 @@ hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits)
 }
 
 void
+hybrid_lookup_target(HybridLookup *search, double recall, int probes)
+{
+	HybridLookupLimits limits;
+
+	hybrid_lookup_limits(&search->scorer.tree, search->scorer.open.layout.dims, recall, probes,
+	                     &limits);
+	hybrid_lookup_limit(search, &limits);
+}
+
+void
 hybrid_lookup_bound(HybridLookup *search, int64 rows, double memory)
 {
 	search->most_rows = rows;

@@ -89,6 +89,9 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe, HybridLookup
 /* hybrid_lookup_limit: set how far this search goes. Call it before the first rows are requested. */
 extern void hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits);
 
+/* hybrid_lookup_target: set how far this search goes from a target recall: see hybrid_lookup_limits. */
+extern void hybrid_lookup_target(HybridLookup *search, double recall, int probes);
+
 /*
  * hybrid_lookup_bound: let this search end when it has rescored or rejected this number of rows, or when its rows
  * and lists take more than this number of bytes. Without this call it has no bounds.

@@ -64,10 +64,13 @@
 static const HyNeighbor *next_candidate(IndexScanDesc scan);
 static bool batch_is_enough(const HybridScan *state);
 static void begin_query(IndexScanDesc scan);
-static void prepare_passes(IndexScanDesc scan);
-static void take_query(HybridScan *state, const HybridType *type, const void *value);
+static void take_query(IndexScanDesc scan);
+static void set_query(HybridScan *state, const HybridType *type, const void *value);
 static void take_conditions(IndexScanDesc scan);
 static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
+static void choose_passes(IndexScanDesc scan);
+static void take_plan(IndexScanDesc scan);
+static void prepare_passes(IndexScanDesc scan);
 static void run_stream(IndexScanDesc scan);
 static void measure_batch(HybridScan *state, HybridScanBatch *batch);
 static void run_pass(IndexScanDesc scan);
@@ -301,54 +304,22 @@ batch_is_enough(const HybridScan *state)
 	       state->complete > -INFINITY && hybrid_true_order_ready(state->order, &bound);
 }
 
-/* begin_query: read the query, its conditions, the settings and the plan. */
+/* begin_query: read the query, its conditions, the settings and the plan. No page of the index is read yet. */
 static void
 begin_query(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	const HybridIndex *index = &state->index;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
 	/* While a candidate waits without a pin, its row may be removed and its TID reused. */
 	if (!IsMVCCSnapshot(scan->xs_snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
-
 	hybrid_count_search(scan);
-
-	state->null_query = state->ordered && (scan->orderByData[0].sk_flags & SK_ISNULL) != 0;
-	if (index->opclass->many)
-		state->null_query |= !hybrid_documents_begin(scan);
-	else if (state->ordered && !state->null_query)
-		take_query(state, index->opclass->type, PG_DETOAST_DATUM(scan->orderByData[0].sk_argument));
+	take_query(scan);
 	take_conditions(scan);
-	/* an index has no entries for NULL, so conditions on keys do not suffice */
-	if (!state->ordered && !state->within)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		                errmsg("index \"%s\" can only be scanned in the order of a distance",
-		                       RelationGetRelationName(scan->indexRelation))));
-	state->settings = hybrid_scan_settings(scan->indexRelation);
-	state->exact =
-		!state->ordered || state->null_query || !index->coded || state->settings.target_recall >= 1;
-	/* an exact scan of an index on arrays computes the true distances */
-	state->reorders =
-		state->ordered &&
-		((index->opclass->many ? !state->exact : !index->lossless && !state->null_query) ||
-	     scan->numberOfOrderBys > 1);
-	state->done.index = RelationGetRelid(scan->indexRelation);
-	state->done.target = state->exact ? 1 : state->settings.target_recall;
-	state->done.probes = state->exact ? 0 : hybrid_probes;
-	state->done.expected = state->exact ? 1 : NAN;
-	state->asked = hybrid_plan_limit_of(scan);
-	if (!state->planned)
-	{
-		MemoryContextSwitchTo(state->scan_context);
-		state->included = hybrid_included_quals_new(index, state->asked.node, scan->numberOfKeys);
-		state->planned = true;
-		MemoryContextSwitchTo(state->context);
-	}
-	if (state->nothing ||
-	    (state->included != NULL &&
-	     !hybrid_included_quals_begin(state->included, scan->keyData, scan->numberOfKeys)))
+	choose_passes(scan);
+	take_plan(scan);
+	if (state->nothing)
 	{
 		state->exhausted = true;
 		state->reorders = false;
@@ -359,42 +330,23 @@ begin_query(IndexScanDesc scan)
 	MemoryContextSwitchTo(old);
 }
 
-/*
- * prepare_passes: allocate what the passes need, which read the index later. It serves all queries of the scan,
- * because the scan may be started again for every row of another table.
- */
+/* take_query: take the query from the first ORDER BY expression, if there is one. */
 static void
-prepare_passes(IndexScanDesc scan)
+take_query(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	const HybridIndex *index = &state->index;
-	const HybridIncludedQuals *included = state->included;
-	bool iterative = state->settings.iterative_scan != HYBRID_ITERATIVE_OFF;
-	bool documents = state->documents != NULL;
-	MemoryContext old = MemoryContextSwitchTo(state->scan_context);
+	const HybridOpclass *opclass = state->index.opclass;
 
-	if (state->exact && !documents && state->batch.store.vectors == NULL)
-	{
-		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, index);
-		state->batch = allocate_batch(&state->store);
-		if (index->layout.packed)
-			state->postings = hybrid_postings_pass_new();
-	}
-	if (!state->exact && state->search == NULL)
-		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
-	if ((!state->exact || state->reorders || documents) && state->filter == NULL)
-		state->filter = hybrid_scan_quals_new(scan, iterative ? state->asked.node : NULL,
-		                                      included != NULL && included->all);
-	if ((state->reorders || documents) && state->order == NULL)
-		state->order = hybrid_true_order_new(scan, state->filter);
-	state->store.conditions = included != NULL ? included->conditions : NULL;
-	state->store.conditions_count = included != NULL ? included->count : 0;
-	MemoryContextSwitchTo(old);
+	state->null_query = state->ordered && (scan->orderByData[0].sk_flags & SK_ISNULL) != 0;
+	if (opclass->many)
+		state->null_query |= !hybrid_documents_begin(scan);
+	else if (state->ordered && !state->null_query)
+		set_query(state, opclass->type, PG_DETOAST_DATUM(scan->orderByData[0].sk_argument));
 }
 
-/* take_query: set the query from a detoasted value of the indexed type. */
+/* set_query: set the query from a detoasted value of the indexed type. */
 static void
-take_query(HybridScan *state, const HybridType *type, const void *value)
+set_query(HybridScan *state, const HybridType *type, const void *value)
 {
 	int dims = state->index.layout.dims;
 
@@ -438,6 +390,11 @@ take_conditions(IndexScanDesc scan)
 		    !take_sphere(state, &sphere))
 			state->nothing = true;
 	}
+	/* an index has no entries for NULL, so conditions on keys do not suffice */
+	if (!state->ordered && !state->within)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		                errmsg("index \"%s\" can only be scanned in the order of a distance",
+		                       RelationGetRelationName(scan->indexRelation))));
 }
 
 /* take_sphere: apply one sphere to the conditions. Returns false if no row can be in the sphere. */
@@ -453,13 +410,88 @@ take_sphere(HybridScan *state, const HybridSphere *sphere)
 	if (isnan(sphere->radius))
 		return false;
 	if (!state->ordered && state->query.x == NULL)
-		take_query(state, &hybrid_type_vector, sphere->center);
+		set_query(state, &hybrid_type_vector, sphere->center);
 	if (state->query.x != NULL &&
 	    memcmp(state->query.x, sphere->center->x, layout->dims * sizeof(float)) == 0)
 		state->radius = Min(state->radius, sphere->radius);
 	else
 		state->recheck = true;
 	return true;
+}
+
+/* choose_passes: choose whether the passes are exact, and whether rows are ordered by values from the table. */
+static void
+choose_passes(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	const HybridIndex *index = &state->index;
+
+	state->settings = hybrid_scan_settings(scan->indexRelation);
+	state->exact =
+		!state->ordered || state->null_query || !index->coded || state->settings.target_recall >= 1;
+	/* an exact scan of an index on arrays computes the true distances */
+	state->reorders =
+		state->ordered &&
+		((index->opclass->many ? !state->exact : !index->lossless && !state->null_query) ||
+	     scan->numberOfOrderBys > 1);
+	state->done.index = RelationGetRelid(scan->indexRelation);
+	state->done.target = state->exact ? 1 : state->settings.target_recall;
+	state->done.probes = state->exact ? 0 : hybrid_probes;
+	state->done.expected = state->exact ? 1 : NAN;
+}
+
+/* take_plan: read what the plan wants, and compute the conditions that words judge. */
+static void
+take_plan(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+
+	state->asked = hybrid_plan_limit_of(scan);
+	if (!state->planned)
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->scan_context);
+
+		state->included =
+			hybrid_included_quals_new(&state->index, state->asked.node, scan->numberOfKeys);
+		state->planned = true;
+		MemoryContextSwitchTo(old);
+	}
+	if (state->included != NULL && !state->nothing &&
+	    !hybrid_included_quals_begin(state->included, scan->keyData, scan->numberOfKeys))
+		state->nothing = true;
+}
+
+/*
+ * prepare_passes: allocate what the passes need, which read the index later. It serves all queries of the scan,
+ * because the scan may be started again for every row of another table.
+ */
+static void
+prepare_passes(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	const HybridIndex *index = &state->index;
+	const HybridIncludedQuals *included = state->included;
+	bool iterative = state->settings.iterative_scan != HYBRID_ITERATIVE_OFF;
+	bool documents = state->documents != NULL;
+	MemoryContext old = MemoryContextSwitchTo(state->scan_context);
+
+	if (state->exact && !documents && state->batch.store.vectors == NULL)
+	{
+		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, index);
+		state->batch = allocate_batch(&state->store);
+		if (index->layout.packed)
+			state->postings = hybrid_postings_pass_new();
+	}
+	if (!state->exact && state->search == NULL)
+		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
+	if ((!state->exact || state->reorders || documents) && state->filter == NULL)
+		state->filter = hybrid_scan_quals_new(scan, iterative ? state->asked.node : NULL,
+		                                      included != NULL && included->all);
+	if ((state->reorders || documents) && state->order == NULL)
+		state->order = hybrid_true_order_new(scan, state->filter);
+	state->store.conditions = included != NULL ? included->conditions : NULL;
+	state->store.conditions_count = included != NULL ? included->count : 0;
+	MemoryContextSwitchTo(old);
 }
 
 /* run_pass: find the next candidates after state->last, and sort them. */

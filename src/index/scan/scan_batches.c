@@ -135,15 +135,12 @@ begin_search(HybridScan *state)
 {
 	const HybridScanSettings *settings = &state->settings;
 	const HybridIncludedQuals *included = state->included;
-	HybridLookupLimits limits;
-	const HybridTree *tree = hybrid_lookup_query(state->search, &state->query, &state->done.work);
 
+	(void) hybrid_lookup_query(state->search, &state->query, &state->done.work);
 	/* the conditions come first: in an index with keys, they decide which lists are searched */
 	if (included != NULL)
 		hybrid_lookup_words(state->search, included->conditions, included->count);
-	hybrid_lookup_limits(tree, state->index.layout.dims, settings->target_recall, hybrid_probes,
-	                     &limits);
-	hybrid_lookup_limit(state->search, &limits);
+	hybrid_lookup_target(state->search, settings->target_recall, hybrid_probes);
 	/* if all rows are wanted, memory is the only bound */
 	if (settings->iterative_scan != HYBRID_ITERATIVE_OFF)
 		hybrid_lookup_bound(state->search,
