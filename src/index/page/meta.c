@@ -26,6 +26,10 @@ static ambuild_function our_build = NULL;
 
 static void refuse_citus(Relation index);
 static const HybridOpclass *opclass_of(Relation index);
+static HybridMeta read_meta(Relation index, const HybridOpclass *opclass);
+static void check_built(Relation index, const HybridType *type, const HybridMeta *meta);
+static void describe_index(Relation index, const HybridOpclass *opclass, int dims,
+                           HybridStorage storage, HybridIndex *open);
 static int32 declared_dims(Relation index, Oid *type);
 static uint32 format_of(const HybridOpclass *opclass, int dims);
 static HybridStorage chosen_storage(const HybridType *type, const HybridOptions *options);
@@ -62,80 +66,24 @@ hybrid_index_outdated(Relation index)
 HybridIndex
 hybrid_index_open(Relation index)
 {
-	Buffer buffer;
-	Page page;
-	HybridMeta meta;
-	HybridIndex *open;
-	HybridIncluded included[HYBRID_MAX_INCLUDED];
-	int words = hybrid_included_count(index);
 	const HybridOpclass *opclass;
-	int32 declared;
-	Oid type;
+	HybridMeta meta;
+	HybridIndex open;
 
 	if (index->rd_amcache != NULL)
 		return *(const HybridIndex *) index->rd_amcache;
 
 	opclass = opclass_of(index);
-	memset(included, 0, sizeof(included));
-	hybrid_included_describe(index, included);
-
-	buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	page = BufferGetPage(buffer);
-	if (PageIsNew(page))
-		ereport(ERROR,
-		        (errcode(ERRCODE_INDEX_CORRUPTED),
-		         errmsg("index \"%s\" has an empty meta page", RelationGetRelationName(index)),
-		         errhint("REINDEX it.")));
-	hybrid_page_check(index, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
-	memcpy(&meta, PageGetContents(page), sizeof(meta));
-
-	if (meta.magic != HYBRID_INDEX_MAGIC)
-		ereport(ERROR,
-		        (errcode(ERRCODE_INDEX_CORRUPTED),
-		         errmsg("index \"%s\" is not a hybrid index", RelationGetRelationName(index)),
-		         errdetail("Magic number %08x instead of %08x.", meta.magic, HYBRID_INDEX_MAGIC)));
-	if (meta.format != format_of(opclass, (int) meta.dims))
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		                errmsg("index \"%s\" has format version %u, this library reads %u",
-		                       RelationGetRelationName(index), meta.format,
-		                       format_of(opclass, (int) meta.dims)),
-		                errhint("REINDEX it.")));
-	(void) hybrid_meta_check(index, page);
-	UnlockReleaseBuffer(buffer);
-	/*
-	 * The column may no longer declare dimensions: ALTER TABLE can drop them without rebuilding the
-	 * index. It can also raise the length of a bit varying.
-	 */
-	declared = declared_dims(index, &type);
-	if (type == VARBITOID && declared > (int32) meta.dims)
-		declared = -1;
-	if (meta.dims < 1 || meta.dims > (uint32) opclass->type->max_dims ||
-	    (declared >= 0 && meta.dims != (uint32) declared) ||
-	    !possible_storage(opclass->type, meta.storage) || meta.list_size < HYBRID_LIST_SIZE_MIN ||
-	    meta.list_size > HYBRID_LIST_SIZE_MAX || (words == 0) != (meta.included == 0))
-		ereport(ERROR,
-		        (errcode(ERRCODE_INDEX_CORRUPTED),
-		         errmsg("index \"%s\" has a damaged meta page", RelationGetRelationName(index)),
-		         errdetail("%u dimensions, storage %u, lists of %u.", meta.dims, meta.storage,
-		                   meta.list_size),
-		         errhint("REINDEX it.")));
-
-	open = MemoryContextAllocZero(index->rd_indexcxt, sizeof(HybridIndex));
-	open->opclass = opclass;
-	open->metric = opclass->metric;
-	open->lossless = hybrid_type_lossless(opclass->type, (HybridStorage) meta.storage);
-	open->coded = hybrid_opclass_coded(opclass, (int) meta.dims);
-	open->list_size = (int) meta.list_size;
-	open->seed = meta.seed;
-	open->keys = hybrid_keys_count(index);
-	hybrid_layout_init(&open->layout, (int) meta.dims, (HybridStorage) meta.storage, open->coded,
-	                   words, open->keys > 0);
-	memcpy(open->included, included, sizeof(included));
+	meta = read_meta(index, opclass);
+	check_built(index, opclass->type, &meta);
+	describe_index(index, opclass, (int) meta.dims, (HybridStorage) meta.storage, &open);
+	open.list_size = (int) meta.list_size;
+	open.seed = meta.seed;
 	/* ALTER TABLE can change a column to a type with the same bytes without rebuilding the index */
-	open->words_outdated = meta.included != hybrid_included_mark(included, words);
-	index->rd_amcache = open;
-	return *open;
+	open.words_outdated = meta.included != hybrid_included_mark(open.included, open.layout.words);
+	index->rd_amcache = MemoryContextAlloc(index->rd_indexcxt, sizeof(HybridIndex));
+	memcpy(index->rd_amcache, &open, sizeof(HybridIndex));
+	return open;
 }
 
 void
@@ -171,17 +119,9 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 		                errmsg("column cannot have more than %d dimensions for hybrid index",
 		                       type->max_dims)));
-	memset(definition, 0, sizeof(*definition));
-	definition->keys = hybrid_keys_count(index);
-	hybrid_included_describe(index, definition->included);
-	definition->opclass = opclass;
-	definition->metric = opclass->metric;
-	definition->lossless = hybrid_type_lossless(type, storage);
-	definition->coded = hybrid_opclass_coded(opclass, dims);
+	describe_index(index, opclass, dims, storage, definition);
 	definition->list_size = options != NULL ? options->list_size : HYBRID_LIST_SIZE;
 	definition->seed = ROTATION_SEED;
-	hybrid_layout_init(&definition->layout, dims, storage, definition->coded,
-	                   hybrid_included_count(index), definition->keys > 0);
 }
 
 void
@@ -347,6 +287,81 @@ opclass_of(Relation index)
 	}
 	procedure = index_getprocinfo(index, last + 1, HYBRID_METRIC_PROC);
 	return (const HybridOpclass *) DatumGetPointer(FunctionCall1(procedure, PointerGetDatum(NULL)));
+}
+
+/* read_meta: return a copy of the meta page. Raises an error if it is damaged, or not of this format. */
+static HybridMeta
+read_meta(Relation index, const HybridOpclass *opclass)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	Page page = BufferGetPage(buffer);
+	HybridMeta meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (PageIsNew(page))
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" has an empty meta page", RelationGetRelationName(index)),
+		         errhint("REINDEX it.")));
+	hybrid_page_check(index, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
+	memcpy(&meta, PageGetContents(page), sizeof(meta));
+
+	if (meta.magic != HYBRID_INDEX_MAGIC)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" is not a hybrid index", RelationGetRelationName(index)),
+		         errdetail("Magic number %08x instead of %08x.", meta.magic, HYBRID_INDEX_MAGIC)));
+	if (meta.format != format_of(opclass, (int) meta.dims))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		                errmsg("index \"%s\" has format version %u, this library reads %u",
+		                       RelationGetRelationName(index), meta.format,
+		                       format_of(opclass, (int) meta.dims)),
+		                errhint("REINDEX it.")));
+	(void) hybrid_meta_check(index, page);
+	UnlockReleaseBuffer(buffer);
+	return meta;
+}
+
+/* check_built: raise an error if the properties that the build has fixed cannot be those of this index. */
+static void
+check_built(Relation index, const HybridType *type, const HybridMeta *meta)
+{
+	Oid column_type;
+	int32 declared = declared_dims(index, &column_type);
+
+	/*
+	 * The column may no longer declare dimensions: ALTER TABLE can drop them without rebuilding the
+	 * index. It can also raise the length of a bit varying.
+	 */
+	if (column_type == VARBITOID && declared > (int32) meta->dims)
+		declared = -1;
+	if (meta->dims < 1 || meta->dims > (uint32) type->max_dims ||
+	    (declared >= 0 && meta->dims != (uint32) declared) ||
+	    !possible_storage(type, meta->storage) || meta->list_size < HYBRID_LIST_SIZE_MIN ||
+	    meta->list_size > HYBRID_LIST_SIZE_MAX ||
+	    (hybrid_included_count(index) == 0) != (meta->included == 0))
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" has a damaged meta page", RelationGetRelationName(index)),
+		         errdetail("%u dimensions, storage %u, lists of %u.", meta->dims, meta->storage,
+		                   meta->list_size),
+		         errhint("REINDEX it.")));
+}
+
+/* describe_index: set the properties that follow from an index's columns, its dimensions and its storage. */
+static void
+describe_index(Relation index, const HybridOpclass *opclass, int dims, HybridStorage storage,
+               HybridIndex *open)
+{
+	memset(open, 0, sizeof(*open));
+	open->opclass = opclass;
+	open->metric = opclass->metric;
+	open->lossless = hybrid_type_lossless(opclass->type, storage);
+	open->coded = hybrid_opclass_coded(opclass, dims);
+	open->keys = hybrid_keys_count(index);
+	hybrid_included_describe(index, open->included);
+	hybrid_layout_init(&open->layout, dims, storage, open->coded, hybrid_included_count(index),
+	                   open->keys > 0);
 }
 
 /*
