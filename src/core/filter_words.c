@@ -37,6 +37,22 @@ hy_word_of_double(double value)
 	return (bits & SIGN) != 0 ? ~bits : bits | SIGN;
 }
 
+bool
+hy_integer_of_word(uint64_t word, int64_t *value)
+{
+	*value = (int64_t) (word ^ SIGN);
+	return word > HY_WORD_LEAST;
+}
+
+bool
+hy_double_of_word(uint64_t word, double *value)
+{
+	uint64_t bits = (word & SIGN) != 0 ? word & ~SIGN : ~word;
+
+	memcpy(value, &bits, sizeof(*value));
+	return *value != 0 && !isnan(*value);
+}
+
 uint64_t
 hy_word_of_hash(uint64_t hash)
 {

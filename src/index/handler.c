@@ -52,7 +52,7 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	routine->aminsert = hybridinsert;
 	routine->ambulkdelete = hybridbulkdelete;
 	routine->amvacuumcleanup = hybridvacuumcleanup;
-	routine->amcanreturn = NULL;
+	routine->amcanreturn = hybridcanreturn;
 	routine->amcostestimate = hybridcostestimate;
 	routine->amoptions = hybridoptions;
 	routine->amproperty = hybridproperty;

@@ -17,6 +17,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 extern bytea *hybridoptions(Datum reloptions, bool validate);
 extern bool hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name,
                            bool *result, bool *isnull);
+extern bool hybridcanreturn(Relation index, int attno);
 extern bool hybridvalidate(Oid opclass);
 
 /*

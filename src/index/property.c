@@ -1,7 +1,7 @@
 /*
  * property.c
- *		Index properties for pg_index_column_has_property() that PostgreSQL leaves to the access
- *		method.
+ *		Index properties for pg_index_column_has_property() and for the planner that PostgreSQL leaves to the
+ *		access method.
  */
 #include "postgres.h"
 
@@ -29,4 +29,25 @@ hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name,
 	ReleaseSysCache(tuple);
 	*isnull = false;
 	return true;
+}
+
+/*
+ * hybridcanreturn: test whether an index-only scan can return a column. Each scan by distance needs the vector, so none is
+ * possible unless the index stores vectors whole. Without codes it would gain nothing: a scan reads all vectors, and does
+ * not know where it has read those that it returns. The planner asks this for every query on the table. So a damaged index
+ * must not raise an error here.
+ */
+bool
+hybridcanreturn(Relation index, int attno)
+{
+	HybridIndex open;
+	int column = attno - 1;
+
+	if (!hybrid_index_readable(index))
+		return false;
+	open = hybrid_index_open(index);
+	if (!open.coded || !open.lossless || open.opclass->many || open.words_outdated)
+		return false;
+	return column == open.keys ||
+	       hybrid_included_returned(&open.included[column < open.keys ? column : column - 1]);
 }

@@ -141,6 +141,59 @@ hybrid_included_word(const HybridIncluded *column, Oid type, Datum value)
 		OidFunctionCall2Coll(column->hash, column->collation, value, UInt64GetDatum(0))));
 }
 
+bool
+hybrid_included_returned(const HybridIncluded *column)
+{
+	return OidIsValid(column->scale) && hybrid_included_exact(column->scale);
+}
+
+bool
+hybrid_included_value(const HybridIncluded *column, uint64 word, Datum *value)
+{
+	int64 integer = 0;
+	double number = 0;
+	bool one = column->scale == FLOAT8OID ? hy_double_of_word(word, &number)
+	                                      : hy_integer_of_word(word, &integer);
+
+	switch (column->type)
+	{
+		case INT2OID:
+			*value = Int16GetDatum((int16) integer);
+			break;
+		case INT4OID:
+			*value = Int32GetDatum((int32) integer);
+			break;
+		case INT8OID:
+			*value = Int64GetDatum(integer);
+			break;
+		case FLOAT4OID:
+			*value = Float4GetDatum((float4) number);
+			break;
+		case FLOAT8OID:
+			*value = Float8GetDatum(number);
+			break;
+		case BOOLOID:
+			*value = BoolGetDatum(integer != 0);
+			break;
+		case CHAROID:
+			*value = CharGetDatum((char) integer);
+			break;
+		case OIDOID:
+			*value = ObjectIdGetDatum((Oid) integer);
+			break;
+		case DATEOID:
+			*value = DateADTGetDatum((DateADT) integer);
+			break;
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			*value = TimestampGetDatum(integer);
+			break;
+		default:
+			elog(ERROR, "unexpected type of a word: %u", column->type);
+	}
+	return one;
+}
+
 /* describe_column: describe column `number` of those besides the vector, from 0. */
 static void
 describe_column(Relation index, int number, HybridIncluded *column)

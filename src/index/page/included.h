@@ -68,6 +68,15 @@ extern Oid hybrid_included_scale(Oid type);
 /* hybrid_included_exact: test whether different values of a scale have different words, except for the least two. */
 extern bool hybrid_included_exact(Oid scale);
 
+/* hybrid_included_returned: test whether the values of a column can be computed from their words, except for a few. */
+extern bool hybrid_included_returned(const HybridIncluded *column);
+
+/*
+ * hybrid_included_value: set *value to the value of such a column that has this word, which is not that of NULL. Returns
+ * false if several values have it.
+ */
+extern bool hybrid_included_value(const HybridIncluded *column, uint64 word, Datum *value);
+
 /* hybrid_included_word: return the word of a value. Its type has the scale of the column. */
 extern uint64 hybrid_included_word(const HybridIncluded *column, Oid type, Datum value);
 

@@ -135,6 +135,9 @@ extern HybridMeta *hybrid_meta_check(Relation index, Page page);
 /* hybrid_tree_read: read the current tree from the meta page. */
 extern void hybrid_tree_read(Relation index, HybridTree *tree);
 
+/* hybrid_tree_root: read only the link to the root of the current tree. */
+extern HybridLink hybrid_tree_root(Relation index);
+
 /* HybridMetaChange: a change of the meta page in a WAL record of its own. */
 typedef struct HybridMetaChange
 {
@@ -163,6 +166,12 @@ extern bool hybrid_is_our_index(Relation relation);
  * index. hybrid_index_open then raises an error.
  */
 extern bool hybrid_index_outdated(Relation index);
+
+/*
+ * hybrid_index_readable: test whether this backend can read the meta page, and it is one that this version of the library
+ * has written.
+ */
+extern bool hybrid_index_readable(Relation index);
 
 /*
  * hybrid_open_index: open an index for a SQL function. Raises an error unless oid is an index of this

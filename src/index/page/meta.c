@@ -9,6 +9,7 @@
 
 #include "access/generic_xlog.h"
 #include "access/relation.h"
+#include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -17,6 +18,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "index/page/buffers.h"
 #include "index/page/index.h"
 
 /* seed of the rotation; the same for all indexes, so that codes depend only on the vectors */
@@ -24,6 +26,7 @@
 
 static ambuild_function our_build = NULL;
 
+static bool has_format(Relation index, bool current);
 static void refuse_citus(Relation index);
 static const HybridOpclass *opclass_of(Relation index);
 static HybridMeta read_meta(Relation index, const HybridOpclass *opclass);
@@ -50,17 +53,35 @@ hybrid_is_our_index(Relation relation)
 bool
 hybrid_index_outdated(Relation index)
 {
+	return has_format(index, false);
+}
+
+bool
+hybrid_index_readable(Relation index)
+{
+	if (index->rd_amcache != NULL)
+		return true;
+	/* a partitioned index has no file, nor has an unlogged one during recovery or one whose build has failed */
+	return index->rd_rel->relkind == RELKIND_INDEX && !RELATION_IS_OTHER_TEMP(index) &&
+	       (RelationIsPermanent(index) || !RecoveryInProgress()) &&
+	       RelationGetNumberOfBlocks(index) > 0 && has_format(index, true);
+}
+
+/* has_format: test whether block 0 is a meta page whose format is the current one, or is another one. */
+static bool
+has_format(Relation index, bool current)
+{
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	Page page = BufferGetPage(buffer);
 	const HybridOpclass *opclass = opclass_of(index);
-	bool outdated;
+	bool has;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	outdated = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_META &&
-	           hybrid_meta(page)->magic == HYBRID_INDEX_MAGIC &&
-	           hybrid_meta(page)->format != format_of(opclass, (int) hybrid_meta(page)->dims);
+	has = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_META &&
+	      hybrid_meta(page)->magic == HYBRID_INDEX_MAGIC &&
+	      (hybrid_meta(page)->format == format_of(opclass, (int) hybrid_meta(page)->dims)) == current;
 	UnlockReleaseBuffer(buffer);
-	return outdated;
+	return has;
 }
 
 HybridIndex
@@ -191,6 +212,20 @@ hybrid_tree_read(Relation index, HybridTree *tree)
 	tree->logging = meta->logging != 0;
 	tree->curve = meta->curve;
 	UnlockReleaseBuffer(buffer);
+}
+
+HybridLink
+hybrid_tree_root(Relation index)
+{
+	Buffer buffer = hybrid_buffer_read(index, HYBRID_META_BLOCK, NULL);
+	const HybridMeta *meta = hybrid_meta(BufferGetPage(buffer));
+	HybridLink root;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	root.head = meta->root;
+	root.generation = meta->root_generation;
+	UnlockReleaseBuffer(buffer);
+	return root;
 }
 
 HybridMeta *

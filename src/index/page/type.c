@@ -70,6 +70,31 @@ hybrid_type_lossless(const HybridType *type, HybridStorage storage)
 	       (storage == HYBRID_FLOAT16 && type->dtype == HY_F16);
 }
 
+void *
+hybrid_type_blank(const HybridType *type, int dims, void **content)
+{
+	HybridDense *dense;
+	VarBit *bits;
+	Size size;
+
+	if (!type->dense)
+	{
+		Assert(type->storage == HYBRID_BITS);
+		bits = palloc(VARBITTOTALLEN(dims));
+		SET_VARSIZE(bits, VARBITTOTALLEN(dims));
+		VARBITLEN(bits) = dims;
+		*content = VARBITS(bits);
+		return bits;
+	}
+	size = offsetof(HybridDense, x) + dims * hy_dtype_size(type->dtype);
+	dense = palloc(size);
+	SET_VARSIZE(dense, size);
+	dense->dim = (int16) dims;
+	dense->unused = 0;
+	*content = dense->x;
+	return dense;
+}
+
 const float *
 hybrid_type_floats(const HybridType *type, const void *value)
 {

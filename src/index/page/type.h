@@ -80,6 +80,12 @@ extern bool hybrid_opclass_coded(const HybridOpclass *opclass, int dims);
 extern bool hybrid_type_lossless(const HybridType *type, HybridStorage storage);
 
 /*
+ * hybrid_type_blank: allocate a value of a type that is stored whole and with a fixed length. *content is where the
+ * bytes of its stored form belong.
+ */
+extern void *hybrid_type_blank(const HybridType *type, int dims, void **content);
+
+/*
  * hybrid_type_floats: return the elements of a detoasted value of a dense type, or the bits of a bit string,
  * as floats, in place or in the current memory context.
  */

@@ -67,18 +67,20 @@ hybrid_included_judges(const HybridIndex *open, Index table, Node *clause)
 }
 
 HybridIncludedQuals *
-hybrid_included_quals_new(const HybridIndex *open, IndexScanState *node, int keys)
+hybrid_included_quals_new(const HybridIndex *open, ScanState *node, int keys)
 {
-	const Scan *plan = node == NULL ? NULL : (const Scan *) node->ss.ps.plan;
+	const Scan *plan = node == NULL ? NULL : (const Scan *) node->ps.plan;
 	List *conditions = plan == NULL || open->layout.words == 0 ? NIL : plan->plan.qual;
 	int most = list_length(conditions);
 	HybridIncludedQuals *quals;
 	ListCell *cell;
+	Index table;
 
 	if (open->keys == 0)
 		keys = 0;
 	if (most + keys == 0)
 		return NULL;
+	table = node == NULL ? 0 : IsA(node, IndexOnlyScanState) ? (Index) INDEX_VAR : plan->scanrelid;
 	quals = palloc0(sizeof(HybridIncludedQuals));
 	quals->columns = open->included;
 	quals->keys = open->keys;
@@ -90,10 +92,10 @@ hybrid_included_quals_new(const HybridIndex *open, IndexScanState *node, int key
 	{
 		Clause *clause = &quals->clauses[quals->clauses_count];
 
-		if (!read_clause(open, plan->scanrelid, (Node *) lfirst(cell), clause))
+		if (!read_clause(open, table, (Node *) lfirst(cell), clause))
 			continue;
 		if (clause->value != NULL)
-			clause->state = ExecInitExpr(clause->value, &node->ss.ps);
+			clause->state = ExecInitExpr(clause->value, &node->ps);
 		quals->clauses_count++;
 	}
 	quals->all = most > 0 && quals->clauses_count == most;
@@ -111,7 +113,7 @@ hybrid_included_quals_begin(HybridIncludedQuals *quals, const ScanKeyData *keys,
 		const Clause *clause = &quals->clauses[i];
 
 		if (!set_condition(&quals->columns[clause->column], clause,
-		                   quals->node->ss.ps.ps_ExprContext, &quals->conditions[quals->count++]))
+		                   quals->node->ps.ps_ExprContext, &quals->conditions[quals->count++]))
 			return false;
 	}
 	for (i = 0; i < count; i++)
@@ -231,8 +233,12 @@ column_of(const HybridIndex *open, Index table, Node *node)
 		return -1;
 	for (i = 0; i < open->layout.words; i++)
 	{
+		AttrNumber column = open->included[i].column;
+
+		if (table == (Index) INDEX_VAR)
+			column = (AttrNumber) (hybrid_included_column(open->keys, i) + 1);
 		/* 0 is an expression, and in a Var it is the whole row */
-		if (open->included[i].column == var->varattno && var->varattno != 0)
+		if (column == var->varattno && var->varattno != 0)
 			return i;
 	}
 	return -1;

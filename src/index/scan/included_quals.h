@@ -21,7 +21,8 @@
 
 /*
  * hybrid_included_judges: return the number of the column, among those besides the vector, on which words judge a
- * condition on the table that has this number in the range table. Returns -1 if they do not judge it.
+ * condition on the table that has this number in the range table. The number is INDEX_VAR if the condition is one on
+ * the columns of the index. Returns -1 if they do not judge it.
  */
 extern int hybrid_included_judges(const HybridIndex *open, Index table, Node *clause);
 
@@ -36,7 +37,7 @@ typedef struct HybridIncludedQuals
 	const HybridIncluded *columns;
 	int keys;  /* number of columns that are keys */
 	bool none; /* the words are outdated: judge no scan key */
-	IndexScanState *node;
+	ScanState *node;
 	struct HybridIncludedClause *clauses;
 	int clauses_count;
 } HybridIncludedQuals;
@@ -46,7 +47,7 @@ typedef struct HybridIncludedQuals
  * and make space for those of `keys` scan keys. Returns NULL if there are none. node may be NULL.
  */
 extern HybridIncludedQuals *
-hybrid_included_quals_new(const HybridIndex *open, IndexScanState *node, int keys);
+hybrid_included_quals_new(const HybridIndex *open, ScanState *node, int keys);
 
 /*
  * hybrid_included_quals_begin: compute the conditions on words from the current values of parameters and from the

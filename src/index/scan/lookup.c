@@ -113,6 +113,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe, HybridLookup
 	search->rows_count = 0;
 	hy_lazy_clear(&search->rows_order);
 	hybrid_found_rows_clear(&search->found);
+	search->keeps_pages = false;
 	search->filter = NULL;
 	search->likely = false;
 	hybrid_lookup_words(search, NULL, 0);
@@ -227,6 +228,25 @@ hybrid_lookup_place(const HybridLookup *search, const HybridFoundRow *row)
 	return search->frontier.lists[row->list].place;
 }
 
+void
+hybrid_lookup_keep_pages(HybridLookup *search)
+{
+	search->keeps_pages = true;
+}
+
+HybridPlace
+hybrid_lookup_where(const HybridLookup *search, const HybridFoundRow *row)
+{
+	HybridPlace where;
+
+	Assert(search->keeps_pages);
+	where.root = search->scorer.tree.root;
+	where.list = search->frontier.lists[row->list].link;
+	where.page = search->pages[row->row];
+	where.vector = search->rows[row->row].at;
+	return where;
+}
+
 double
 hybrid_lookup_complete(const HybridLookup *search)
 {
@@ -267,7 +287,9 @@ hybrid_lookup_nearness(const HybridLookup *search)
 Size
 hybrid_lookup_memory(const HybridLookup *search)
 {
-	return search->rows_count * (sizeof(Row) + sizeof(HyHeapItem)) +
+	Size page = search->keeps_pages ? sizeof(BlockNumber) : 0;
+
+	return search->rows_count * (sizeof(Row) + page + sizeof(HyHeapItem)) +
 	       search->found.count * sizeof(HybridFoundRow);
 }
 
@@ -449,6 +471,7 @@ rescore(HybridLookup *search, const HyHeapItem *chosen, double after)
 	found.position = row->position;
 	found.bound = chosen->key;
 	found.list = row->list;
+	found.row = chosen->which;
 	search->work->rescored++;
 	/* a row without a distance comes last, as in a sort */
 	if (isnan(found.distance))

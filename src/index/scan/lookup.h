@@ -10,6 +10,7 @@
 #include "index/scan/found_rows.h"
 #include "index/scan/scan_quals.h"
 #include "index/page/index.h"
+#include "index/tree/scorer.h"
 
 #define HYBRID_CLEAR 16.0 /* number of dimensions below which an exact result is nearly free */
 
@@ -133,6 +134,24 @@ hybrid_lookup_further(HybridLookup *search, const HybridLookupLimits *limits, in
  * that it has found.
  */
 extern int64 hybrid_lookup_place(const HybridLookup *search, const HybridFoundRow *row);
+
+/*
+ * hybrid_lookup_keep_pages: let the search of this query remember where it has found its rows. Call it before the first
+ * rows are requested.
+ */
+extern void hybrid_lookup_keep_pages(HybridLookup *search);
+
+/* HybridPlace: where a search has found a row. */
+typedef struct HybridPlace
+{
+	HybridLink root; /* of the tree that it has searched */
+	HybridLink list;
+	BlockNumber page; /* list page of the row's entry */
+	HybridVectorPosition vector;
+} HybridPlace;
+
+/* hybrid_lookup_where: return where a search that keeps pages has found a row. */
+extern HybridPlace hybrid_lookup_where(const HybridLookup *search, const HybridFoundRow *row);
 
 /*
  * hybrid_lookup_complete: return a distance such that all rows that the search has found and not returned are at that

@@ -53,6 +53,7 @@ static inline bool are_copies(const HybridFoundRow *a, const HybridFoundRow *b);
 static void examine(HybridLookup *search, int which, BlockNumber following);
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
+static void keep_page(HybridLookup *search, int first, BlockNumber page);
 
 bool
 hybrid_lookup_examine_lists(HybridLookup *search)
@@ -225,7 +226,7 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	bool again = !isinf(list->seen);
 	HybridAim aim, before;
 	uint32 pages = 0;
-	int rows = 0, wanted = 0, at = 0;
+	int rows = 0, wanted = 0, at = 0, first;
 
 	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
 	if (again)
@@ -269,7 +270,10 @@ examine(HybridLookup *search, int which, BlockNumber following)
 		}
 		at += blocks;
 		rows += content->live;
+		first = search->rows_count;
 		add_rows(search, which, page, block, again ? scorer->taken : NULL);
+		if (search->keeps_pages)
+			keep_page(search, first, block);
 		block = content->next;
 		UnlockReleaseBuffer(buffer);
 		hybrid_chain_step(scorer->index, &list->link, &pages);
@@ -325,4 +329,20 @@ add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint3
 			hy_lazy_add(order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
 		}
 	}
+}
+
+/* keep_page: record the list page of the rows from row number `first` on. */
+static void
+keep_page(HybridLookup *search, int first, BlockNumber page)
+{
+	int i;
+
+	if (search->pages_allocated < search->rows_allocated)
+	{
+		search->pages_allocated = search->rows_allocated;
+		search->pages = hybrid_enlarge(search->context, search->pages,
+		                               search->pages_allocated * sizeof(BlockNumber));
+	}
+	for (i = first; i < search->rows_count; i++)
+		search->pages[i] = page;
 }

@@ -31,6 +31,9 @@ struct HybridLookup
 	HyLazyHeap rows_order; /* heap of the rows that wait */
 	int rows_count;
 	int rows_allocated;
+	bool keeps_pages;   /* see hybrid_lookup_keep_pages */
+	BlockNumber *pages; /* if so, the list page of each row */
+	int pages_allocated;
 	HybridFoundRows found;
 	HyTopK nearest;
 	int nearest_allocated;

@@ -22,7 +22,7 @@
 /* PlannedScan: a scan, and the Limit node above it or NULL. */
 typedef struct PlannedScan
 {
-	IndexScanState *scan;
+	ScanState *scan;
 	const LimitState *limit;
 	bool all; /* no Limit node is above the scan, at any distance */
 	struct PlannedScan *next;
@@ -50,7 +50,10 @@ static PlannedQuery *queries = NULL;
 static void start_query(QueryDesc *query, int flags);
 static bool walk(PlanState *state, void *arg);
 static void note_scans(Walk *found, const LimitState *limit, PlanState *below);
-static void note_scan(Walk *found, const LimitState *limit, IndexScanState *scan);
+static void note_scan(Walk *found, const LimitState *limit, ScanState *scan);
+static IndexScanDesc descriptor_of(const ScanState *scan);
+static Relation index_of(const ScanState *scan);
+static bool has_conditions(const ScanState *scan);
 static void forget_query(void *arg);
 
 void
@@ -63,7 +66,7 @@ hybrid_plan_limit_init(void)
 HybridPlanLimit
 hybrid_plan_limit_of(IndexScanDesc scan)
 {
-	HybridPlanLimit asked = {NULL, -1, false};
+	HybridPlanLimit asked = {NULL, false, -1, false};
 	const PlannedQuery *query;
 	const PlannedScan *planned;
 
@@ -73,9 +76,10 @@ hybrid_plan_limit_of(IndexScanDesc scan)
 		{
 			const LimitState *limit = planned->limit;
 
-			if (planned->scan->iss_ScanDesc != scan)
+			if (descriptor_of(planned->scan) != scan)
 				continue;
 			asked.node = planned->scan;
+			asked.conditions = has_conditions(planned->scan);
 			asked.all = planned->all;
 			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
 			{
@@ -118,8 +122,8 @@ walk(PlanState *state, void *arg)
 	found->limits += limits;
 	if (IsA(state, LimitState))
 		note_scans(found, (const LimitState *) state, outerPlanState(state));
-	else if (IsA(state, IndexScanState))
-		note_scan(found, NULL, (IndexScanState *) state);
+	else if (IsA(state, IndexScanState) || IsA(state, IndexOnlyScanState))
+		note_scan(found, NULL, (ScanState *) state);
 	(void) planstate_tree_walker(state, walk, arg);
 	found->limits -= limits;
 	return false;
@@ -147,7 +151,8 @@ note_scans(Walk *found, const LimitState *limit, PlanState *below)
 				note_scans(found, limit, ((MergeAppendState *) below)->mergeplans[i]);
 			return;
 		case T_IndexScanState:
-			note_scan(found, limit, (IndexScanState *) below);
+		case T_IndexOnlyScanState:
+			note_scan(found, limit, (ScanState *) below);
 			return;
 		default:
 			return;
@@ -156,11 +161,12 @@ note_scans(Walk *found, const LimitState *limit, PlanState *below)
 
 /* note_scan: record a scan and its Limit node, unless the scan was recorded already. */
 static void
-note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
+note_scan(Walk *found, const LimitState *limit, ScanState *scan)
 {
+	Relation index = index_of(scan);
 	PlannedScan *planned;
 
-	if (scan->iss_RelationDesc == NULL || !hybrid_is_our_index(scan->iss_RelationDesc))
+	if (index == NULL || !hybrid_is_our_index(index))
 		return;
 	if (found->query == NULL)
 	{
@@ -182,6 +188,27 @@ note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
 	planned->all = found->limits == 0;
 	planned->next = found->query->scans;
 	found->query->scans = planned;
+}
+
+static IndexScanDesc
+descriptor_of(const ScanState *scan)
+{
+	return IsA(scan, IndexScanState) ? ((const IndexScanState *) scan)->iss_ScanDesc
+	                                 : ((const IndexOnlyScanState *) scan)->ioss_ScanDesc;
+}
+
+static Relation
+index_of(const ScanState *scan)
+{
+	return IsA(scan, IndexScanState) ? ((const IndexScanState *) scan)->iss_RelationDesc
+	                                 : ((const IndexOnlyScanState *) scan)->ioss_RelationDesc;
+}
+
+static bool
+has_conditions(const ScanState *scan)
+{
+	return IsA(scan, IndexScanState) ? ((const IndexScanState *) scan)->indexqualorig != NULL
+	                                 : ((const IndexOnlyScanState *) scan)->recheckqual != NULL;
 }
 
 /* forget_query: remove the record of a query whose memory is being freed, whatever the reason. */

@@ -20,8 +20,9 @@ extern void hybrid_plan_limit_init(void);
 /* HybridPlanLimit: the rows and the plan node that a scan serves. */
 typedef struct HybridPlanLimit
 {
-	IndexScanState *node; /* plan node of the scan; NULL if unknown */
-	int64 limit;          /* number of rows wanted; -1 if unknown */
+	ScanState *node; /* an index scan or an index-only scan; NULL if unknown */
+	bool conditions; /* the node has index conditions */
+	int64 limit;     /* number of rows wanted; -1 if unknown */
 	bool all; /* no Limit node is above the scan, so the plan presumably reads all rows */
 } HybridPlanLimit;
 

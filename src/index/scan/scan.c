@@ -61,6 +61,8 @@
  */
 #define ROW_IS_NAN (INT64CONST(1) << 62)
 
+static bool form_row(HybridScan *state, int64 position, const HybridFoundRow *row);
+static bool next_row(IndexScanDesc scan, int64 *position, const HybridFoundRow **found);
 static const HyNeighbor *next_candidate(IndexScanDesc scan);
 static bool batch_is_enough(const HybridScan *state);
 static void begin_query(IndexScanDesc scan);
@@ -145,22 +147,62 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 	state->first = true;
 }
 
-/*
- * hybridgettuple: return the next row. Rows come in the order of the bounds of their distances, or, if
- * state->reorders is set, in the order of the true distances. If the bounds prove that a row is the next one
- * (in_place), it is returned with its bound, and its vector is not read.
- */
 bool
 hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	bool found = false;
+	const HybridFoundRow *row;
 	int64 position;
 
 	(void) direction;
 	Assert(ScanDirectionIsForward(direction));
 	if (state->first)
 		begin_query(scan);
+	if (scan->xs_want_itup && state->only == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->scan_context);
+
+		state->only = hybrid_index_only_new(scan, &state->index, state->asked.node);
+		MemoryContextSwitchTo(old);
+	}
+	do
+	{
+		if (!next_row(scan, &position, &row))
+			return false;
+	} while (scan->xs_want_itup && !form_row(state, position, row));
+	state->done.returned++;
+	scan->xs_heaptid = hybrid_position_tid(position);
+	scan->xs_recheck = state->recheck;
+	if (state->ordered)
+		index_store_float8_orderby_distances(scan, state->orderby_types, state->distances, false);
+	return true;
+}
+
+/* form_row: form a row of an index-only scan. Returns false if the snapshot does not see it. */
+static bool
+form_row(HybridScan *state, int64 position, const HybridFoundRow *row)
+{
+	HybridPlace where;
+
+	if (row != NULL)
+		where = hybrid_lookup_where(state->search, row);
+	return hybrid_index_only_form(state->only, position, row != NULL ? &where : NULL);
+}
+
+/*
+ * next_row: find the next row. Rows come in the order of the bounds of their distances, or, if state->reorders is set,
+ * in the order of the true distances. If the bounds prove that a row is the next one (in_place), it is returned with its
+ * bound, and its vector is not read. *row is set to what a search by codes has found, if rows come in its order, else to
+ * NULL.
+ */
+static bool
+next_row(IndexScanDesc scan, int64 *position_of_row, const HybridFoundRow **row)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	bool found = false;
+	int64 position;
+
+	*row = NULL;
 	if (state->documents != NULL && !state->exact)
 	{
 		found = hybrid_documents_next(state, &position);
@@ -207,11 +249,9 @@ hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 	}
 	if (state->reorders)
 		hybrid_scan_quals_rest(state->filter);
-	state->done.returned++;
-	scan->xs_heaptid = hybrid_position_tid(position);
-	scan->xs_recheck = state->recheck;
-	if (state->ordered)
-		index_store_float8_orderby_distances(scan, state->orderby_types, state->distances, false);
+	else if (!state->exact)
+		*row = &state->found[state->next - 1];
+	*position_of_row = position;
 	return true;
 }
 
@@ -246,6 +286,8 @@ hybridendscan(IndexScanDesc scan)
 		hybrid_true_order_end(state->order);
 	if (state->search != NULL)
 		hybrid_lookup_end(state->search);
+	if (state->only != NULL)
+		hybrid_index_only_end(state->only);
 	MemoryContextDelete(state->scan_context);
 	pfree(state);
 	scan->opaque = NULL;

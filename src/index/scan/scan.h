@@ -17,6 +17,7 @@
 #include "index/scan/included_quals.h"
 #include "index/scan/scan_quals.h"
 #include "index/scan/last_scan.h"
+#include "index/scan/index_only.h"
 #include "index/scan/plan_limit.h"
 #include "index/scan/lookup.h"
 #include "index/scan/settings.h"
@@ -79,6 +80,7 @@ typedef struct HybridScan
 	bool waiting_in_place;     /* the bounds prove that it comes before all later ones */
 	struct HybridPostingsPass *postings; /* state of passes over sparse vectors; else NULL */
 	struct HybridDocuments *documents;   /* the search of an index on arrays; else NULL */
+	HybridIndexOnly *only;               /* forms the rows of an index-only scan; else NULL */
 	Oid *orderby_types;
 	IndexOrderByDistance *distances;
 } HybridScan;

@@ -45,7 +45,7 @@ hybrid_scan_candidates(int pass, int first, double mem_multiplier)
 int
 hybrid_scan_batch_rows(HybridScan *state)
 {
-	const IndexScanState *node = state->asked.node;
+	const ScanState *node = state->asked.node;
 	double memory = state->settings.mem_multiplier;
 	int first, further;
 
@@ -58,8 +58,7 @@ hybrid_scan_batch_rows(HybridScan *state)
 		                              memory);
 	if (state->filtered > 0)
 		return hybrid_scan_candidates(state->filtered - 1, further, memory);
-	if (state->pass > 0 && node->indexqualorig == NULL &&
-	    (node->ss.ps.qual == NULL || judges_all(state)))
+	if (state->pass > 0 && !state->asked.conditions && (node->ps.qual == NULL || judges_all(state)))
 		return hybrid_scan_candidates(state->pass - 1, further, memory);
 	return hybrid_scan_candidates(state->pass, first, memory);
 }
@@ -86,6 +85,8 @@ hybrid_scan_next_batch(HybridScan *state)
 		                     state->pass > 1 || hybrid_scan_quals_share(state->filter) < 1);
 		state->filtered++;
 	}
+	if (state->only != NULL)
+		hybrid_lookup_keep_pages(state->search);
 	/* to keep the order strict, this batch omits rows that should have come in an earlier one */
 	state->found = hybrid_lookup_next(
 		state->search, k, strict && state->bounded ? state->last.distance : -INFINITY, &count);

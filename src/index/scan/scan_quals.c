@@ -5,6 +5,8 @@
  * Some conditions are not checked early. Checking a condition with subqueries or slow functions costs
  * more than it saves. For a condition on the indexed vector, the order of the rows is a better guide than
  * the condition. Volatile conditions must not be evaluated twice.
+ *
+ * The conditions of an index-only scan are on the columns of the index, which are formed of the row of the table.
  */
 #include "postgres.h"
 
@@ -25,6 +27,7 @@
 
 #include "index/page/buffers.h"
 #include "index/page/included.h"
+#include "index/scan/index_columns.h"
 #include "index/scan/scan_quals.h"
 
 /* maximum cost of conditions that are checked early, in units of cpu_operator_cost */
@@ -33,7 +36,7 @@
 struct HybridScanQuals
 {
 	IndexScanDesc scan;
-	IndexScanState *node; /* plan node that has the conditions */
+	ScanState *node; /* plan node that has the conditions */
 	ExprState *conditions;
 	ExprContext *context;
 	double share;
@@ -42,18 +45,20 @@ struct HybridScanQuals
 	MemoryContext memory;
 	IndexFetchTableData *fetch;
 	TupleTableSlot *slot;
+	TupleTableSlot *indexed; /* for the columns of the index; NULL except in an index-only scan */
+	HybridIndexColumns columns;
 };
 
-static bool may_be_asked(const IndexScanState *node, Relation index);
+static bool may_be_asked(const ScanState *node, Relation index);
 static bool has_subplan(Node *node, void *context);
-static double share_of(const IndexScanState *node);
+static double share_of(const ScanState *node);
 static void begin(HybridScanQuals *filter);
 static bool fetch(HybridScanQuals *filter, ItemPointerData *tid);
 static bool fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid);
 static bool meets_conditions(HybridScanQuals *filter);
 
 HybridScanQuals *
-hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node, bool judged)
+hybrid_scan_quals_new(IndexScanDesc scan, ScanState *node, bool judged)
 {
 	HybridScanQuals *filter = palloc0(sizeof(HybridScanQuals));
 
@@ -61,12 +66,12 @@ hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node, bool judged)
 	filter->share = 1;
 	filter->heap = scan->heapRelation->rd_tableam == GetHeapamTableAmRoutine();
 	filter->memory = CurrentMemoryContext;
-	if (node == NULL || node->ss.ps.qual == NULL || !may_be_asked(node, scan->indexRelation))
+	if (node == NULL || node->ps.qual == NULL || !may_be_asked(node, scan->indexRelation))
 		return filter;
 	filter->node = node;
 	filter->share = share_of(node);
 	if (!judged)
-		filter->conditions = node->ss.ps.qual;
+		filter->conditions = node->ps.qual;
 	return filter;
 }
 
@@ -139,21 +144,29 @@ hybrid_scan_quals_end(HybridScanQuals *filter)
 	table_index_fetch_end(filter->fetch);
 	if (filter->context != NULL)
 		FreeExprContext(filter->context, true);
+	if (filter->indexed != NULL)
+	{
+		ExecDropSingleTupleTableSlot(filter->indexed);
+		hybrid_index_columns_end(&filter->columns);
+	}
 }
 
 /* may_be_asked: test whether the conditions of a node can be checked early without harm. */
 static bool
-may_be_asked(const IndexScanState *node, Relation index)
+may_be_asked(const ScanState *node, Relation index)
 {
-	const Scan *plan = (const Scan *) node->ss.ps.plan;
-	AttrNumber column = index->rd_index->indkey.values[hybrid_keys_count(index)];
+	const Scan *plan = (const Scan *) node->ps.plan;
+	int keys = hybrid_keys_count(index);
+	bool only = IsA(node, IndexOnlyScanState);
+	Index table = only ? (Index) INDEX_VAR : plan->scanrelid;
+	AttrNumber column = only ? (AttrNumber) (keys + 1) : index->rd_index->indkey.values[keys];
 	Bitmapset *columns = NULL;
 	QualCost cost;
 
 	if (contain_volatile_functions((Node *) plan->plan.qual) ||
 	    has_subplan((Node *) plan->plan.qual, NULL))
 		return false;
-	pull_varattnos((Node *) plan->plan.qual, plan->scanrelid, &columns);
+	pull_varattnos((Node *) plan->plan.qual, table, &columns);
 	if (bms_is_member(column - FirstLowInvalidHeapAttributeNumber, columns) ||
 	    bms_is_member(-FirstLowInvalidHeapAttributeNumber, columns))
 		return false;
@@ -179,13 +192,13 @@ has_subplan(Node *node, void *context)
  * analyzed.
  */
 static double
-share_of(const IndexScanState *node)
+share_of(const ScanState *node)
 {
-	double rows = node->ss.ss_currentRelation->rd_rel->reltuples;
+	double rows = node->ss_currentRelation->rd_rel->reltuples;
 
 	if (rows < 1)
 		return 0;
-	return Min(node->ss.ps.plan->plan_rows / rows, 1);
+	return Min(node->ps.plan->plan_rows / rows, 1);
 }
 
 /*
@@ -199,7 +212,14 @@ begin(HybridScanQuals *filter)
 
 	filter->fetch = table_index_fetch_begin(filter->scan->heapRelation);
 	if (filter->conditions != NULL)
-		filter->context = CreateExprContext(filter->node->ss.ps.state);
+		filter->context = CreateExprContext(filter->node->ps.state);
+	if (filter->conditions != NULL && IsA(filter->node, IndexOnlyScanState))
+	{
+		Relation index = filter->scan->indexRelation;
+
+		filter->indexed = MakeSingleTupleTableSlot(RelationGetDescr(index), &TTSOpsVirtual);
+		hybrid_index_columns_init(&filter->columns, index);
+	}
 	filter->slot = table_slot_create(filter->scan->heapRelation, NULL);
 	MemoryContextSwitchTo(old);
 }
@@ -249,11 +269,23 @@ fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid)
 static bool
 meets_conditions(HybridScanQuals *filter)
 {
+	TupleTableSlot *indexed = filter->indexed;
+	bool meets;
+
 	if (filter->conditions == NULL)
 		return true;
 	filter->context->ecxt_scantuple = filter->slot;
-	if (ExecQualAndReset(filter->conditions, filter->context))
-		return true;
-	InstrCountFiltered1(filter->node, 1);
-	return false;
+	if (indexed != NULL)
+	{
+		(void) ExecClearTuple(indexed);
+		hybrid_index_columns_form(&filter->columns, filter->slot, indexed->tts_values,
+		                          indexed->tts_isnull);
+		filter->context->ecxt_scantuple = ExecStoreVirtualTuple(indexed);
+	}
+	meets = ExecQualAndReset(filter->conditions, filter->context);
+	if (indexed != NULL)
+		hybrid_index_columns_clear(&filter->columns);
+	if (!meets)
+		InstrCountFiltered1(filter->node, 1);
+	return meets;
 }

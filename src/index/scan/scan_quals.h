@@ -26,7 +26,7 @@ typedef struct HybridScanQuals HybridScanQuals;
  * search judges all conditions by the words of included columns; the filter then checks none.
  */
 extern HybridScanQuals *
-hybrid_scan_quals_new(IndexScanDesc scan, IndexScanState *node, bool judged);
+hybrid_scan_quals_new(IndexScanDesc scan, ScanState *node, bool judged);
 
 /*
  * hybrid_scan_quals_share: return the planner's estimate of the share of rows that satisfy the

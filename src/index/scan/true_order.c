@@ -8,13 +8,12 @@
 #include "postgres.h"
 
 #include "access/relscan.h"
-#include "catalog/index.h"
-#include "executor/executor.h"
 #include "lib/pairingheap.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "index/scan/index_columns.h"
 #include "index/scan/true_order.h"
 
 /* Row: an element of the queue, with as many values as there are ORDER BY expressions. */
@@ -29,8 +28,7 @@ struct HybridTrueOrder
 {
 	IndexScanDesc scan;
 	HybridScanQuals *fetcher;
-	IndexInfo *columns;
-	EState *state; /* for the expressions of the index */
+	HybridIndexColumns columns;
 	/*
 	 * distance function of each ORDER BY expression. The functions of the scan keys lose their state at each
 	 * rescan, but not its memory.
@@ -52,8 +50,7 @@ hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher)
 
 	order->scan = scan;
 	order->fetcher = fetcher;
-	order->columns = BuildIndexInfo(scan->indexRelation);
-	order->state = CreateExecutorState();
+	hybrid_index_columns_init(&order->columns, scan->indexRelation);
 	order->distances = palloc(scan->numberOfOrderBys * sizeof(FmgrInfo));
 	for (i = 0; i < scan->numberOfOrderBys; i++)
 		fmgr_info_copy(&order->distances[i], &scan->orderByData[i].sk_func, CurrentMemoryContext);
@@ -94,14 +91,13 @@ void
 hybrid_true_order_values(const HybridTrueOrder *order, TupleTableSlot *slot,
                          IndexOrderByDistance *values)
 {
-	ExprContext *context = GetPerTupleExprContext(order->state);
-	MemoryContext old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 	Datum columns[INDEX_MAX_KEYS];
 	bool nulls[INDEX_MAX_KEYS];
+	MemoryContext old;
 	int i;
 
-	context->ecxt_scantuple = slot;
-	FormIndexDatum(order->columns, slot, order->state, columns, nulls);
+	hybrid_index_columns_form(&order->columns, slot, columns, nulls);
+	old = MemoryContextSwitchTo(hybrid_index_columns_memory(&order->columns));
 	for (i = 0; i < order->scan->numberOfOrderBys; i++)
 	{
 		ScanKey key = &order->scan->orderByData[i];
@@ -121,7 +117,7 @@ hybrid_true_order_values(const HybridTrueOrder *order, TupleTableSlot *slot,
 		}
 	}
 	MemoryContextSwitchTo(old);
-	ResetExprContext(context);
+	hybrid_index_columns_clear(&order->columns);
 }
 
 bool
@@ -165,7 +161,7 @@ hybrid_true_order_memory(const HybridTrueOrder *order)
 void
 hybrid_true_order_end(HybridTrueOrder *order)
 {
-	FreeExecutorState(order->state);
+	hybrid_index_columns_end(&order->columns);
 }
 
 /* new_row: compute the values of the row in the slot. */

@@ -34,8 +34,8 @@ static void visit(Plan *plan);
 static void visit_all(List *plans);
 static void leave_out(Plan *top, int kept);
 static int columns_read(const SubqueryScan *scan);
-static bool is_ours(const IndexScan *scan);
-static bool is_order(const IndexScan *scan, const TargetEntry *entry);
+static List *order_of(const Plan *plan);
+static bool is_ours(Oid id);
 static bool is_passed_on(const TargetEntry *entry, const TargetEntry *below);
 
 void
@@ -115,17 +115,21 @@ static void
 leave_out(Plan *top, int kept)
 {
 	Plan *below = IsA(top, Limit) ? outerPlan(top) : top;
+	List *order = below != NULL ? order_of(below) : NIL;
+	const TargetEntry *last;
 
 	/* WITH TIES compares that column to find rows at the same distance as the last row */
-	if (below == NULL || !IsA(below, IndexScan) || !is_ours((IndexScan *) below) ||
+	if (order == NIL ||
 	    (top != below && ((Limit *) top)->limitOption != LIMIT_OPTION_COUNT) ||
 	    list_length(top->targetlist) != list_length(below->targetlist))
 		return;
-	while (list_length(below->targetlist) > kept &&
-	       is_order((IndexScan *) below, llast_node(TargetEntry, below->targetlist)) &&
-	       (top == below || is_passed_on(llast_node(TargetEntry, top->targetlist),
-	                                     llast_node(TargetEntry, below->targetlist))))
+	while (list_length(below->targetlist) > kept)
 	{
+		last = llast_node(TargetEntry, below->targetlist);
+		/* the column must serve only the order of the rows */
+		if (!last->resjunk || !list_member(order, last->expr) ||
+		    (top != below && !is_passed_on(llast_node(TargetEntry, top->targetlist), last)))
+			break;
 		if (top != below)
 			top->targetlist = list_delete_last(top->targetlist);
 		below->targetlist = list_delete_last(below->targetlist);
@@ -150,26 +154,36 @@ columns_read(const SubqueryScan *scan)
 	return most;
 }
 
-static bool
-is_ours(const IndexScan *scan)
+/* order_of: return the expressions by which a scan of our index orders its rows; NIL for any other plan. */
+static List *
+order_of(const Plan *plan)
 {
-	Relation index;
-	bool ours;
+	List *order = NIL;
+	Oid index = InvalidOid;
 
-	if (scan->indexorderby == NIL)
-		return false;
-	/* the planner holds a lock on this index */
-	index = index_open(scan->indexid, NoLock);
-	ours = hybrid_is_our_index(index);
-	index_close(index, NoLock);
-	return ours;
+	if (IsA(plan, IndexScan))
+	{
+		order = ((const IndexScan *) plan)->indexorderbyorig;
+		index = ((const IndexScan *) plan)->indexid;
+	}
+	else if (IsA(plan, IndexOnlyScan))
+	{
+		/* these and the columns of the plan are expressions of the index's columns */
+		order = ((const IndexOnlyScan *) plan)->indexorderby;
+		index = ((const IndexOnlyScan *) plan)->indexid;
+	}
+	return order != NIL && is_ours(index) ? order : NIL;
 }
 
-/* is_order: test whether a column serves only the order of the rows. */
 static bool
-is_order(const IndexScan *scan, const TargetEntry *entry)
+is_ours(Oid id)
 {
-	return entry->resjunk && list_member(scan->indexorderbyorig, entry->expr);
+	/* the planner holds a lock on this index */
+	Relation index = index_open(id, NoLock);
+	bool ours = hybrid_is_our_index(index);
+
+	index_close(index, NoLock);
+	return ours;
 }
 
 /*

@@ -1,0 +1,38 @@
+/*
+ * index_columns.h
+ *		The columns of an index, computed from a row of the table.
+ */
+#ifndef HYBRID_INDEX_COLUMNS_H
+#define HYBRID_INDEX_COLUMNS_H
+
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "nodes/execnodes.h"
+#include "utils/relcache.h"
+
+/* HybridIndexColumns: how to compute them. */
+typedef struct HybridIndexColumns
+{
+	IndexInfo *info;
+	EState *state; /* for the expressions of the index */
+} HybridIndexColumns;
+
+/* hybrid_index_columns_init: prepare, in the current memory context. */
+extern void hybrid_index_columns_init(HybridIndexColumns *columns, Relation index);
+
+/*
+ * hybrid_index_columns_form: compute the columns from the row in the slot. They are valid as long as the row, and until
+ * the memory is cleared.
+ */
+extern void hybrid_index_columns_form(const HybridIndexColumns *columns, TupleTableSlot *slot,
+                                      Datum *values, bool *nulls);
+
+/* hybrid_index_columns_memory, hybrid_index_columns_clear: return and clear the memory of one row's columns. */
+extern MemoryContext hybrid_index_columns_memory(const HybridIndexColumns *columns);
+extern void hybrid_index_columns_clear(const HybridIndexColumns *columns);
+
+/* hybrid_index_columns_end: release the resources that memory contexts do not release. */
+extern void hybrid_index_columns_end(const HybridIndexColumns *columns);
+
+#endif

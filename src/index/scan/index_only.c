@@ -1,0 +1,279 @@
+/*
+ * index_only.c
+ *		The rows of an index-only scan, formed of what the index stores.
+ *
+ * A row that the scan has found waits without a pin until the executor asks for it. Meanwhile VACUUM may remove its
+ * entry and its line pointer, and then mark the page of the table as all-visible. If the executor tested the visibility
+ * map only now, it would take a row that no snapshot sees for a visible one. So a row is formed of the index if three
+ * tests succeed, in this order:
+ *
+ * 1. The visibility map says that the page is all-visible.
+ * 2. The root of the index is the one by which the scan has found the row, and the list is not moved.
+ * 3. The entry is live and has the same position in the table.
+ *
+ * VACUUM removes entries from the lists of the current tree, then line pointers, and then it sets the map. If the line
+ * pointer had been removed before test 1, its entry would have been removed before, too: from this list, or from those
+ * that replaced it. A list that was replaced one by one is marked as moved with the same record. Lists of a tree that was
+ * replaced as a whole are marked later, hence the test of the root. So the line pointer was there during test 1, and its
+ * row was visible to all.
+ *
+ * It may also be that another row has got this line pointer and this slot since the scan found the row. It was inserted
+ * after the snapshot of the scan was taken, which keeps the page from being marked as all-visible again. The executor
+ * tests the map after us, and finds that it has to look at the table.
+ *
+ * If a test fails, or if the place of the entry is not known, the row is formed of the row of the table that the snapshot
+ * sees. Its columns that are in the index are the same in all versions of a HOT chain. During recovery all rows are formed
+ * in this way: a crash of the primary server between the two records of a merge leaves lists that are not marked as moved.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/visibilitymap.h"
+#include "access/xlog.h"
+#include "executor/instrument.h"
+#include "nodes/plannodes.h"
+#include "optimizer/optimizer.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "server/compat.h"
+#include "server/position.h"
+
+#include "index/page/buffers.h"
+#include "index/page/list_read.h"
+#include "index/scan/index_columns.h"
+#include "index/scan/index_only.h"
+#include "index/scan/scan_quals.h"
+
+struct HybridIndexOnly
+{
+	IndexScanDesc scan;
+	const HybridIndex *index;
+	ScanState *node;           /* plan node of the scan; NULL if unknown */
+	bool trusted;              /* the index may be used */
+	bool wanted[INDEX_MAX_KEYS]; /* columns of the index that the plan reads */
+	Buffer map;                /* pinned page of the visibility map, or InvalidBuffer */
+	HybridScanQuals *rows;     /* fetches rows of the table */
+	HybridIndexColumns columns;
+	MemoryContext memory; /* memory of the current row */
+};
+
+static void find_wanted(HybridIndexOnly *only);
+static bool form_from_index(HybridIndexOnly *only, int64 position, const HybridPlace *where,
+                            Datum *values, bool *nulls);
+static bool form_from_table(HybridIndexOnly *only, int64 position, Datum *values, bool *nulls);
+static Buffer lock_page(const HybridIndexOnly *only, const HybridPlace *where);
+static int slot_of(const HybridIndexOnly *only, Page page, int64 position, const HybridPlace *where);
+static bool read_words(const HybridIndexOnly *only, const HybridBlock *block, int row,
+                       Datum *values, bool *nulls);
+static Datum read_vector(const HybridIndexOnly *only, HybridSlot slot);
+
+HybridIndexOnly *
+hybrid_index_only_new(IndexScanDesc scan, const HybridIndex *index, ScanState *node)
+{
+	HybridIndexOnly *only = palloc0(sizeof(HybridIndexOnly));
+
+	only->scan = scan;
+	only->index = index;
+	only->node = node;
+	only->trusted = !RecoveryInProgress();
+	only->map = InvalidBuffer;
+	only->rows = hybrid_scan_quals_new(scan, NULL, false);
+	hybrid_index_columns_init(&only->columns, scan->indexRelation);
+	only->memory =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid index-only row", ALLOCSET_DEFAULT_SIZES);
+	find_wanted(only);
+	scan->xs_hitupdesc = RelationGetDescr(scan->indexRelation);
+	return only;
+}
+
+bool
+hybrid_index_only_form(HybridIndexOnly *only, int64 position, const HybridPlace *where)
+{
+	IndexScanDesc scan = only->scan;
+	ItemPointerData tid = hybrid_position_tid(position);
+	MemoryContext old;
+	Datum values[INDEX_MAX_KEYS];
+	bool nulls[INDEX_MAX_KEYS];
+	bool all_visible, formed;
+
+	MemoryContextReset(only->memory);
+	old = MemoryContextSwitchTo(only->memory);
+	all_visible = VM_ALL_VISIBLE(scan->heapRelation, ItemPointerGetBlockNumber(&tid), &only->map);
+	formed = all_visible && where != NULL && only->trusted &&
+	         form_from_index(only, position, where, values, nulls);
+	if (!formed)
+	{
+		formed = form_from_table(only, position, values, nulls);
+		/* EXPLAIN shows heap fetches; the executor counts its own */
+		if (only->node != NULL && (all_visible || !formed))
+			InstrCountTuples2(only->node, 1);
+	}
+	if (formed)
+		scan->xs_hitup = heap_form_tuple(scan->xs_hitupdesc, values, nulls);
+	MemoryContextSwitchTo(old);
+	hybrid_index_columns_clear(&only->columns);
+	hybrid_scan_quals_rest(only->rows);
+	return formed;
+}
+
+void
+hybrid_index_only_end(HybridIndexOnly *only)
+{
+	if (BufferIsValid(only->map))
+		ReleaseBuffer(only->map);
+	hybrid_scan_quals_end(only->rows);
+	hybrid_index_columns_end(&only->columns);
+}
+
+/* find_wanted: find the columns of the index that the plan reads. The others are NULL in the rows. */
+static void
+find_wanted(HybridIndexOnly *only)
+{
+	const IndexOnlyScan *plan = only->node != NULL ? (IndexOnlyScan *) only->node->ps.plan : NULL;
+	Bitmapset *columns = NULL;
+	int i;
+
+	if (plan != NULL)
+	{
+		pull_varattnos((Node *) plan->scan.plan.targetlist, (Index) INDEX_VAR, &columns);
+		pull_varattnos((Node *) plan->scan.plan.qual, (Index) INDEX_VAR, &columns);
+		pull_varattnos((Node *) plan->recheckqual, (Index) INDEX_VAR, &columns);
+	}
+	for (i = 0; i <= only->index->layout.words; i++)
+		only->wanted[i] = plan == NULL || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, columns);
+	bms_free(columns);
+}
+
+/* form_from_index: set the wanted columns from the index. Returns false unless tests 2 and 3 succeed. */
+static bool
+form_from_index(HybridIndexOnly *only, int64 position, const HybridPlace *where, Datum *values,
+                bool *nulls)
+{
+	const HybridListLayout *shape = &only->index->layout.leaf;
+	HybridLink root = hybrid_tree_root(only->scan->indexRelation);
+	int keys = only->index->keys, slot;
+	Buffer buffer;
+	Page page;
+	bool formed;
+
+	if (root.head != where->root.head || root.generation != where->root.generation)
+		return false;
+	buffer = lock_page(only, where);
+	if (!BufferIsValid(buffer))
+		return false;
+	page = BufferGetPage(buffer);
+	slot = slot_of(only, page, position, where);
+	formed = slot >= 0 && read_words(only, hybrid_block(shape, page, slot / HY_CODE_ROWS),
+	                                 slot % HY_CODE_ROWS, values, nulls);
+	if (formed)
+	{
+		nulls[keys] = !only->wanted[keys];
+		if (only->wanted[keys])
+			values[keys] = read_vector(only, (HybridSlot){page, 0, slot});
+	}
+	UnlockReleaseBuffer(buffer);
+	return formed;
+}
+
+/* form_from_table: set the columns from the row of the table. Returns false if the snapshot sees none. */
+static bool
+form_from_table(HybridIndexOnly *only, int64 position, Datum *values, bool *nulls)
+{
+	TupleTableSlot *slot = hybrid_scan_quals_fetch(only->rows, position);
+
+	if (slot == NULL)
+		return false;
+	hybrid_index_columns_form(&only->columns, slot, values, nulls);
+	return true;
+}
+
+/*
+ * lock_page: return the list page of an entry, locked in share mode. Returns InvalidBuffer if the list is moved, or if
+ * the pages belong to another list.
+ */
+static Buffer
+lock_page(const HybridIndexOnly *only, const HybridPlace *where)
+{
+	Relation index = only->scan->indexRelation;
+	Buffer buffer = hybrid_buffer_read(index, where->list.head, NULL);
+	bool valid;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	valid = hybrid_page_belongs(BufferGetPage(buffer), HYBRID_PAGE_LIST, &where->list) &&
+	        hybrid_list_page(BufferGetPage(buffer))->state == HYBRID_LIST_LIVE;
+	if (valid && where->page != where->list.head)
+	{
+		UnlockReleaseBuffer(buffer);
+		buffer = hybrid_buffer_read(index, where->page, NULL);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		valid = hybrid_page_belongs(BufferGetPage(buffer), HYBRID_PAGE_LIST, &where->list);
+	}
+	if (!valid)
+	{
+		UnlockReleaseBuffer(buffer);
+		return InvalidBuffer;
+	}
+	TestForOldSnapshot(only->scan->xs_snapshot, index, BufferGetPage(buffer));
+	hybrid_list_page_check(index, &only->index->layout, BufferGetPage(buffer), where->page, 0);
+	return buffer;
+}
+
+/* slot_of: return the slot of a live entry on its list page, or -1 if there is no such entry with this position. */
+static int
+slot_of(const HybridIndexOnly *only, Page page, int64 position, const HybridPlace *where)
+{
+	const HybridListLayout *shape = &only->index->layout.leaf;
+	const BlockNumber *vectors = hybrid_directory(page) + shape->code_pages;
+	const HybridBlock *block;
+	int slot = where->vector.slot, i;
+
+	if (shape->span == 1)
+	{
+		for (i = 0; i < shape->vector_pages && vectors[i] != where->vector.block; i++)
+			;
+		slot += i * shape->per_page;
+	}
+	if (slot >= hybrid_list_page(page)->used)
+		return -1;
+	block = hybrid_block(shape, page, slot / HY_CODE_ROWS);
+	i = slot % HY_CODE_ROWS;
+	return (block->live & (1U << i)) != 0 && hybrid_position(&block->tid[i]) == position ? slot : -1;
+}
+
+/* read_words: set the wanted columns besides the vector. Returns false if a word is that of several values. */
+static bool
+read_words(const HybridIndexOnly *only, const HybridBlock *block, int row, Datum *values, bool *nulls)
+{
+	const HybridIndex *index = only->index;
+	int i;
+
+	for (i = 0; i < index->layout.words; i++)
+	{
+		int column = hybrid_included_column(index->keys, i);
+		uint64 word = hybrid_block_words(unconstify(HybridBlock *, block))[i * HY_CODE_ROWS + row];
+
+		nulls[column] = !only->wanted[column] || word == HY_WORD_NULL ||
+		                !hybrid_included_returned(&index->included[i]);
+		if (!nulls[column] &&
+		    !hybrid_included_value(&index->included[i], word, &values[column]))
+			return false;
+	}
+	return true;
+}
+
+/* read_vector: return the vector in a slot, in the current memory context. */
+static Datum
+read_vector(const HybridIndexOnly *only, HybridSlot slot)
+{
+	const HybridIndex *index = only->index;
+	HybridStored stored;
+	void *content;
+	void *value = hybrid_type_blank(index->opclass->type, index->layout.dims, &content);
+
+	hybrid_vector_read(only->scan->indexRelation, &index->layout, slot, &stored, content, NULL);
+	return PointerGetDatum(value);
+}

@@ -1,0 +1,32 @@
+/*
+ * index_only.h
+ *		The rows of an index-only scan, formed of what the index stores.
+ */
+#ifndef HYBRID_INDEX_ONLY_H
+#define HYBRID_INDEX_ONLY_H
+
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "nodes/execnodes.h"
+
+#include "index/scan/lookup.h"
+
+typedef struct HybridIndexOnly HybridIndexOnly;
+
+/*
+ * hybrid_index_only_new: prepare to form the rows of a scan, in the current memory context. The caller keeps the index
+ * valid. `node` is the plan node of the scan, or NULL.
+ */
+extern HybridIndexOnly *hybrid_index_only_new(IndexScanDesc scan, const HybridIndex *index, ScanState *node);
+
+/*
+ * hybrid_index_only_form: form the row at a position of the table and store it in scan->xs_hitup. `where` is the place of
+ * its entry in the index, or NULL if it is not known. Returns false if the snapshot of the scan sees no such row.
+ */
+extern bool hybrid_index_only_form(HybridIndexOnly *only, int64 position, const HybridPlace *where);
+
+/* hybrid_index_only_end: release the resources that memory contexts do not release. */
+extern void hybrid_index_only_end(HybridIndexOnly *only);
+
+#endif
