@@ -103,6 +103,7 @@ static Selectivity selectivity_of(PlannerInfo *root, const IndexPath *path, List
 static List *sphere_conditions(const IndexPath *path);
 static double
 judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, int columns);
+static Cost cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows);
 static void
 cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
               const HybridTree *tree, Cost distance, double target_recall);
@@ -198,6 +199,10 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	*startup = distance.startup + cost.first;
 	*total = distance.startup + cost.all + tuples * cpu_index_tuple_cost;
 	*selectivity = selectivity_of(root, path, spheres, generic.indexSelectivity, cost.judged);
+	/* only a search by codes, in the order of one distance, knows where the rows are in the index */
+	if (path->path.pathtype == T_IndexOnlyScan &&
+	    (list_length(path->indexorderbys) != 1 || settings.target_recall >= 1))
+		*total += cost_of_rows(root, path, *selectivity * index->rel->tuples);
 	/* the order of distances is not correlated with the order of the heap */
 	*correlation = 0;
 	*pages = cost.pages;
@@ -259,6 +264,21 @@ selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres, Selectiv
 	if (spheres == NIL && share < 1)
 		path->indexinfo->amhasgetbitmap = false;
 	return share;
+}
+
+/*
+ * cost_of_rows: return the cost of fetching rows from those pages of the table that are all-visible. The planner does not
+ * charge it for an index-only scan.
+ */
+static Cost
+cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows)
+{
+	const RelOptInfo *table = path->path.parent;
+	double random_page;
+
+	get_tablespace_page_costs(table->reltablespace, &random_page, NULL);
+	return random_page * table->allvisfrac *
+	       index_pages_fetched(rows, table->pages, path->indexinfo->pages, root);
 }
 
 /* sphere_conditions: return the index conditions on the vector, which are spheres. */
