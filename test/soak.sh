@@ -88,6 +88,20 @@ schema()
 			SELECT array_agg(d) FROM (SELECT v <-> q AS d FROM sparse ORDER BY v <-> q LIMIT 20) AS s $$;
 		CREATE FUNCTION sparse_by_scan(q sparsevec) RETURNS float8[] LANGUAGE sql STABLE SET enable_indexscan = off AS $$
 			SELECT array_agg(d) FROM (SELECT v <-> q AS d FROM sparse ORDER BY v <-> q LIMIT 20) AS s $$;
+		-- Rows for index-only scans, and how many rows of such a scan are not those of its snapshot.
+		CREATE TABLE stored (id bigint PRIMARY KEY, v vector(24)) WITH (autovacuum_enabled = off);
+		INSERT INTO stored SELECT n, point(n) FROM generate_series(1, 2000) AS n;
+		CREATE INDEX stored_v ON stored USING hybrid (v) INCLUDE (id) WITH (storage = float32, list_size = 32);
+		CREATE FUNCTION stored_wrong(q vector) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off SET enable_sort = off AS $$
+		DECLARE
+			found stored;
+			rows stored[];
+		BEGIN
+			FOR found IN SELECT id, v FROM stored ORDER BY v <-> q LIMIT 300 LOOP
+				rows := rows || found;
+			END LOOP;
+			RETURN (SELECT count(*) - count(DISTINCT t.id) FROM unnest(rows) AS r LEFT JOIN stored AS t ON t.id = r.id AND t.v = r.v);
+		END $$;
 		-- hybrid_knn over the store of the index and over the table: what only one of them says.
 		CREATE FUNCTION by_store(q vector[], metric text) RETURNS TABLE (query int, id tid, distance float8)
 			LANGUAGE sql STABLE SET enable_indexscan = on AS $$ SELECT * FROM hybrid_knn('items', 'v', q, 10, metric) $$;
@@ -166,6 +180,8 @@ answers()
 		"$(sql -c "SELECT sum(disagreements(ARRAY[point(-n), point(-n - 1)], 'l2')) FROM generate_series(1, 20) n" 2>&1)" 0
 	equal "$1: hybrid_index_check finds nothing wrong with sparse vectors" \
 		"$(sql -c "SET client_min_messages = ${2-notice}; SELECT hybrid_index_check('sparse_v') >= (SELECT count(*) FROM sparse)" 2>&1)" t
+	equal "$1: hybrid_index_check finds nothing wrong with vectors that are stored whole" \
+		"$(sql -c "SET client_min_messages = ${2-notice}; SELECT hybrid_index_check('stored_v') >= (SELECT count(*) FROM stored)" 2>&1)" t
 	equal "$1: sparse vectors are found as sequential scans find them" \
 		"$(sql -c 'SELECT count(*) FROM generate_series(1, 20) n WHERE sparse_by_index(sparse_point(n * 41)) <> sparse_by_scan(sparse_point(n * 41))' 2>&1)" 0
 }
@@ -254,20 +270,35 @@ storm()
 		SELECT 1 / (count(*) = 0)::int FROM generate_series(1, 20) AS i WHERE sparse_by_index(sparse_query(:n + 0 * i)) <> ':nearest';
 		COMMIT;
 	SQL
+	cat >"$server/scripts/stored_change.sql" <<-'SQL'
+		\set n random(1, 1000000)
+		INSERT INTO stored SELECT 2000 + nextval('ids'), point(:n + i) FROM generate_series(1, 30) AS i;
+		DELETE FROM stored WHERE id IN (SELECT id FROM stored WHERE id % 3 = :n % 3 ORDER BY id LIMIT 30 FOR UPDATE SKIP LOCKED);
+		UPDATE stored SET v = point(id + :n) WHERE id IN (SELECT id FROM stored WHERE id % 397 = :n % 397 FOR UPDATE SKIP LOCKED);
+	SQL
+	cat >"$server/scripts/stored_nearest.sql" <<-'SQL'
+		\set n random(1, 1000000)
+		BEGIN ISOLATION LEVEL REPEATABLE READ;
+		SELECT 1 / (stored_wrong(point(:n)) = 0)::int;
+		COMMIT;
+	SQL
 	chmod -R a+rX "$server/scripts"
 
+	equal "index-only scans are used" "$(sql -c "SET enable_seqscan = off" \
+		-c "EXPLAIN SELECT id, v FROM stored ORDER BY v <-> point(1) LIMIT 300" | grep -c 'Index Only Scan')" 1
 	(while :; do
 		sql -c 'VACUUM items' -c 'SELECT pg_sleep(0.2)' >>"$vacuum_log" 2>&1 </dev/null ||
 			echo failed >>"$vacuum_log"
 	done) &
 	pids=($!)
-	(yes 'VACUUM sparse; SELECT pg_sleep(0.01) \g /dev/null' | sql -f - >>"$vacuum_log" 2>&1) &
+	(yes 'VACUUM sparse, stored; SELECT pg_sleep(0.01) \g /dev/null' | sql -f - >>"$vacuum_log" 2>&1) &
 	pids+=($!)
 	script=$server/scripts
 	if test/server.sh run "$server" pgbench -n -c 3 -j 2 -T "$seconds" -f "$script/insert.sql@20" \
 		-f "$script/update.sql@10" -f "$script/delete.sql@3" -f "$script/rollback.sql@3" \
 		-f "$script/nearest.sql@40" -f "$script/batch.sql@10" -f "$script/spread.sql@10" \
 		-f "$script/touch.sql@10" -f "$script/agree.sql@20" \
+		-f "$script/stored_change.sql@30" -f "$script/stored_nearest.sql@30" \
 		-f "$script/sparse_insert.sql@40" -f "$script/sparse_update.sql@5" -f "$script/sparse_nearest.sql@40" \
 		>"$log" 2>&1 </dev/null && ! grep -qE 'aborted|ERROR' "$log"; then
 		echo "ok - no client met an error"

@@ -103,7 +103,8 @@ static Selectivity selectivity_of(PlannerInfo *root, const IndexPath *path, List
 static List *sphere_conditions(const IndexPath *path);
 static double
 judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, int columns);
-static Cost cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows);
+static Cost cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows,
+                         const HybridScanSettings *settings);
 static void
 cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
               const HybridTree *tree, Cost distance, double target_recall);
@@ -199,10 +200,8 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	*startup = distance.startup + cost.first;
 	*total = distance.startup + cost.all + tuples * cpu_index_tuple_cost;
 	*selectivity = selectivity_of(root, path, spheres, generic.indexSelectivity, cost.judged);
-	/* only a search by codes, in the order of one distance, knows where the rows are in the index */
-	if (path->path.pathtype == T_IndexOnlyScan &&
-	    (list_length(path->indexorderbys) != 1 || settings.target_recall >= 1))
-		*total += cost_of_rows(root, path, *selectivity * index->rel->tuples);
+	if (path->path.pathtype == T_IndexOnlyScan)
+		*total += cost_of_rows(root, path, *selectivity * index->rel->tuples, &settings);
 	/* the order of distances is not correlated with the order of the heap */
 	*correlation = 0;
 	*pages = cost.pages;
@@ -267,15 +266,18 @@ selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres, Selectiv
 }
 
 /*
- * cost_of_rows: return the cost of fetching rows from those pages of the table that are all-visible. The planner does not
- * charge it for an index-only scan.
+ * cost_of_rows: return the cost of fetching rows from those pages of the table that are all-visible, which the planner
+ * does not charge for an index-only scan. Only a search by codes, in the order of one distance, fetches none of them.
  */
 static Cost
-cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows)
+cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows,
+             const HybridScanSettings *settings)
 {
 	const RelOptInfo *table = path->path.parent;
 	double random_page;
 
+	if (list_length(path->indexorderbys) == 1 && settings->target_recall < 1)
+		return 0;
 	get_tablespace_page_costs(table->reltablespace, &random_page, NULL);
 	return random_page * table->allvisfrac *
 	       index_pages_fetched(rows, table->pages, path->indexinfo->pages, root);

@@ -32,10 +32,10 @@ hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name,
 }
 
 /*
- * hybridcanreturn: test whether an index-only scan can return a column. Each scan by distance needs the vector, so none is
- * possible unless the index stores vectors whole. Without codes it would gain nothing: a scan reads all vectors, and does
- * not know where it has read those that it returns. The planner asks this for every query on the table. So a damaged index
- * must not raise an error here.
+ * hybridcanreturn: test whether an index-only scan can return a column. Each scan by distance needs the vector, so none
+ * is possible unless the index stores vectors whole. Without codes it would gain nothing: a scan reads all vectors, and
+ * does not know where it has read those that it returns. The planner asks this for every query on the table, so an index
+ * of another format must not raise an error here.
  */
 bool
 hybridcanreturn(Relation index, int attno)

@@ -135,7 +135,7 @@ typedef struct HybridFoundRow
 	float bound;     /* lower bound from the row's code; equal for copies of a row in one list */
 	int32 list;      /* private to the search, as is the next field */
 	int32 row;
-	int64 position;  /* position of the entry's tid */
+	int64 position; /* position of the entry's tid */
 } HybridFoundRow;
 
 /* minimum number of entries that a search by codes is asked for; recall is measured with this number */

@@ -77,9 +77,10 @@ has_format(Relation index, bool current)
 	bool has;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	has = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_META &&
-	      hybrid_meta(page)->magic == HYBRID_INDEX_MAGIC &&
-	      (hybrid_meta(page)->format == format_of(opclass, (int) hybrid_meta(page)->dims)) == current;
+	has =
+		hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_META &&
+		hybrid_meta(page)->magic == HYBRID_INDEX_MAGIC &&
+		(hybrid_meta(page)->format == format_of(opclass, (int) hybrid_meta(page)->dims)) == current;
 	UnlockReleaseBuffer(buffer);
 	return has;
 }

@@ -112,8 +112,8 @@ hybrid_included_quals_begin(HybridIncludedQuals *quals, const ScanKeyData *keys,
 	{
 		const Clause *clause = &quals->clauses[i];
 
-		if (!set_condition(&quals->columns[clause->column], clause,
-		                   quals->node->ps.ps_ExprContext, &quals->conditions[quals->count++]))
+		if (!set_condition(&quals->columns[clause->column], clause, quals->node->ps.ps_ExprContext,
+		                   &quals->conditions[quals->count++]))
 			return false;
 	}
 	for (i = 0; i < count; i++)

@@ -3,9 +3,9 @@
  *		The rows of an index-only scan, formed of what the index stores.
  *
  * A row that the scan has found waits without a pin until the executor asks for it. Meanwhile VACUUM may remove its
- * entry and its line pointer, and then mark the page of the table as all-visible. If the executor tested the visibility
- * map only now, it would take a row that no snapshot sees for a visible one. So a row is formed of the index if three
- * tests succeed, in this order:
+ * entry and its line pointer, and then mark the page of the table as all-visible. If only the executor tested the
+ * visibility map, it would take a row that no snapshot sees for a visible one. So a row is formed of the index only if
+ * three tests succeed, in this order:
  *
  * 1. The visibility map says that the page is all-visible.
  * 2. The root of the index is the one by which the scan has found the row, and the list is not moved.
@@ -13,17 +13,18 @@
  *
  * VACUUM removes entries from the lists of the current tree, then line pointers, and then it sets the map. If the line
  * pointer had been removed before test 1, its entry would have been removed before, too: from this list, or from those
- * that replaced it. A list that was replaced one by one is marked as moved with the same record. Lists of a tree that was
- * replaced as a whole are marked later, hence the test of the root. So the line pointer was there during test 1, and its
- * row was visible to all.
+ * that replaced it. A list that was replaced by itself was marked as moved at once. Lists of a tree that was replaced as
+ * a whole are marked later, hence the test of the root. So the line pointer was there during test 1, and its row was
+ * visible to all.
  *
  * It may also be that another row has got this line pointer and this slot since the scan found the row. It was inserted
- * after the snapshot of the scan was taken, which keeps the page from being marked as all-visible again. The executor
- * tests the map after us, and finds that it has to look at the table.
+ * after the snapshot of the scan was taken, and this snapshot keeps the page from being marked as all-visible again. The
+ * executor tests the map after us, and finds that it has to look at the table.
  *
- * If a test fails, or if the place of the entry is not known, the row is formed of the row of the table that the snapshot
- * sees. Its columns that are in the index are the same in all versions of a HOT chain. During recovery all rows are formed
- * in this way: a crash of the primary server between the two records of a merge leaves lists that are not marked as moved.
+ * If a test fails, or if the place of the entry is not known, the row is formed of the row of the table that the
+ * snapshot sees. Its columns that are in the index are the same in all versions of a HOT chain. During recovery all rows
+ * are formed in this way: a crash of the primary server between the two records of a merge leaves lists that are not
+ * marked as moved.
  */
 #include "postgres.h"
 
@@ -52,11 +53,11 @@ struct HybridIndexOnly
 {
 	IndexScanDesc scan;
 	const HybridIndex *index;
-	ScanState *node;           /* plan node of the scan; NULL if unknown */
-	bool trusted;              /* the index may be used */
+	ScanState *node;             /* plan node of the scan; NULL if unknown */
+	bool trusted;                /* the index may be used */
 	bool wanted[INDEX_MAX_KEYS]; /* columns of the index that the plan reads */
-	Buffer map;                /* pinned page of the visibility map, or InvalidBuffer */
-	HybridScanQuals *rows;     /* fetches rows of the table */
+	Buffer map;                  /* pinned page of the visibility map, or InvalidBuffer */
+	HybridScanQuals *rows;       /* fetches rows of the table */
 	HybridIndexColumns columns;
 	MemoryContext memory; /* memory of the current row */
 };
@@ -66,14 +67,17 @@ static bool form_from_index(HybridIndexOnly *only, int64 position, const HybridP
                             Datum *values, bool *nulls);
 static bool form_from_table(HybridIndexOnly *only, int64 position, Datum *values, bool *nulls);
 static Buffer lock_page(const HybridIndexOnly *only, const HybridPlace *where);
-static int slot_of(const HybridIndexOnly *only, Page page, int64 position, const HybridPlace *where);
+static int
+slot_of(const HybridIndexOnly *only, Page page, int64 position, const HybridPlace *where);
 static bool read_words(const HybridIndexOnly *only, const HybridBlock *block, int row,
                        Datum *values, bool *nulls);
 static Datum read_vector(const HybridIndexOnly *only, HybridSlot slot);
 
 HybridIndexOnly *
-hybrid_index_only_new(IndexScanDesc scan, const HybridIndex *index, ScanState *node)
+hybrid_index_only_new(IndexScanDesc scan, const HybridIndex *index, ScanState *node,
+                      MemoryContext context)
 {
+	MemoryContext old = MemoryContextSwitchTo(context);
 	HybridIndexOnly *only = palloc0(sizeof(HybridIndexOnly));
 
 	only->scan = scan;
@@ -83,28 +87,33 @@ hybrid_index_only_new(IndexScanDesc scan, const HybridIndex *index, ScanState *n
 	only->map = InvalidBuffer;
 	only->rows = hybrid_scan_quals_new(scan, NULL, false);
 	hybrid_index_columns_init(&only->columns, scan->indexRelation);
-	only->memory =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid index-only row", ALLOCSET_DEFAULT_SIZES);
+	only->memory = AllocSetContextCreate(context, "hybrid index-only row", ALLOCSET_DEFAULT_SIZES);
 	find_wanted(only);
 	scan->xs_hitupdesc = RelationGetDescr(scan->indexRelation);
+	MemoryContextSwitchTo(old);
 	return only;
 }
 
 bool
-hybrid_index_only_form(HybridIndexOnly *only, int64 position, const HybridPlace *where)
+hybrid_index_only_form(HybridIndexOnly *only, int64 position, const HybridLookup *search,
+                       const HybridFoundRow *found)
 {
 	IndexScanDesc scan = only->scan;
 	ItemPointerData tid = hybrid_position_tid(position);
 	MemoryContext old;
 	Datum values[INDEX_MAX_KEYS];
 	bool nulls[INDEX_MAX_KEYS];
-	bool all_visible, formed;
+	bool all_visible, formed = false;
 
 	MemoryContextReset(only->memory);
 	old = MemoryContextSwitchTo(only->memory);
 	all_visible = VM_ALL_VISIBLE(scan->heapRelation, ItemPointerGetBlockNumber(&tid), &only->map);
-	formed = all_visible && where != NULL && only->trusted &&
-	         form_from_index(only, position, where, values, nulls);
+	if (all_visible && found != NULL && only->trusted)
+	{
+		HybridPlace where = hybrid_lookup_where(search, found);
+
+		formed = form_from_index(only, position, &where, values, nulls);
+	}
 	if (!formed)
 	{
 		formed = form_from_table(only, position, values, nulls);
@@ -144,7 +153,8 @@ find_wanted(HybridIndexOnly *only)
 		pull_varattnos((Node *) plan->recheckqual, (Index) INDEX_VAR, &columns);
 	}
 	for (i = 0; i <= only->index->layout.words; i++)
-		only->wanted[i] = plan == NULL || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, columns);
+		only->wanted[i] =
+			plan == NULL || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, columns);
 	bms_free(columns);
 }
 
@@ -241,12 +251,14 @@ slot_of(const HybridIndexOnly *only, Page page, int64 position, const HybridPlac
 		return -1;
 	block = hybrid_block(shape, page, slot / HY_CODE_ROWS);
 	i = slot % HY_CODE_ROWS;
-	return (block->live & (1U << i)) != 0 && hybrid_position(&block->tid[i]) == position ? slot : -1;
+	return (block->live & (1U << i)) != 0 && hybrid_position(&block->tid[i]) == position ? slot
+	                                                                                     : -1;
 }
 
 /* read_words: set the wanted columns besides the vector. Returns false if a word is that of several values. */
 static bool
-read_words(const HybridIndexOnly *only, const HybridBlock *block, int row, Datum *values, bool *nulls)
+read_words(const HybridIndexOnly *only, const HybridBlock *block, int row, Datum *values,
+           bool *nulls)
 {
 	const HybridIndex *index = only->index;
 	int i;
@@ -258,8 +270,7 @@ read_words(const HybridIndexOnly *only, const HybridBlock *block, int row, Datum
 
 		nulls[column] = !only->wanted[column] || word == HY_WORD_NULL ||
 		                !hybrid_included_returned(&index->included[i]);
-		if (!nulls[column] &&
-		    !hybrid_included_value(&index->included[i], word, &values[column]))
+		if (!nulls[column] && !hybrid_included_value(&index->included[i], word, &values[column]))
 			return false;
 	}
 	return true;

@@ -15,16 +15,19 @@
 typedef struct HybridIndexOnly HybridIndexOnly;
 
 /*
- * hybrid_index_only_new: prepare to form the rows of a scan, in the current memory context. The caller keeps the index
- * valid. `node` is the plan node of the scan, or NULL.
+ * hybrid_index_only_new: prepare to form the rows of a scan, in a memory context. The caller keeps the index valid.
+ * `node` is the plan node of the scan, or NULL.
  */
-extern HybridIndexOnly *hybrid_index_only_new(IndexScanDesc scan, const HybridIndex *index, ScanState *node);
+extern HybridIndexOnly *hybrid_index_only_new(IndexScanDesc scan, const HybridIndex *index,
+                                              ScanState *node, MemoryContext context);
 
 /*
- * hybrid_index_only_form: form the row at a position of the table and store it in scan->xs_hitup. `where` is the place of
- * its entry in the index, or NULL if it is not known. Returns false if the snapshot of the scan sees no such row.
+ * hybrid_index_only_form: form the row at a position of the table, and store it in scan->xs_hitup. `found` is what the
+ * search has found, or NULL if the place of the row's entry is not known. Returns false if the snapshot of the scan sees
+ * no such row.
  */
-extern bool hybrid_index_only_form(HybridIndexOnly *only, int64 position, const HybridPlace *where);
+extern bool hybrid_index_only_form(HybridIndexOnly *only, int64 position,
+                                   const HybridLookup *search, const HybridFoundRow *found);
 
 /* hybrid_index_only_end: release the resources that memory contexts do not release. */
 extern void hybrid_index_only_end(HybridIndexOnly *only);

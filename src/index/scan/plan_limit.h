@@ -23,7 +23,7 @@ typedef struct HybridPlanLimit
 	ScanState *node; /* an index scan or an index-only scan; NULL if unknown */
 	bool conditions; /* the node has index conditions */
 	int64 limit;     /* number of rows wanted; -1 if unknown */
-	bool all; /* no Limit node is above the scan, so the plan presumably reads all rows */
+	bool all;        /* no Limit node is above the scan, so the plan presumably reads all rows */
 } HybridPlanLimit;
 
 /*

@@ -61,8 +61,7 @@
  */
 #define ROW_IS_NAN (INT64CONST(1) << 62)
 
-static bool form_row(HybridScan *state, int64 position, const HybridFoundRow *row);
-static bool next_row(IndexScanDesc scan, int64 *position, const HybridFoundRow **found);
+static bool next_row(IndexScanDesc scan, int64 *found_at, const HybridFoundRow **row);
 static const HyNeighbor *next_candidate(IndexScanDesc scan);
 static bool batch_is_enough(const HybridScan *state);
 static void begin_query(IndexScanDesc scan);
@@ -159,34 +158,20 @@ hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 	if (state->first)
 		begin_query(scan);
 	if (scan->xs_want_itup && state->only == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(state->scan_context);
-
-		state->only = hybrid_index_only_new(scan, &state->index, state->asked.node);
-		MemoryContextSwitchTo(old);
-	}
+		state->only =
+			hybrid_index_only_new(scan, &state->index, state->asked.node, state->scan_context);
 	do
 	{
 		if (!next_row(scan, &position, &row))
 			return false;
-	} while (scan->xs_want_itup && !form_row(state, position, row));
+	} while (scan->xs_want_itup &&
+	         !hybrid_index_only_form(state->only, position, state->search, row));
 	state->done.returned++;
 	scan->xs_heaptid = hybrid_position_tid(position);
 	scan->xs_recheck = state->recheck;
 	if (state->ordered)
 		index_store_float8_orderby_distances(scan, state->orderby_types, state->distances, false);
 	return true;
-}
-
-/* form_row: form a row of an index-only scan. Returns false if the snapshot does not see it. */
-static bool
-form_row(HybridScan *state, int64 position, const HybridFoundRow *row)
-{
-	HybridPlace where;
-
-	if (row != NULL)
-		where = hybrid_lookup_where(state->search, row);
-	return hybrid_index_only_form(state->only, position, row != NULL ? &where : NULL);
 }
 
 /*
@@ -196,7 +181,7 @@ form_row(HybridScan *state, int64 position, const HybridFoundRow *row)
  * NULL.
  */
 static bool
-next_row(IndexScanDesc scan, int64 *position_of_row, const HybridFoundRow **row)
+next_row(IndexScanDesc scan, int64 *found_at, const HybridFoundRow **row)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	bool found = false;
@@ -251,7 +236,7 @@ next_row(IndexScanDesc scan, int64 *position_of_row, const HybridFoundRow **row)
 		hybrid_scan_quals_rest(state->filter);
 	else if (!state->exact)
 		*row = &state->found[state->next - 1];
-	*position_of_row = position;
+	*found_at = position;
 	return true;
 }
 

@@ -25,8 +25,7 @@ typedef struct HybridScanQuals HybridScanQuals;
  * checks the conditions of node if checking them early does no harm. node may be NULL. `judged` says that the
  * search judges all conditions by the words of included columns; the filter then checks none.
  */
-extern HybridScanQuals *
-hybrid_scan_quals_new(IndexScanDesc scan, ScanState *node, bool judged);
+extern HybridScanQuals *hybrid_scan_quals_new(IndexScanDesc scan, ScanState *node, bool judged);
 
 /*
  * hybrid_scan_quals_share: return the planner's estimate of the share of rows that satisfy the

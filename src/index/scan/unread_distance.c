@@ -119,8 +119,7 @@ leave_out(Plan *top, int kept)
 	const TargetEntry *last;
 
 	/* WITH TIES compares that column to find rows at the same distance as the last row */
-	if (order == NIL ||
-	    (top != below && ((Limit *) top)->limitOption != LIMIT_OPTION_COUNT) ||
+	if (order == NIL || (top != below && ((Limit *) top)->limitOption != LIMIT_OPTION_COUNT) ||
 	    list_length(top->targetlist) != list_length(below->targetlist))
 		return;
 	while (list_length(below->targetlist) > kept)
