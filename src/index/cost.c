@@ -19,6 +19,7 @@
 #include <math.h>
 
 #include "access/genam.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -267,7 +268,8 @@ selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres, Selectiv
 
 /*
  * cost_of_rows: return the cost of fetching rows from those pages of the table that are all-visible, which the planner
- * does not charge for an index-only scan. Only a search by codes, in the order of one distance, fetches none of them.
+ * does not charge for an index-only scan. Only a search by codes, in the order of one distance, fetches none of
+ * them, except during recovery.
  */
 static Cost
 cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows,
@@ -276,7 +278,8 @@ cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows,
 	const RelOptInfo *table = path->path.parent;
 	double random_page;
 
-	if (list_length(path->indexorderbys) == 1 && settings->target_recall < 1)
+	if (list_length(path->indexorderbys) == 1 && settings->target_recall < 1 &&
+	    !RecoveryInProgress())
 		return 0;
 	get_tablespace_page_costs(table->reltablespace, &random_page, NULL);
 	return random_page * table->allvisfrac *

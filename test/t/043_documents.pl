@@ -84,7 +84,7 @@ sub same_output
 # runs those of hybrid_knn_sharded.
 $node->safe_psql('postgres', 'CREATE DATABASE functions');
 $node->safe_psql('functions', 'CREATE EXTENSION hybrid');
-same_output('functions', 'functions.md', 15, map { defined $_->[1] ? $_ : [ "\\o /dev/null\n$_->[0]\\o\n", undef ] }
+same_output('functions', 'functions.md', 16, map { defined $_->[1] ? $_ : [ "\\o /dev/null\n$_->[0]\\o\n", undef ] }
 		grep { join('', map { $_ // '' } @$_) !~ /^ERROR:|run_command_on_shards|_sharded|FOREIGN|hybrid_setting_check|SERVER/m }
 		examples(slurp_file("$docs/functions.md")));
 

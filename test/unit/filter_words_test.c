@@ -22,7 +22,11 @@ test_integers(void)
 
 	for (i = 0; i < count; i++)
 	{
+		int64_t again;
+
 		CHECK(hy_word_of_integer(values[i]) >= HY_WORD_LEAST);
+		CHECK(hy_integer_of_word(hy_word_of_integer(values[i]), &again) == (i > 1));
+		CHECK(i <= 1 || again == values[i]);
 		for (j = 0; j < count; j++)
 		{
 			int expected = i <= 1 && j <= 1 ? 0 : (i > j) - (i < j);
@@ -42,7 +46,12 @@ test_doubles(void)
 
 	for (i = 0; i < count; i++)
 	{
+		double again;
+
 		CHECK(hy_word_of_double(values[i]) >= HY_WORD_LEAST);
+		CHECK(hy_double_of_word(hy_word_of_double(values[i]), &again) ==
+		      (values[i] != 0 && !isnan(values[i])));
+		CHECK(isnan(values[i]) || again == values[i]);
 		for (j = 0; j < count; j++)
 			CHECK_INT(compare_words(hy_word_of_double(values[i]), hy_word_of_double(values[j])),
 			          (i > j) - (i < j));

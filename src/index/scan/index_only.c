@@ -25,6 +25,9 @@
  * snapshot sees. Its columns that are in the index are the same in all versions of a HOT chain. During recovery all rows
  * are formed in this way: a crash of the primary server between the two records of a merge leaves lists that are not
  * marked as moved.
+ *
+ * (20,000 vectors of 768 dimensions in TOAST, in memory: queries for ids and distances take 0.15 ms instead of 0.24 ms
+ * with LIMIT 10, 1.1 ms instead of 2.3 ms with 100, and 8 ms instead of 18 ms with 1,000.)
  */
 #include "postgres.h"
 
