@@ -126,6 +126,8 @@ SELECT c, s.* FROM unnest(ARRAY['true', 'flag', 'NOT flag', 'flag = true AND id 
 SELECT s.* FROM same(format('SELECT ts FROM only_rows WHERE flag ORDER BY v <=> %L LIMIT 100', :q)) s;
 SELECT s.alone, s.same FROM unnest(ARRAY['t', 'n']) c, same(format('SELECT %s FROM only_rows WHERE flag ORDER BY v <=> %L LIMIT 100', c, :q)) s;
 DROP INDEX only_v;
+DELETE FROM only_rows WHERE id > 500;
+VACUUM ANALYZE only_rows;
 -- an operator class, its operator, its column, the storage, and whether the index is used alone
 CREATE FUNCTION same_of(class text, operator text, col text, query text, storage text) RETURNS TABLE (alone bool, n int, same bool, fetched int) LANGUAGE plpgsql AS $$
 BEGIN

@@ -39,7 +39,6 @@
 
 #include "core/distance.h"
 #include "core/topk.h"
-#include "dispatch/run/record.h"
 #include "server/compat.h"
 #include "server/executor.h"
 #include "server/position.h"
@@ -297,22 +296,6 @@ next_candidate(IndexScanDesc scan)
 	state->last = state->candidates.items[state->next++];
 	state->bounded = state->ordered;
 	return &state->last;
-}
-
-void
-hybrid_scan_ended(IndexScanDesc scan)
-{
-	HybridScan *state = (HybridScan *) scan->opaque;
-
-	if (state->limit_reached != HY_SCAN_NO_LIMIT)
-		hy_executor_limited(hybrid_executor(), state->limit_reached);
-	if (state->limit_reached != HY_SCAN_NO_LIMIT && state->asked.all)
-		ereport(WARNING, (errmsg("a scan of index \"%s\" ended before it had all rows",
-		                         RelationGetRelationName(scan->indexRelation)),
-		                  errdetail("It needed more memory than \"hybrid.scan_mem_multiplier\" "
-		                            "times \"work_mem\"."),
-		                  errhint("Raise one of these, or order the rows without the index.")));
-	state->limit_reached = HY_SCAN_NO_LIMIT;
 }
 
 /*

@@ -15,6 +15,10 @@
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "dispatch/run/record.h"
+#include "server/executor.h"
 
 #include "index/scan/scan.h"
 #include "index/scan/settings.h"
@@ -147,6 +151,22 @@ begin_search(HybridScan *state)
 		hybrid_lookup_bound(state->search,
 		                    state->asked.all ? PG_INT64_MAX : settings->max_scan_tuples,
 		                    work_mem * 1024.0 * settings->mem_multiplier);
+}
+
+void
+hybrid_scan_ended(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+
+	if (state->limit_reached != HY_SCAN_NO_LIMIT)
+		hy_executor_limited(hybrid_executor(), state->limit_reached);
+	if (state->limit_reached != HY_SCAN_NO_LIMIT && state->asked.all)
+		ereport(WARNING, (errmsg("a scan of index \"%s\" ended before it had all rows",
+		                         RelationGetRelationName(scan->indexRelation)),
+		                  errdetail("It needed more memory than \"hybrid.scan_mem_multiplier\" "
+		                            "times \"work_mem\"."),
+		                  errhint("Raise one of these, or order the rows without the index.")));
+	state->limit_reached = HY_SCAN_NO_LIMIT;
 }
 
 /* first_batch_rows: return the number of candidates of the first pass. */
