@@ -171,8 +171,11 @@ stop)
 kill)
 	# the postmaster first, so that it cannot see its children go, then each of them
 	read -r postmaster <"$dir/data/postmaster.pid"
-	# which has no more of them once it is stopped
+	# which has no more of them once it is stopped, and that takes a while on a busy machine
 	kill -STOP "$postmaster"
+	while grep -qs '^State:.[^TZ]' "/proc/$postmaster/status"; do
+		sleep 0.02
+	done
 	mapfile -t children < <(awk -v parent="$postmaster" \
 		'/^Pid:/ { pid = $2 } /^PPid:/ && $2 == parent { print pid }' /proc/[0-9]*/status 2>/dev/null)
 	kill -9 "$postmaster" "${children[@]}" 2>/dev/null || true

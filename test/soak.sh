@@ -193,11 +193,13 @@ verify()
 	# a session that has lost its client still holds back what a vacuum may remove
 	sql -c "DO \$\$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'client backend'
 		AND pid <> pg_backend_pid()) LOOP PERFORM pg_sleep(0.02), pg_stat_clear_snapshot(); END LOOP; END \$\$"
-	sql -c 'VACUUM (INDEX_CLEANUP ON) items, sparse'
+	sql -c 'VACUUM (INDEX_CLEANUP ON) items, sparse, stored'
 	equal "$1 and a vacuum: as many entries as rows" "$(sql -c "SELECT hybrid_index_check('items_v')" 2>&1)" \
 		"$(sql -c 'SELECT count(*) FROM items')"
 	equal "$1 and a vacuum: as many entries as sparse vectors" "$(sql -c "SELECT hybrid_index_check('sparse_v')" 2>&1)" \
 		"$(sql -c 'SELECT count(*) FROM sparse')"
+	equal "$1 and a vacuum: as many entries as vectors that are stored whole" "$(sql -c "SELECT hybrid_index_check('stored_v')" 2>&1)" \
+		"$(sql -c 'SELECT count(*) FROM stored')"
 	answers "$1 and a vacuum"
 }
 
