@@ -157,6 +157,27 @@ ALTER FUNCTION vector_of COST 10000;
 CREATE INDEX only_v ON only_rows USING hybrid ((vector_of(id, i2)::vector(2))) INCLUDE (id, i2) WITH (storage = float32);
 SELECT * FROM same('SELECT id, i2 FROM only_rows ORDER BY vector_of(id, i2)::vector(2) <-> ''[300,1]'' LIMIT 30');
 DROP INDEX only_v;
+-- an expression that the query does not name is not computed: for conditions, for rows of the table, and for distances
+CREATE FUNCTION key_of(id int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF current_setting('only_rows.query', true) = 'on' THEN
+		RAISE EXCEPTION 'computed';
+	END IF;
+	RETURN id % 3;
+END $$;
+CREATE INDEX only_v ON only_rows USING hybrid (key_of(id), v) INCLUDE (id) WITH (storage = float32);
+SET only_rows.query = 'on';
+SELECT * FROM same(format('SELECT id FROM only_rows WHERE id %% 30 = 4 ORDER BY v <-> %L LIMIT 10', :q));
+SET hybrid.target_recall = 1;
+SELECT * FROM same(format('SELECT id FROM only_rows ORDER BY v <-> %L LIMIT 10', :q));
+RESET hybrid.target_recall;
+RESET only_rows.query;
+DROP INDEX only_v;
+CREATE INDEX only_v ON only_rows USING hybrid (key_of(id), v) WITH (storage = int8);
+SET only_rows.query = 'on';
+SELECT * FROM same(format('SELECT id FROM only_rows ORDER BY v <-> %L LIMIT 10', :q));
+RESET only_rows.query;
+DROP INDEX only_v;
 
 -- vectors that are longer than a page, partitions, and an index that was built for other types
 CREATE TABLE only_wide (id int, part int, v vector(5000)) PARTITION BY LIST (part);
@@ -176,4 +197,4 @@ SELECT pg_index_column_has_property('only_v'::regclass, 1, 'returnable');
 SELECT * FROM same(format('SELECT id, v FROM only_rows ORDER BY v <-> %L LIMIT 10', :q));
 
 DROP TABLE only_rows;
-DROP FUNCTION add_only_rows, same, same_of, vector_of;
+DROP FUNCTION add_only_rows, same, same_of, vector_of, key_of;

@@ -15,15 +15,23 @@
 typedef struct HybridIndexColumns
 {
 	IndexInfo *info;
-	EState *state; /* for the expressions of the index */
+	EState *state;               /* for the expressions of the index */
+	bool wanted[INDEX_MAX_KEYS]; /* columns to compute; the others are NULL */
 } HybridIndexColumns;
 
-/* hybrid_index_columns_init: prepare, in the current memory context. */
-extern void hybrid_index_columns_init(HybridIndexColumns *columns, Relation index);
+/* hybrid_index_columns_init: prepare to compute the wanted columns, in the current memory context. */
+extern void
+hybrid_index_columns_init(HybridIndexColumns *columns, Relation index, const bool *wanted);
 
 /*
- * hybrid_index_columns_form: compute the columns from the row in the slot. They are valid as long as the row, and until
- * the memory is cleared.
+ * hybrid_index_columns_in: set `wanted`, which has INDEX_MAX_KEYS elements, for the columns that expressions of an
+ * index-only scan name.
+ */
+extern void hybrid_index_columns_in(const List *expressions, bool *wanted);
+
+/*
+ * hybrid_index_columns_form: compute the wanted columns from the row in the slot. They are valid as long as the row, and
+ * until the memory is cleared. The others are NULL.
  */
 extern void hybrid_index_columns_form(const HybridIndexColumns *columns, TupleTableSlot *slot,
                                       Datum *values, bool *nulls);

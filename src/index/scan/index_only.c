@@ -33,12 +33,10 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/sysattr.h"
 #include "access/visibilitymap.h"
 #include "access/xlog.h"
 #include "executor/instrument.h"
 #include "nodes/plannodes.h"
-#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -57,16 +55,15 @@ struct HybridIndexOnly
 {
 	IndexScanDesc scan;
 	const HybridIndex *index;
-	ScanState *node;             /* plan node of the scan; NULL if unknown */
-	bool trusted;                /* the index may be used */
-	bool wanted[INDEX_MAX_KEYS]; /* columns of the index that the plan reads */
-	Buffer map;                  /* pinned page of the visibility map, or InvalidBuffer */
-	HybridScanQuals *rows;       /* fetches rows of the table */
-	HybridIndexColumns columns;
-	MemoryContext memory; /* memory of the current row */
+	ScanState *node;            /* plan node of the scan; NULL if unknown */
+	bool trusted;               /* the index may be used */
+	Buffer map;                 /* pinned page of the visibility map, or InvalidBuffer */
+	HybridScanQuals *rows;      /* fetches rows of the table */
+	HybridIndexColumns columns; /* those that the plan reads */
+	MemoryContext memory;       /* memory of the current row */
 };
 
-static void find_wanted(HybridIndexOnly *only);
+static void find_wanted(const ScanState *node, bool *wanted);
 static bool form_from_index(HybridIndexOnly *only, int64 position, const HybridPlace *where,
                             Datum *values, bool *nulls);
 static bool form_from_table(HybridIndexOnly *only, int64 position, Datum *values, bool *nulls);
@@ -83,6 +80,7 @@ hybrid_index_only_new(IndexScanDesc scan, const HybridIndex *index, ScanState *n
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 	HybridIndexOnly *only = palloc0(sizeof(HybridIndexOnly));
+	bool wanted[INDEX_MAX_KEYS] = {false};
 
 	only->scan = scan;
 	only->index = index;
@@ -90,9 +88,9 @@ hybrid_index_only_new(IndexScanDesc scan, const HybridIndex *index, ScanState *n
 	only->trusted = !RecoveryInProgress();
 	only->map = InvalidBuffer;
 	only->rows = hybrid_scan_quals_new(scan, NULL, false);
-	hybrid_index_columns_init(&only->columns, scan->indexRelation);
+	find_wanted(node, wanted);
+	hybrid_index_columns_init(&only->columns, scan->indexRelation, wanted);
 	only->memory = AllocSetContextCreate(context, "hybrid index-only row", ALLOCSET_DEFAULT_SIZES);
-	find_wanted(only);
 	scan->xs_hitupdesc = RelationGetDescr(scan->indexRelation);
 	MemoryContextSwitchTo(old);
 	return only;
@@ -142,24 +140,21 @@ hybrid_index_only_end(HybridIndexOnly *only)
 	hybrid_index_columns_end(&only->columns);
 }
 
-/* find_wanted: find the columns of the index that the plan reads. The others are NULL in the rows. */
+/* find_wanted: find the columns of the index that the plan reads, all if there is no plan. */
 static void
-find_wanted(HybridIndexOnly *only)
+find_wanted(const ScanState *node, bool *wanted)
 {
-	const IndexOnlyScan *plan = only->node != NULL ? (IndexOnlyScan *) only->node->ps.plan : NULL;
-	Bitmapset *columns = NULL;
-	int i;
+	const IndexOnlyScan *plan;
 
-	if (plan != NULL)
+	if (node == NULL)
 	{
-		pull_varattnos((Node *) plan->scan.plan.targetlist, (Index) INDEX_VAR, &columns);
-		pull_varattnos((Node *) plan->scan.plan.qual, (Index) INDEX_VAR, &columns);
-		pull_varattnos((Node *) plan->recheckqual, (Index) INDEX_VAR, &columns);
+		memset(wanted, true, INDEX_MAX_KEYS);
+		return;
 	}
-	for (i = 0; i <= only->index->layout.words; i++)
-		only->wanted[i] =
-			plan == NULL || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, columns);
-	bms_free(columns);
+	plan = (const IndexOnlyScan *) node->ps.plan;
+	hybrid_index_columns_in(plan->scan.plan.targetlist, wanted);
+	hybrid_index_columns_in(plan->scan.plan.qual, wanted);
+	hybrid_index_columns_in(plan->recheckqual, wanted);
 }
 
 /* form_from_index: set the wanted columns from the index. Returns false unless tests 2 and 3 succeed. */
@@ -185,8 +180,8 @@ form_from_index(HybridIndexOnly *only, int64 position, const HybridPlace *where,
 	                                 slot % HY_CODE_ROWS, values, nulls);
 	if (formed)
 	{
-		nulls[keys] = !only->wanted[keys];
-		if (only->wanted[keys])
+		nulls[keys] = !only->columns.wanted[keys];
+		if (only->columns.wanted[keys])
 			values[keys] = read_vector(only, (HybridSlot){page, 0, slot});
 	}
 	UnlockReleaseBuffer(buffer);
@@ -272,7 +267,7 @@ read_words(const HybridIndexOnly *only, const HybridBlock *block, int row, Datum
 		int column = hybrid_included_column(index->keys, i);
 		uint64 word = hybrid_block_words(unconstify(HybridBlock *, block))[i * HY_CODE_ROWS + row];
 
-		nulls[column] = !only->wanted[column] || word == HY_WORD_NULL ||
+		nulls[column] = !only->columns.wanted[column] || word == HY_WORD_NULL ||
 		                !hybrid_included_returned(&index->included[i]);
 		if (!nulls[column] && !hybrid_included_value(&index->included[i], word, &values[column]))
 			return false;

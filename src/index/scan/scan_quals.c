@@ -216,9 +216,11 @@ begin(HybridScanQuals *filter)
 	if (filter->conditions != NULL && IsA(filter->node, IndexOnlyScanState))
 	{
 		Relation index = filter->scan->indexRelation;
+		bool wanted[INDEX_MAX_KEYS] = {false};
 
+		hybrid_index_columns_in(filter->node->ps.plan->qual, wanted);
 		filter->indexed = MakeSingleTupleTableSlot(RelationGetDescr(index), &TTSOpsVirtual);
-		hybrid_index_columns_init(&filter->columns, index);
+		hybrid_index_columns_init(&filter->columns, index, wanted);
 	}
 	filter->slot = table_slot_create(filter->scan->heapRelation, NULL);
 	MemoryContextSwitchTo(old);

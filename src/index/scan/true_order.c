@@ -46,14 +46,18 @@ HybridTrueOrder *
 hybrid_true_order_new(IndexScanDesc scan, HybridScanQuals *fetcher)
 {
 	HybridTrueOrder *order = palloc0(sizeof(HybridTrueOrder));
+	bool wanted[INDEX_MAX_KEYS] = {false};
 	int i;
 
 	order->scan = scan;
 	order->fetcher = fetcher;
-	hybrid_index_columns_init(&order->columns, scan->indexRelation);
 	order->distances = palloc(scan->numberOfOrderBys * sizeof(FmgrInfo));
 	for (i = 0; i < scan->numberOfOrderBys; i++)
+	{
+		wanted[scan->orderByData[i].sk_attno - 1] = true;
 		fmgr_info_copy(&order->distances[i], &scan->orderByData[i].sk_func, CurrentMemoryContext);
+	}
+	hybrid_index_columns_init(&order->columns, scan->indexRelation, wanted);
 	order->context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid scan order", ALLOCSET_DEFAULT_SIZES);
 	order->queue = pairingheap_allocate(compare_rows, order);
