@@ -206,6 +206,9 @@ my $damaged = q{SELECT 1 / count(*) FROM hybrid_indexes WHERE index = 'item_v'::
 damage("the view names $_->[0]", 'item', $_->[1], qr/^(?!.*ERROR)/s, $damaged, 'SELECT 1 / (count(*) > 1)::int FROM hybrid_indexes WHERE advice IS NULL')
 	for [ 'a damaged meta page', [ $meta{dims}, pack('L', 1 << 30) ] ], [ 'a damaged list', [ $meta{generation}, pack('S', 7) ] ], [ 'a block far away', [ $meta{root}, pack('L', 1 << 30) ] ];
 damage('other magic', 'item', [ $meta{magic}, 'HELP' ], says('is not a hybrid index'), $query{item}, $check);
+# the planner asks what the index can return; statements that do not use it are answered
+damage("no use for $_->[0]", 'item', $_->[1], qr/^(?!.*ERROR)/s, 'SELECT 1 / (count(*) > 1)::int FROM item', 'DELETE FROM item WHERE id = -1')
+	for [ 'a damaged meta page', [ $meta{dims}, pack('L', 1 << 30) ] ], [ 'an impossible height', [ $meta{height}, pack('S', 60000) ] ];
 damage('impossible dimensions', 'item', [ $meta{dims}, pack('L', 1 << 30) ], says('has a damaged meta page'), $query{item}, $check);
 damage('other dimensions', 'item', [ $meta{dims}, pack('L', 5) ], says('has a damaged meta page'), $query{item}, $exact{item}, $check, $insert, 'VACUUM item');
 damage('other storage', 'item', [ $meta{storage}, pack('L', 7) ], says('has a damaged meta page'), $query{item}, $check);

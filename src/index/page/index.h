@@ -168,8 +168,8 @@ extern bool hybrid_is_our_index(Relation relation);
 extern bool hybrid_index_outdated(Relation index);
 
 /*
- * hybrid_index_readable: test whether this backend can read the meta page, and it is one that this version of the
- * library has written.
+ * hybrid_index_readable: test whether this backend can read the meta page, and it is an undamaged one that this version
+ * of the library has written.
  */
 extern bool hybrid_index_readable(Relation index);
 

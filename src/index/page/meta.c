@@ -26,11 +26,12 @@
 
 static ambuild_function our_build = NULL;
 
-static bool has_format(Relation index, bool current);
+static bool copy_meta(Relation index, HybridMeta *meta);
+static const char *damage_of(const HybridMeta *meta, BlockNumber blocks);
 static void refuse_citus(Relation index);
 static const HybridOpclass *opclass_of(Relation index);
 static HybridMeta read_meta(Relation index, const HybridOpclass *opclass);
-static void check_built(Relation index, const HybridType *type, const HybridMeta *meta);
+static bool is_built(Relation index, const HybridType *type, const HybridMeta *meta);
 static void describe_index(Relation index, const HybridOpclass *opclass, int dims,
                            HybridStorage storage, HybridIndex *open);
 static int32 declared_dims(Relation index, Oid *type);
@@ -53,36 +54,44 @@ hybrid_is_our_index(Relation relation)
 bool
 hybrid_index_outdated(Relation index)
 {
-	return has_format(index, false);
+	HybridMeta meta;
+
+	return copy_meta(index, &meta) && meta.format != format_of(opclass_of(index), (int) meta.dims);
 }
 
 bool
 hybrid_index_readable(Relation index)
 {
+	const HybridOpclass *opclass;
+	HybridMeta meta;
+
 	if (index->rd_amcache != NULL)
 		return true;
 	/* a partitioned index has no file, nor has an unlogged one during recovery or one whose build has failed */
-	return index->rd_rel->relkind == RELKIND_INDEX && !RELATION_IS_OTHER_TEMP(index) &&
-	       (RelationIsPermanent(index) || !RecoveryInProgress()) &&
-	       RelationGetNumberOfBlocks(index) > 0 && has_format(index, true);
+	if (index->rd_rel->relkind != RELKIND_INDEX || RELATION_IS_OTHER_TEMP(index) ||
+	    (!RelationIsPermanent(index) && RecoveryInProgress()) ||
+	    RelationGetNumberOfBlocks(index) == 0 || !copy_meta(index, &meta))
+		return false;
+	opclass = opclass_of(index);
+	return meta.format == format_of(opclass, (int) meta.dims) &&
+	       damage_of(&meta, RelationGetNumberOfBlocks(index)) == NULL &&
+	       is_built(index, opclass->type, &meta);
 }
 
-/* has_format: test whether block 0 is a meta page whose format is the current one, or is another one. */
+/* copy_meta: copy block 0. Returns false if it is not a meta page of any format. */
 static bool
-has_format(Relation index, bool current)
+copy_meta(Relation index, HybridMeta *meta)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	Page page = BufferGetPage(buffer);
-	const HybridOpclass *opclass = opclass_of(index);
-	bool has;
+	bool is_meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	has =
-		hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_META &&
-		hybrid_meta(page)->magic == HYBRID_INDEX_MAGIC &&
-		(hybrid_meta(page)->format == format_of(opclass, (int) hybrid_meta(page)->dims)) == current;
+	is_meta = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_META &&
+	          hybrid_meta(page)->magic == HYBRID_INDEX_MAGIC;
+	memcpy(meta, PageGetContents(page), sizeof(*meta));
 	UnlockReleaseBuffer(buffer);
-	return has;
+	return is_meta;
 }
 
 HybridIndex
@@ -97,7 +106,13 @@ hybrid_index_open(Relation index)
 
 	opclass = opclass_of(index);
 	meta = read_meta(index, opclass);
-	check_built(index, opclass->type, &meta);
+	if (!is_built(index, opclass->type, &meta))
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" has a damaged meta page", RelationGetRelationName(index)),
+		         errdetail("%u dimensions, storage %u, lists of %u.", meta.dims, meta.storage,
+		                   meta.list_size),
+		         errhint("REINDEX it.")));
 	describe_index(index, opclass, (int) meta.dims, (HybridStorage) meta.storage, &open);
 	open.list_size = (int) meta.list_size;
 	open.seed = meta.seed;
@@ -169,31 +184,39 @@ HybridMeta *
 hybrid_meta_check(Relation index, Page page)
 {
 	HybridMeta *meta = hybrid_meta(page);
-	const HybridCurve *curve = &meta->curve;
-	BlockNumber blocks = RelationGetNumberOfBlocks(index);
-	const char *damage = NULL;
+	const char *damage;
 
 	hybrid_page_check(index, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
-	if (curve->size > HYBRID_CURVE_POINTS)
-		damage = "a curve that is too long";
-	else if (curve->by_queries > 1 || (curve->by_queries == 1 && curve->size == 0))
-		damage = "a curve that nothing was measured for";
-	else if (meta->moved_first >= HYBRID_MOVED_LISTS || meta->moved_count > HYBRID_MOVED_LISTS)
-		damage = "an impossible number of moved lists";
-	else if (meta->height >= HYBRID_LEVELS)
-		damage = "an impossible number of levels";
-	/* every leaf has a page of its own, and the file never becomes shorter */
-	else if (meta->leaves > blocks || curve->leaves > blocks ||
-	         meta->regroup_leaves > hybrid_regroup_next(blocks))
-		damage = "an impossible number of leaf lists";
-	else if (meta->logging > 1)
-		damage = "an impossible state of its log";
+	damage = damage_of(meta, RelationGetNumberOfBlocks(index));
 	if (damage != NULL)
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" has a meta page with %s",
 		                       RelationGetRelationName(index), damage),
 		                errhint("REINDEX it.")));
 	return meta;
+}
+
+/* damage_of: describe what is impossible on the meta page of an index with this number of pages; NULL if nothing is. */
+static const char *
+damage_of(const HybridMeta *meta, BlockNumber blocks)
+{
+	const HybridCurve *curve = &meta->curve;
+
+	if (curve->size > HYBRID_CURVE_POINTS)
+		return "a curve that is too long";
+	if (curve->by_queries > 1 || (curve->by_queries == 1 && curve->size == 0))
+		return "a curve that nothing was measured for";
+	if (meta->moved_first >= HYBRID_MOVED_LISTS || meta->moved_count > HYBRID_MOVED_LISTS)
+		return "an impossible number of moved lists";
+	if (meta->height >= HYBRID_LEVELS)
+		return "an impossible number of levels";
+	/* every leaf has a page of its own, and the file never becomes shorter */
+	if (meta->leaves > blocks || curve->leaves > blocks ||
+	    meta->regroup_leaves > hybrid_regroup_next(blocks))
+		return "an impossible number of leaf lists";
+	if (meta->logging > 1)
+		return "an impossible state of its log";
+	return NULL;
 }
 
 void
@@ -358,9 +381,9 @@ read_meta(Relation index, const HybridOpclass *opclass)
 	return meta;
 }
 
-/* check_built: raise an error if the properties that the build has fixed cannot be those of this index. */
-static void
-check_built(Relation index, const HybridType *type, const HybridMeta *meta)
+/* is_built: test whether the properties that the build has fixed can be those of this index. */
+static bool
+is_built(Relation index, const HybridType *type, const HybridMeta *meta)
 {
 	Oid column_type;
 	int32 declared = declared_dims(index, &column_type);
@@ -371,17 +394,11 @@ check_built(Relation index, const HybridType *type, const HybridMeta *meta)
 	 */
 	if (column_type == VARBITOID && declared > (int32) meta->dims)
 		declared = -1;
-	if (meta->dims < 1 || meta->dims > (uint32) type->max_dims ||
-	    (declared >= 0 && meta->dims != (uint32) declared) ||
-	    !possible_storage(type, meta->storage) || meta->list_size < HYBRID_LIST_SIZE_MIN ||
-	    meta->list_size > HYBRID_LIST_SIZE_MAX ||
-	    (hybrid_included_count(index) == 0) != (meta->included == 0))
-		ereport(ERROR,
-		        (errcode(ERRCODE_INDEX_CORRUPTED),
-		         errmsg("index \"%s\" has a damaged meta page", RelationGetRelationName(index)),
-		         errdetail("%u dimensions, storage %u, lists of %u.", meta->dims, meta->storage,
-		                   meta->list_size),
-		         errhint("REINDEX it.")));
+	return meta->dims >= 1 && meta->dims <= (uint32) type->max_dims &&
+	       (declared < 0 || meta->dims == (uint32) declared) &&
+	       possible_storage(type, meta->storage) && meta->list_size >= HYBRID_LIST_SIZE_MIN &&
+	       meta->list_size <= HYBRID_LIST_SIZE_MAX &&
+	       (hybrid_included_count(index) == 0) == (meta->included == 0);
 }
 
 /* describe_index: set the properties that follow from an index's columns, its dimensions and its storage. */
