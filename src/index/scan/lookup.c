@@ -37,7 +37,6 @@
  */
 static HybridLookup *spare = NULL;
 
-static float worst_plus(const HybridLookup *search, float deviations);
 static void go_on(HybridLookup *search, double after);
 static void rescore_rows(HybridLookup *search, double after);
 static void rescore_wanted(HybridLookup *search, double after);
@@ -266,7 +265,7 @@ hybrid_lookup_reached(const HybridLookup *search)
 int
 hybrid_lookup_difficulty(const HybridLookup *search)
 {
-	return hybrid_stopping_difficulty(&search->stopping, hybrid_lookup_worst(search));
+	return hybrid_stopping_difficulty(&search->stopping, hybrid_lookup_estimate_limit(search));
 }
 
 HybridOutliers
@@ -300,24 +299,12 @@ hybrid_lookup_memory_of_all(double rows, double wanted)
 }
 
 float
-hybrid_lookup_worst(const HybridLookup *search)
-{
-	return worst_plus(search, 0);
-}
-
-float
 hybrid_lookup_estimate_limit(const HybridLookup *search)
-{
-	return worst_plus(search, search->frontier.limits.eps);
-}
-
-/* worst_plus: return the k-th best distance, with this number of standard deviations of its prediction. */
-static float
-worst_plus(const HybridLookup *search, float deviations)
 {
 	return search->nearest.count < search->nearest.k
 	           ? INFINITY
-	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance, deviations);
+	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance,
+	                                search->frontier.limits.eps);
 }
 
 /*

@@ -98,16 +98,14 @@ choose_lists(HybridLookup *search, int *chosen)
 	HybridFrontier *frontier = &search->frontier;
 	HybridStopping *stopping = &search->stopping;
 	int64 lists = search->work->lists, share = Min(lists / SHARE, MOST);
-	float limit = frontier->limits.probes > 0 ? INFINITY : hybrid_lookup_worst(search);
+	float limit = frontier->limits.probes > 0 ? INFINITY : hybrid_lookup_estimate_limit(search);
 	double beyond, left;
 	int count;
 
 	stopping->estimated = stopping->ended = false;
 	if (!isinf(limit))
 		compare(search, limit);
-	count = hybrid_frontier_take_again(
-		frontier, frontier->limits.probes > 0 ? INFINITY : hybrid_lookup_estimate_limit(search),
-		MOST, chosen);
+	count = hybrid_frontier_take_again(frontier, limit, MOST, chosen);
 	if (count > 0)
 		return count;
 	if (isinf(limit))

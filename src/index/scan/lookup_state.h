@@ -51,14 +51,10 @@ struct HybridLookup
 };
 
 /*
- * hybrid_lookup_worst: return the k-th best distance, in the unit of the estimates. It is infinite if there
- * are fewer than k rows.
- */
-extern float hybrid_lookup_worst(const HybridLookup *search);
-
-/*
- * hybrid_lookup_estimate_limit: return the estimate above which no row is nearer than the k-th best. This is the k-th
- * best distance, but by taxicab distance, some of the rows that are as near have greater estimates.
+ * hybrid_lookup_estimate_limit: return the estimate above which no row is nearer than the k-th best, in the unit of the
+ * estimates. It is infinite if there are fewer than k rows. By taxicab distance, some of the rows that are as near as the
+ * k-th best have greater estimates than its own. They are in lists that must be examined, too. (Rows of 40 dimensions with
+ * a few large numbers, queries with one, LIMIT 100: .460 of the rows for .9 if lists are judged by the mean, else 1.000.)
  */
 extern float hybrid_lookup_estimate_limit(const HybridLookup *search);
 
