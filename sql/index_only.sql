@@ -152,7 +152,7 @@ CREATE INDEX only_v ON only_rows USING hybrid ((ARRAY[v]) vector_maxsim_ops) INC
 SELECT pg_index_column_has_property('only_v'::regclass, 1, 'returnable'), pg_index_column_has_property('only_v'::regclass, 2, 'returnable');
 DROP INDEX only_v;
 -- a vector that is computed of included columns
-CREATE FUNCTION vector_of(id int, f real) RETURNS vector LANGUAGE sql IMMUTABLE AS $$ SELECT ARRAY[id, CASE WHEN f < 2 THEN f ELSE 2 END]::vector $$;
+CREATE FUNCTION vector_of(id int, f real) RETURNS vector LANGUAGE sql IMMUTABLE AS $$ SELECT ARRAY[id, CASE WHEN f < 2 THEN f ELSE 2 END]::public.vector $$;
 ALTER FUNCTION vector_of COST 10000;
 CREATE INDEX only_v ON only_rows USING hybrid ((vector_of(id, i2)::vector(2))) INCLUDE (id, i2) WITH (storage = float32);
 SELECT * FROM same('SELECT id, i2 FROM only_rows ORDER BY vector_of(id, i2)::vector(2) <-> ''[300,1]'' LIMIT 30');
