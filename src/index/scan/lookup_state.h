@@ -51,10 +51,9 @@ struct HybridLookup
 };
 
 /*
- * hybrid_lookup_estimate_limit: return the estimate above which no row is nearer than the k-th best, in the unit of the
- * estimates. It is infinite if there are fewer than k rows. By taxicab distance, some of the rows that are as near as the
- * k-th best have greater estimates than its own. They are in lists that must be examined, too. (Rows of 40 dimensions with
- * a few large numbers, queries with one, LIMIT 100: .460 of the rows for .9 if lists are judged by the mean, else 1.000.)
+ * hybrid_lookup_estimate_limit: return the estimate above which no row is nearer than the k-th best, in the unit of
+ * the estimates. It is infinite if there are fewer than k rows. By taxicab distance, some of the rows that are as near
+ * as the k-th best have greater estimates than its own. They are in lists that must be examined, too.
  */
 extern float hybrid_lookup_estimate_limit(const HybridLookup *search);
 
