@@ -115,3 +115,29 @@ SELECT id FROM wide ORDER BY v <+> array_fill(17.4, ARRAY[16000])::vector LIMIT 
 DROP TABLE item, few, wide, result;
 DROP FUNCTION made, recall, within_key;
 DROP PROCEDURE try;
+
+-- rows with a few large numbers, and queries with one: lists are judged by the same distance as the rows in them
+CREATE TABLE l1_spikes (id int, v vector(40));
+SELECT setseed(.5);
+INSERT INTO l1_spikes SELECT i, (SELECT array_agg(size * sign(r) * ln(1 - abs(r))) FROM (SELECT 1.9999 * random() - 1 AS r FROM generate_series(1, 40) WHERE i > 0) x)::vector
+FROM (SELECT i, exp(sqrt(-2 * ln(1 - random())) * cos(6.2832 * random())) AS size FROM generate_series(1, 20000) i) y;
+CREATE INDEX l1_spikes_v ON l1_spikes USING hybrid (v vector_l1_ops);
+CREATE FUNCTION l1_found(target float8) RETURNS float8 LANGUAGE plpgsql SET enable_sort = off AS $$
+DECLARE
+	q vector;
+	far float8;
+	found float8 := 0;
+BEGIN
+	FOR i IN 1 .. 40 BY 4 LOOP
+		q := array_fill(0, ARRAY[i - 1])::float8[] || 15::float8 || array_fill(0, ARRAY[40 - i])::float8[];
+		SELECT max(d) INTO far FROM (SELECT (v <+> q) + 0 AS d FROM l1_spikes ORDER BY d LIMIT 100) s;
+		PERFORM set_config('hybrid.target_recall', target::text, true);
+		found := found + (SELECT count(*) FROM (SELECT v <+> q AS d FROM l1_spikes ORDER BY v <+> q LIMIT 100) s WHERE d <= far);
+	END LOOP;
+	RETURN found / 1000;
+END $$;
+SET enable_seqscan = off;
+SELECT l1_found(.9) >= .89, l1_found(.95) >= .94;
+RESET enable_seqscan;
+DROP TABLE l1_spikes;
+DROP FUNCTION l1_found;
