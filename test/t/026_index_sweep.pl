@@ -57,23 +57,12 @@ sub whole
 	return;
 }
 
-# vacuum TABLE: start VACUUM in a new session
-sub vacuum
-{
-	my ($table) = @_;
-	my $session = session();
-
-	$session->{in} .= "VACUUM $table;\n\\echo vacuumed\n";
-	$session->{run}->pump_nb;
-	return $session;
-}
-
 # vacuumed SESSION, WHEN: wait for its end
 sub vacuumed
 {
 	my ($session, $when) = @_;
 
-	$session->{run}->pump until $session->{out} =~ /vacuumed/;
+	$session->{run}->pump until $session->{out} =~ /^done$/m;
 	unlike($session->{err}, qr/ERROR/, "$when: VACUUM comes to its end");
 	finish($session);
 	return;
@@ -153,7 +142,7 @@ my ($kinds, $size) = (kinds($node, 'item_v'), size());
 cmp_ok($kinds->{FREE}, '>', 0, 'pages are free');
 my $holder = session();
 ask($holder, q{BEGIN; SELECT hold_lock('item_v', 0)});
-my $vacuum = vacuum('item');
+my $vacuum = session_with('VACUUM item');
 ok(waits('tuple'), 'VACUUM has read the tree, and waits for who writes lists');
 ask($holder, 'INSERT INTO item SELECT i, place(i) FROM generate_series(129, 137, 4) i');
 cmp_ok($node->safe_psql('postgres', q{SELECT lists FROM hybrid_index_stats('item_v')}), '>', $leaves, 'a list is split');
@@ -167,7 +156,7 @@ whole('item', 'lists that came');
 $node->safe_psql('postgres', 'INSERT INTO item SELECT i, place(i) FROM generate_series(303, 359, 4) i;
 	DELETE FROM item WHERE id % 2 = 0 OR id BETWEEN 303 AND 340');
 ask($holder, q{BEGIN; SELECT count(hold_lock('item_v', n)) FROM generate_series(1, pg_relation_size('item_v') / 8192 - 1) n});
-$vacuum = vacuum('item');
+$vacuum = session_with('VACUUM item');
 ok(waits('tuple'), 'VACUUM waits to take an empty list away');
 $leaves = $node->safe_psql('postgres', q{SELECT lists FROM hybrid_index_stats('item_v')});
 ask($holder, 'INSERT INTO item SELECT i, place(i) FROM generate_series(200, 202, 2) i');
@@ -197,7 +186,7 @@ $node->start;
 $node->safe_psql('postgres', 'VACUUM wide');
 my ($first, $second) = (session(), session());
 ask($first, q{BEGIN; SELECT hold_lock('wide_v', 0)});
-$vacuum = vacuum('wide');
+$vacuum = session_with('VACUUM wide');
 ok(waits('tuple', 'wide_v'), 'VACUUM waits before it reads the file');
 $second->{in} .= "BEGIN; SELECT hold_lock('wide_v', 0);\n\\echo held\n";
 $second->{run}->pump_nb;

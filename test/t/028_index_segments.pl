@@ -45,17 +45,6 @@ sub blocked
 		WHERE pid <> pg_backend_pid() AND query LIKE '$query%' AND wait_event = 'BufferContent'});
 }
 
-# start SQL: send it to a new session
-sub start
-{
-	my ($sql) = @_;
-	my $session = session();
-
-	$session->{in} .= "$sql;\n\\echo done\n";
-	$session->{run}->pump_nb;
-	return $session;
-}
-
 # rest SESSION: wait for the end of its statements, and return what it has printed
 sub rest
 {
@@ -67,11 +56,11 @@ sub rest
 
 my $nearest = q{SELECT count(*), min(id), max(id) FROM (SELECT id FROM item ORDER BY v <-> '{1:1,2:1}/100' LIMIT 40) s};
 my $release = $node->basedir . '/release';
-my $holder = start("SELECT hold_page('item_v', $second, '$release')");
+my $holder = session_with("SELECT hold_page('item_v', $second, '$release')");
 ok($node->poll_query_until('postgres', "SELECT (pg_stat_file('$release.held', true)).size IS NOT NULL"), 'a session holds it');
-my $scan = start("SET enable_seqscan = off; SET enable_sort = off;\n/* scan */ $nearest");
+my $scan = session_with("SET enable_seqscan = off; SET enable_sort = off;\n/* scan */ $nearest");
 ok(blocked('/* scan */'), 'the scan has seen the rows of the first page');
-my $vacuum = start('VACUUM item');
+my $vacuum = session_with('VACUUM item');
 ok(blocked('VACUUM item'), 'VACUUM has removed them');
 append_to_file($release, '');
 like(rest($scan), qr/^40\|101\|140$/m, 'the scan returns the nearest rows that are left');

@@ -98,23 +98,12 @@ $node->safe_psql('postgres', 'INSERT INTO item SELECT i, place(i) FROM generate_
 removed();
 close_scan($scan, 720, 'split lists');
 
-# start SQL: send it to a new session
-sub start
-{
-	my ($sql) = @_;
-	my $session = session();
-
-	$session->{in} .= "$sql;\n\\echo done\n";
-	$session->{run}->pump_nb;
-	return $session;
-}
-
 # hold BLOCK, NAME: hold a page until release() of this name
 sub hold
 {
 	my ($block, $name) = @_;
 	my $file = $node->basedir . "/$name";
-	my $session = start("SELECT hold_page('item_v', $block, '$file')");
+	my $session = session_with("SELECT hold_page('item_v', $block, '$file')");
 
 	$node->poll_query_until('postgres', "SELECT (pg_stat_file('$file.held', true)).size IS NOT NULL") or die;
 	return $session;
@@ -162,7 +151,7 @@ $scan = open_scan();
 # VACUUM has visited the lists and begins; it reads rows, among them those of this leaf; it has all, and would replace the tree
 my $gatekeeper = session();
 ask($gatekeeper, "BEGIN; SELECT hold_lock('item_v', $gate)");
-my $vacuum = start("SET deadlock_timeout = '1h';\nVACUUM item");
+my $vacuum = session_with("SET deadlock_timeout = '1h';\nVACUUM item");
 waits('tuple');
 my $holder = hold($leaf, 'read');
 ask($gatekeeper, 'COMMIT');
@@ -181,7 +170,7 @@ finish($vacuum);
 ask($old, 'COMMIT');
 # the next VACUUM has removed the rows, but has not found the old leaves yet
 ask($gatekeeper, "BEGIN; SELECT hold_lock('item_v', 0)");
-$vacuum = start('VACUUM item');
+$vacuum = session_with('VACUUM item');
 waits('tuple');
 close_scan($scan, 720, 'another tree');
 ask($gatekeeper, 'COMMIT');

@@ -9,7 +9,7 @@ use IPC::Run;
 use POSIX ();
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(session_on session ask finish processor_seconds);
+our @EXPORT = qw(session_on session session_with ask finish processor_seconds);
 
 my $node;
 
@@ -30,6 +30,17 @@ sub session
 		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=0', '-d', $node->connstr('postgres') . ($user ? " user=$user" : '') ],
 		'<', \$session->{in}, '>', \$session->{out}, '2>', \$session->{err},
 		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	return $session;
+}
+
+# session_with SQL: start a session, send it SQL, and do not wait; at its end it prints a line 'done'
+sub session_with
+{
+	my ($sql) = @_;
+	my $session = session();
+
+	$session->{in} .= "$sql;\n\\echo done\n";
+	$session->{run}->pump_nb;
 	return $session;
 }
 
