@@ -420,7 +420,7 @@ taxicab_unit(const HybridScorer *scorer, double distance, float deviations)
 	if (!hy_taxicab_known(&scorer->read))
 		return INFINITY;
 	square = hy_taxicab_square(&scorer->read, distance, deviations);
-	if (deviations > 0 && hy_taxicab_known(&scorer->sampled))
+	if (hy_taxicab_known(&scorer->sampled))
 		square = Max(square, hy_taxicab_square(&scorer->sampled, distance, deviations));
 	return square;
 }

@@ -160,8 +160,8 @@ extern void hybrid_scorer_sample(HybridScorer *scorer, const HybridLink *list);
 /*
  * hybrid_scorer_unit: convert a distance to the unit of the estimates. In an index by Jaccard distance, rows
  * at this distance have at most this estimate. By taxicab distance, the result is predicted from the rows that
- * hybrid_scorer_row has read. If `deviations` is not 0, it is increased by this number of standard deviations, and is
- * at least what the sampled rows predict. It is infinite while too few rows were read.
+ * hybrid_scorer_row has read, with this number of standard deviations, and is at least what the sampled rows predict.
+ * It is infinite while too few rows were read.
  */
 extern float hybrid_scorer_unit(const HybridScorer *scorer, double distance, float deviations);
 
