@@ -57,7 +57,10 @@ done
 
 {
 	build
-	server_settings=("shared_buffers = 3GB" "maintenance_work_mem = 2GB" "max_wal_size = 8GB" "work_mem = 64MB")
+	# documents take 4 GB in the table, and as much in the index
+	buffers=3GB
+	[[ " $* " != *" maxsim "* ]] || buffers=10GB
+	server_settings=("shared_buffers = $buffers" "maintenance_work_mem = 2GB" "max_wal_size = 8GB" "work_mem = 64MB")
 	start_server
 } >&2
 

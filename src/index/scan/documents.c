@@ -14,7 +14,10 @@
  *
  * (100,000 documents of 80 vectors of 128 dimensions, queries of 32, LIMIT 10 at .95: searches with a quarter of the
  * lists, before these, took three quarters of their time, since for each vector of the query a search scores the
- * centroids of all lists. By the estimates from them 640 documents were compared; those from these need 320 to 1,280.)
+ * centroids of all lists. By the estimates from them 640 documents were compared; those from these need 320 to 1,280.
+ * With FIRST_LISTS, FIRST_ENTRIES and half as many more documents each time, recall is .997 in 49 ms (mean of 150
+ * queries; 550 documents compared). With 32 lists, 256 entries and twice as many each time, it is .995 in 67 to 82 ms
+ * (870 compared), and with 16 lists .989 in 48 ms.)
  *
  * Memory for the documents found, the entries of a search, and the documents that wait in state->order is bounded by
  * work_mem. If it does not suffice, or if all lists would be examined, all documents are compared instead
@@ -40,10 +43,12 @@
 #include "index/scan/documents.h"
 #include "index/scan/found_documents.h"
 
-#define FIRST_LISTS 32    /* lists examined for each vector of the query, at first */
-#define FIRST_ENTRIES 256 /* entries found for each vector of the query, at first; */
-#define ENTRIES 4         /* at least so many for each document that is wanted */
-#define GROWTH 4          /* the next time, there are so many times as many */
+#define FIRST_LISTS 24      /* lists examined for each vector of the query, at first */
+#define FIRST_ENTRIES 512   /* entries found for each vector of the query, at first, */
+#define ENTRIES_SHARE 0.125 /* if this share of the memory holds them; */
+#define ENTRY_BYTES (sizeof(HyNeighbor) + sizeof(HybridFoundRow))
+#define ENTRIES 4 /* at least so many for each document that is wanted */
+#define GROWTH 4  /* the next time, there are so many times as many */
 #define LEAST_K                                                                                    \
 	10 /* the search is for at least so many documents, since a change among few of them says little */
 #define FIRST_COMPARED 32 /* documents compared exactly, at first, */
@@ -83,6 +88,7 @@ static double memory_of(const HybridScan *state);
 static double room(const HybridScan *state);
 static double room_for_documents(const HybridScan *state);
 static bool search_fits(const HybridScan *state);
+static int entries_at_first(const HybridScan *state);
 static double entries_of(const HybridScan *state);
 static void compare_all_instead(HybridScan *state);
 static bool search(HybridScan *state);
@@ -196,8 +202,9 @@ find_more(HybridScan *state)
 		pfree(all.items);
 	}
 	hybrid_found_documents_best(&documents->found, k);
-	documents->entries = Max(documents->entries,
-	                         Max(FIRST_ENTRIES, (int) Min((int64) ENTRIES * k, PG_INT32_MAX / 2)));
+	documents->entries =
+		Max(documents->entries,
+	        Max(entries_at_first(state), (int) Min((int64) ENTRIES * k, PG_INT32_MAX / 2)));
 	if (!documents->exhausted && !find_best(state))
 		compare_all_instead(state);
 	else
@@ -284,11 +291,18 @@ static bool
 search_fits(const HybridScan *state)
 {
 	double last = (double) hybrid_lookup_memory(state->search);
-	double next = entries_of(state) * (sizeof(HyNeighbor) + sizeof(HybridFoundRow));
+	double next = entries_of(state) * ENTRY_BYTES;
 
 	if (state->documents->found.round > 0)
 		next = Max(next, GROWTH * last);
 	return next <= room(state) + last;
+}
+
+/* entries_at_first: return the number of entries that the first search finds for each vector of the query. */
+static int
+entries_at_first(const HybridScan *state)
+{
+	return (int) Min(FIRST_ENTRIES, memory_of(state) * ENTRIES_SHARE / ENTRY_BYTES);
 }
 
 /* entries_of: return the number of entries that a search finds: no more than its lists have, if they are full. */
@@ -353,7 +367,8 @@ search(HybridScan *state)
 			return false;
 		if (included != NULL)
 			hybrid_lookup_words(state->search, included->conditions, included->count);
-		hybrid_lookup_target(state->search, state->settings.target_recall, lists);
+		/* entries only propose documents: if one of a hundred is lost, no document is, whatever the target */
+		hybrid_lookup_target(state->search, 0, lists);
 		rows = hybrid_lookup_next(state->search, entries, -INFINITY, &count);
 		state->done.work.lists += work.lists;
 		state->done.work.rows += work.rows;
@@ -395,9 +410,9 @@ take_part(HybridDocuments *documents, const HybridLookup *search, const HybridFo
 }
 
 /*
- * compare: compare candidates exactly, in the order of their estimates: first some, then twice as many, until the last
- * half of them has few of the k best documents, and these are settled. Returns whether they are, or nothing more can be
- * done. `again`: the search is not the first one of this pass.
+ * compare: compare candidates exactly, in the order of their estimates: first some, then half as many more each time,
+ * until the last half of them has few of the k best documents, and these are settled. Returns whether they are, or
+ * nothing more can be done. `again`: the search is not the first one of this pass.
  */
 static bool
 compare(HybridScan *state, bool again)
@@ -406,6 +421,7 @@ compare(HybridScan *state, bool again)
 	int64 most = Max(FIRST_COMPARED, (int64) FIRST_SHARE * documents->found.best.k);
 	double missing = (1 - state->settings.target_recall) * documents->found.best.k;
 	HyTopK first;
+	bool fits;
 	int late;
 
 	for (;;)
@@ -414,16 +430,20 @@ compare(HybridScan *state, bool again)
 
 		if (documents->complete || most > members)
 			most = members;
-		if ((double) most * sizeof(HyNeighbor) > room(state))
+		fits = (double) most * sizeof(HyNeighbor) <= room(state);
+		if (!fits)
 		{
 			documents->found.full = true;
-			return hybrid_probes > 0;
+			if (hybrid_probes == 0)
+				return false;
+			/* the scan ends with these, which are few bytes */
+			most = Min(members, FIRST_COMPARED);
 		}
 		hybrid_found_documents_choose(&documents->found, HYBRID_WHOLE, most, &first);
 		compare_rows(state, &first);
 		late = hybrid_found_documents_ranked(&documents->found, first.count / 2);
 		pfree(first.items);
-		if (enough_compared(state) || (documents->complete && most == members))
+		if (enough_compared(state) || !fits || (documents->complete && most == members))
 			return true;
 		if (documents->found.best.count == documents->found.best.k && late <= missing)
 		{
@@ -437,7 +457,7 @@ compare(HybridScan *state, bool again)
 		}
 		if (most == members)
 			return hybrid_probes > 0;
-		most *= 2;
+		most += most / 2;
 	}
 }
 
