@@ -480,14 +480,16 @@ static double
 recall_of(const Sums *sums, double own)
 {
 	double tried = tried_of(sums);
-	double wanted = mean_of(&sums->wanted, sums), missed, variance, deviation;
+	double wanted = mean_of(&sums->wanted, sums), low = mean_of(&sums->low, sums);
+	double missed, variance, deviation;
 
 	/* at least one neighbor counts as missed, because no sample proves that none is missed */
 	missed = Max(wanted - mean_of(&sums->found, sums), 1 / tried) / wanted;
 	variance = mean_of(&sums->missed_missed, sums) / (wanted * wanted) - missed * missed;
 	deviation = sqrt(Max(variance, 0) / tried);
 	missed += deviation * Min(missed / ROOM, 1) + own * missed;
-	return Max(1 - Max(missed, LOW * mean_of(&sums->low, sums)), 0);
+	low += sqrt(low * (1 - low) / tried);
+	return Max(1 - Max(missed, LOW * low), 0);
 }
 
 /*
