@@ -12,7 +12,7 @@
 #include "index/page/index.h"
 #include "index/tree/scorer.h"
 
-#define HYBRID_CLEAR 16.0 /* number of dimensions below which an exact result is nearly free */
+#define HYBRID_CLEAR 16.0 /* number of dimensions below which a nearly exact result costs little */
 
 /* HybridOutliers: outliers of their lists among the rows that a search has sampled. */
 typedef struct HybridOutliers

@@ -32,11 +32,6 @@
 #define EVIDENCE 5  /* prior evidence: rows added to both the expected and the found rows */
 #define FEW 10.0    /* the estimate is multiplied by 1 + FEW / (number of lists examined) */
 /*
- * Minimum allowed share of missing rows in fewer than HYBRID_CLEAR dimensions. (With .01, searches in three
- * dimensions did nearly the same for all targets from .9 to .99.)
- */
-#define NEARLY 0.001
-/*
  * A row is an outlier of its list if its distance from the centroid is more than twice the radius. In an index
  * with outliers, a small sample may show none of them. A search that could find outliers therefore goes on until
  * it has sampled OUTLIERS_SEEN of them, or twice as many rows as should contain that number, or has scored
@@ -187,9 +182,6 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	/* the first lists were examined before there was an estimate */
 	if (!(stopping->expected > 0) && frontier->scorer->open.layout.dims >= HYBRID_CLEAR)
 		missing = Min(missing, limits->first);
-	/* in few dimensions, the lists that have near rows are known with more certainty */
-	missing =
-		Min(missing, Max(missing * frontier->scorer->open.layout.dims / HYBRID_CLEAR, NEARLY));
 	*beyond = missing * k / scale(stopping, work);
 	stopping->rest = hybrid_frontier_expect(frontier, &stopping->tail, limit, *beyond);
 	stopping->estimated = true;
