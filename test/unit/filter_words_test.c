@@ -4,6 +4,7 @@
  */
 #include "unit.h"
 
+#include "core/distance.h"
 #include "core/filter_words.h"
 
 /* compare_words: return -1, 0 or 1 as the first word is less than, equal to or greater than the second. */
@@ -106,9 +107,9 @@ test_comparisons(void)
 	CHECK(passes(&condition, HY_WORD_LEAST) && !passes(&condition, HY_WORD_NULL));
 }
 
-/* Masks of random words, of small ranges so that words repeat, against each word alone. */
+/* check_masks: masks of random words, ten values so that words repeat, against each word alone. */
 static void
-test_masks(void)
+check_masks(void)
 {
 	UnitRandom random = {5};
 	int round, i;
@@ -118,22 +119,25 @@ test_masks(void)
 		uint64_t words[3 * HY_WORD_ROWS], set[5];
 		HyWordCondition conditions[3];
 		uint32_t live = unit_random(&random), expected = 0;
+		/* close to each other, or over all words */
+		uint64_t step = round % 2 == 0 ? 1 : UINT64_MAX / 9;
 		int count = (int) (unit_random(&random) % 4), row;
 
 		for (i = 0; i < 3 * HY_WORD_ROWS; i++)
-			words[i] = unit_random(&random) % 8 == 0 ? UINT64_MAX : unit_random(&random) % 10;
+			words[i] =
+				unit_random(&random) % 8 == 0 ? UINT64_MAX : unit_random(&random) % 10 * step;
 		for (i = 0; i < count; i++)
 		{
 			memset(&conditions[i], 0, sizeof(conditions[i]));
 			conditions[i].column = (int) (unit_random(&random) % 3);
 			if (unit_random(&random) % 2 == 0)
 			{
-				conditions[i].least = unit_random(&random) % 10;
-				conditions[i].most = unit_random(&random) % 10;
+				conditions[i].least = unit_random(&random) % 10 * step;
+				conditions[i].most = unit_random(&random) % 10 * step;
 				continue;
 			}
 			for (row = 0; row < 5; row++)
-				set[row] = unit_random(&random) % 10;
+				set[row] = unit_random(&random) % 10 * step;
 			hy_word_any(&conditions[i], set, (int) (unit_random(&random) % 6));
 			/* the set belongs to this condition alone */
 			count = i + 1;
@@ -149,6 +153,20 @@ test_masks(void)
 		}
 		CHECK_INT(hy_words_mask(conditions, count, words, live), expected);
 	}
+}
+
+/* Masks are the same at every level. */
+static void
+test_masks(void)
+{
+	HySimd best = hy_simd_best(), level;
+
+	for (level = HY_SIMD_SCALAR; level <= HY_SIMD_NEON; level++)
+	{
+		if (hy_kernels_force(level) == HY_OK)
+			check_masks();
+	}
+	CHECK_INT(hy_kernels_force(best), HY_OK);
 }
 
 static void

@@ -15,7 +15,6 @@
 #include "index/page/buffers.h"
 
 #define REMEMBERED 65536 /* number of pages remembered, a power of two */
-#define LINE 64          /* bytes of a cache line */
 
 /* Remembered: the buffer that last held a page; only a hint. */
 typedef struct Remembered
@@ -75,8 +74,8 @@ hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes)
 	page = (const char *) BufferGetPage(at->buffer);
 	__builtin_prefetch(GetBufferDescriptor(at->buffer - 1), 1);
 	__builtin_prefetch(page);
-	__builtin_prefetch(page + BLCKSZ - LINE);
-	for (i = 0; i < bytes; i += LINE)
+	__builtin_prefetch(page + BLCKSZ - HYBRID_CACHE_LINE);
+	for (i = 0; i < bytes; i += HYBRID_CACHE_LINE)
 		__builtin_prefetch(page + offset + i);
 }
 

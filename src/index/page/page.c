@@ -12,6 +12,7 @@
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 
+#include "index/page/buffers.h"
 #include "index/page/page.h"
 
 #define USABLE HYBRID_STREAM_PAGE
@@ -307,6 +308,30 @@ hybrid_words_judge(const HybridLayout *layout, Page page, const HyWordCondition 
 		rows += pg_popcount32(wanted[b]);
 	}
 	return rows;
+}
+
+void
+hybrid_words_expect(const HybridLayout *layout, const char *page, const HyWordCondition *conditions,
+                    int count)
+{
+	int b, i;
+	Size line;
+
+	for (b = 0; b < layout->leaf.blocks; b++)
+	{
+		HybridBlock *block = hybrid_block(&layout->leaf, (Page) page, b);
+
+		__builtin_prefetch(&block->live);
+		for (i = 0; i < count; i++)
+		{
+			const uint64 *words = hybrid_block_words(block) + conditions[i].column * HY_CODE_ROWS;
+
+			for (line = 0; line < HYBRID_WORDS_BYTES; line += HYBRID_CACHE_LINE)
+				__builtin_prefetch((const char *) words + line);
+			/* blocks are not aligned to lines */
+			__builtin_prefetch(words + HY_CODE_ROWS - 1);
+		}
+	}
 }
 
 void

@@ -412,6 +412,13 @@ extern int hybrid_words_judge(const HybridLayout *layout, Page page,
                               const HyWordCondition *conditions, int count, uint32 *wanted);
 
 /*
+ * hybrid_words_expect: prefetch what hybrid_words_judge reads of the blocks of a page. The page is only prefetched, so
+ * it need not be locked, and another page may be there by now.
+ */
+extern void hybrid_words_expect(const HybridLayout *layout, const char *page,
+                                const HyWordCondition *conditions, int count);
+
+/*
  * hybrid_vector_put: write slot i <= count of a VECTORS page. If a vector is longer than the page, write
  * only its first part.
  */

@@ -53,6 +53,7 @@ static inline bool are_copies(const HybridFoundRow *a, const HybridFoundRow *b);
 static void examine(HybridLookup *search, int which, BlockNumber following);
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
+static void expect_words(const HybridLookup *search, BlockNumber block);
 static void keep_page(HybridLookup *search, int first, BlockNumber page);
 
 bool
@@ -238,6 +239,7 @@ examine(HybridLookup *search, int which, BlockNumber following)
 		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
 		Page page = BufferGetPage(buffer);
 		const HybridListPage *content = hybrid_list_page(page);
+		BlockNumber next = BlockNumberIsValid(content->next) ? content->next : following;
 		int blocks = (content->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
 
 		TestForOldSnapshot(scorer->snapshot, scorer->index, page);
@@ -249,6 +251,8 @@ examine(HybridLookup *search, int which, BlockNumber following)
 		aim.whole = before.whole = Max(Min(list->sampled - at, blocks), 0);
 		aim.also = before.also =
 			list->last - at >= aim.whole && list->last - at < blocks ? list->last - at : -1;
+		if (search->conditions_count > 0)
+			expect_words(search, next);
 		wanted += hybrid_words_judge(layout, page, search->conditions, search->conditions_count,
 		                             search->wanted);
 		if (again)
@@ -257,8 +261,7 @@ examine(HybridLookup *search, int which, BlockNumber following)
 			                   InvalidBlockNumber);
 			memcpy(scorer->taken, scorer->masks, blocks * sizeof(uint32));
 		}
-		hybrid_scorer_page(scorer, page, &list->link, &aim, search->wanted,
-		                   BlockNumberIsValid(content->next) ? content->next : following);
+		hybrid_scorer_page(scorer, page, &list->link, &aim, search->wanted, next);
 		for (b = 0; b < blocks && !again; b++)
 		{
 			if (b < aim.whole || b == aim.also)
@@ -287,6 +290,20 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	list->seen = Max(list->seen, limit);
 	if (search->frontier.limits.probes == 0 && !isinf(limit))
 		hybrid_frontier_put(&search->frontier, which, limit);
+}
+
+/*
+ * expect_words: prefetch the words of a page, while those of the page before it are judged. (1,000,000 rows in 128
+ * dimensions with two columns, .1% wanted, LIMIT 10, all lists read: 15 ms without this, 11 ms with it.)
+ */
+static void
+expect_words(const HybridLookup *search, BlockNumber block)
+{
+	const char *page = hybrid_buffer_guess(search->scorer.index, block);
+
+	if (page != NULL)
+		hybrid_words_expect(&search->scorer.open.layout, page, search->conditions,
+		                    search->conditions_count);
 }
 
 /*
