@@ -22,6 +22,7 @@
 #include "postgres.h"
 
 #include "storage/bufmgr.h"
+#include "storage/itemptr.h"
 #include "utils/relcache.h"
 
 #define HYBRID_CACHE_LINE 64 /* bytes */
