@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "core/look_ahead.h"
 #include "server/compat.h"
 
 #include "index/page/buffers.h"
@@ -67,16 +68,14 @@ hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes)
 {
 	const Remembered *at = guess(index, block);
 	const char *page;
-	Size i;
 
 	if (at == NULL)
 		return;
 	page = (const char *) BufferGetPage(at->buffer);
 	__builtin_prefetch(GetBufferDescriptor(at->buffer - 1), 1);
 	__builtin_prefetch(page);
-	__builtin_prefetch(page + BLCKSZ - HYBRID_CACHE_LINE);
-	for (i = 0; i < bytes; i += HYBRID_CACHE_LINE)
-		__builtin_prefetch(page + offset + i);
+	__builtin_prefetch(page + BLCKSZ - HY_CACHE_LINE);
+	hy_fetch((uintptr_t) page + offset, bytes);
 }
 
 void

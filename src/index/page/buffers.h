@@ -25,8 +25,6 @@
 #include "storage/itemptr.h"
 #include "utils/relcache.h"
 
-#define HYBRID_CACHE_LINE 64 /* bytes */
-
 /* hybrid_buffer_read: return the page, pinned. Raises index_corrupted if block is InvalidBlockNumber. */
 extern Buffer hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strategy);
 

@@ -12,7 +12,8 @@
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 
-#include "index/page/buffers.h"
+#include "core/look_ahead.h"
+
 #include "index/page/page.h"
 
 #define USABLE HYBRID_STREAM_PAGE
@@ -315,7 +316,6 @@ hybrid_words_expect(const HybridLayout *layout, const char *page, const HyWordCo
                     int count)
 {
 	int b, i;
-	Size line;
 
 	for (b = 0; b < layout->leaf.blocks; b++)
 	{
@@ -326,8 +326,7 @@ hybrid_words_expect(const HybridLayout *layout, const char *page, const HyWordCo
 		{
 			const uint64 *words = hybrid_block_words(block) + conditions[i].column * HY_CODE_ROWS;
 
-			for (line = 0; line < HYBRID_WORDS_BYTES; line += HYBRID_CACHE_LINE)
-				__builtin_prefetch((const char *) words + line);
+			hy_fetch((uintptr_t) words, HYBRID_WORDS_BYTES);
 			/* blocks are not aligned to lines */
 			__builtin_prefetch(words + HY_CODE_ROWS - 1);
 		}
