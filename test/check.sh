@@ -278,6 +278,8 @@ step_isolation() { isolation; }
 # tap FILE ...: of test/t; TEMP_CONFIG, if any, is what all servers have in their settings
 tap()
 {
+	local failed="" file
+
 	test/server.sh tree "$private/pg"
 	mkdir "$private/pg/out"
 	cat ${TEMP_CONFIG:+"$TEMP_CONFIG"} - <<<"$plain" >"$private/pg/tap.conf"
@@ -299,10 +301,13 @@ tap()
 		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
 		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" \
 		TEMP_CONFIG="$private/pg/tap.conf" \
-		prove --verbose --timer "${@/#/$private/pg/t/}" || {
-		tail -n 50 "$private/pg"/out/tmp_check/log/* || true
-		return 1
-	}
+		prove --verbose --timer "${@/#/$private/pg/t/}" 2>&1 | tee "$private/pg/tap.log" || failed=1
+	[ -n "$failed" ] || return 0
+	# the servers of the files that failed: FILE (Wstat: ...)
+	sed -n 's/^.*\/\([^/ ]*\)\.pl *(Wstat.*/\1/p' "$private/pg/tap.log" | while IFS= read -r file; do
+		tail -n 50 "$private/pg/out/tmp_check/log"/*"$file"* || true
+	done
+	return 1
 }
 
 step_tap()
@@ -454,12 +459,12 @@ count()
 	failed=$((failed - $(grep -ciE '^not ok\b.*# todo' "$1")))
 }
 
-# failures STEP: the single tests that failed in a step, each with the lines around it, or the end
-# of an output that names none
+# failures STEP: the single tests that failed in a step, and the programs that ended before their last test, each with the
+# lines around it, or the end of an output that names none
 failures()
 {
 	local log=$logs/$1.log
-	local pattern='^not ok\b|^(test| {4,}) *[[:alnum:]_-]+ +\.\.\. FAILED|^[0-9]+ passed, [1-9][0-9]* failed$'
+	local pattern='^not ok\b|^Dubious|^(test| {4,}) *[[:alnum:]_-]+ +\.\.\. FAILED|^[0-9]+ passed, [1-9][0-9]* failed$'
 
 	echo "--- $1:"
 	if grep -qE "$pattern" "$log"; then
