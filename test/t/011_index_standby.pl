@@ -18,10 +18,12 @@ wal_consistency_checking = 'generic'
 max_standby_streaming_delay = 20s
 });
 $primary->start;
+# on a busy machine the standby may be farther behind than what max_wal_size keeps
+$primary->safe_psql('postgres', "SELECT pg_create_physical_replication_slot('standby', true)");
 $primary->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', 'hot_standby_feedback = off');
+$standby->append_conf('postgresql.conf', "primary_slot_name = 'standby'\nhot_standby_feedback = off\n");
 $standby->start;
 
 my %dims = (narrow => 12, wide => 9000);
