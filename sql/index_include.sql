@@ -347,6 +347,40 @@ ALTER TABLE own ALTER w TYPE include_name;
 INSERT INTO own VALUES (61, '[1,1,1,1,1,1,1,1]', 'word');
 REINDEX INDEX own_v;
 SELECT n, codes, vectors, excluded FROM same('w = ''word''', 'own');
+-- A search that needs nearly all lists, few of which have a wanted row, reads them in the order of the file; so does a
+-- cursor that goes on.
+CREATE TABLE thinly (id int, v vector(24), r int) WITH (autovacuum_enabled = off);
+INSERT INTO thinly
+SELECT i, (SELECT array_agg(sin(i * (d + 0.7) * 1.13) ORDER BY d) FROM generate_series(1, 24) d WHERE i IS NOT NULL)::vector(24), i * 7919 % 8000
+FROM generate_series(1, 8000) i;
+CREATE INDEX thinly_v ON thinly USING hybrid (v) INCLUDE (r) WITH (list_size = 32);
+SELECT lists AS thinly_lists FROM hybrid_index_stats('thinly_v') \gset
+SET enable_seqscan = off;
+SELECT count(*) FROM (SELECT id FROM thinly WHERE r < 40 ORDER BY v <-> (SELECT v FROM thinly WHERE id = 77) LIMIT 5) s;
+SELECT lists = :thinly_lists AS all_lists, rows_scored, rows_scored + rows_excluded AS of, expected_recall FROM hybrid_last_scan();
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM thinly WHERE r < 40 ORDER BY v <-> (SELECT v FROM thinly WHERE id = 77);
+CREATE TEMP TABLE fetched (place serial, id int) ON COMMIT DROP;
+DO $$
+DECLARE
+	id int;
+	c refcursor := 'c';
+BEGIN
+	LOOP
+		FETCH c INTO id;
+		EXIT WHEN NOT FOUND;
+		INSERT INTO fetched (id) VALUES (id);
+	END LOOP;
+END $$;
+CLOSE c;
+SELECT lists = :thinly_lists AS all_lists, rows_scored, rows_scored + rows_excluded AS of, expected_recall FROM hybrid_last_scan();
+SET LOCAL enable_indexscan = off;
+SET LOCAL enable_seqscan = on;
+SELECT count(*), bool_and(f.id = e.id) AS in_order
+FROM fetched f FULL JOIN (SELECT id, row_number() OVER (ORDER BY v <-> (SELECT v FROM thinly WHERE id = 77)) AS place FROM thinly WHERE r < 40) e USING (place);
+COMMIT;
+RESET enable_seqscan;
+DROP TABLE thinly;
 DROP TABLE own, coll, alike, inc;
 DROP TYPE include_word, include_name, include_pair CASCADE;
 DROP FUNCTION same, add_inc;

@@ -77,6 +77,7 @@ static float least_of(const float *keys);
 static int slot_of(const HybridFrontier *frontier);
 static void know(HybridFrontier *frontier, int slot);
 static void settle(HybridFrontier *frontier, int slot, float key);
+static int add_leaf(HybridFrontier *frontier, int slot);
 static int add_list(HybridFrontier *frontier);
 
 void
@@ -103,6 +104,8 @@ hybrid_frontier_clear(HybridFrontier *frontier)
 	frontier->lists_count = 0;
 	frontier->waiting = 0;
 	frontier->tail = NULL;
+	frontier->passed = 0;
+	frontier->rest = false;
 }
 
 const HybridInner *
@@ -145,7 +148,8 @@ hybrid_frontier_open_all(HybridFrontier *frontier)
 bool
 hybrid_frontier_has_more(const HybridFrontier *frontier)
 {
-	return frontier->waiting > 0 || frontier->closed_count > 0 || has_leaf(frontier);
+	return frontier->waiting > 0 || frontier->closed_count > 0 || frontier->rest ||
+	       has_leaf(frontier);
 }
 
 void
@@ -211,6 +215,41 @@ hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int most, int 
 	while (count < most && frontier->waiting > 0 && frontier->order[0].key < limit)
 		taken[count++] = hy_heap_take(frontier->order, &frontier->waiting).which;
 	return count;
+}
+
+int
+hybrid_frontier_take_rest(HybridFrontier *frontier, int most, int *taken)
+{
+	HybridSlots *leaves = &frontier->leaves;
+	int count = 0;
+
+	while (frontier->closed_count > 0)
+		(void) open_next(frontier);
+	for (; frontier->passed < leaves->count && count < most; frontier->passed++)
+	{
+		int slot = frontier->passed;
+
+		if (!(leaves->middle[slot] < INFINITY))
+			continue;
+		taken[count++] =
+			frontier->which[slot] < 0 ? add_leaf(frontier, slot) : frontier->which[slot];
+		leave_out(leaves, slot);
+	}
+	/* the heap of blocks does not know what was taken */
+	frontier->blocks_count = 0;
+	frontier->rest = frontier->passed < leaves->count;
+	return count;
+}
+
+void
+hybrid_frontier_reach(HybridFrontier *frontier, int which)
+{
+	HybridLeafCandidate *list = &frontier->lists[which];
+
+	if (list->inner == NULL)
+		return;
+	list->reach = hybrid_inner_reach(frontier->scorer, list->inner, 1, list->entry, NULL);
+	list->inner = NULL;
 }
 
 void
@@ -569,23 +608,15 @@ static void
 know(HybridFrontier *frontier, int slot)
 {
 	HybridSlots *leaves = &frontier->leaves;
-	const HybridBlockOrigin *origin = &leaves->origins[slot / HY_CODE_ROWS];
-	int entry = origin->first + slot % HY_CODE_ROWS, which = add_list(frontier);
-	HybridLeafCandidate *list = &frontier->lists[which];
+	int which = add_leaf(frontier, slot);
 	float key;
 
-	list->radius = origin->inner->radii[entry];
-	list->rows = origin->inner->rows[entry];
-	list->seen = -INFINITY;
-	list->link = origin->inner->below[entry];
-	list->sampled = 0;
-	list->last = -1;
-	list->reach = hybrid_inner_reach(frontier->scorer, origin->inner, 1, entry, NULL);
+	hybrid_frontier_reach(frontier, which);
 	frontier->which[slot] = which;
 	leaves->doubt[slot] = 0;
 	hybrid_frontier_u_scale(frontier, which, &leaves->middle[slot], &leaves->inverse[slot]);
 	key = frontier->tail != NULL ? (leaves->middle[slot] - frontier->limit) * leaves->inverse[slot]
-	                             : list->reach.base;
+	                             : frontier->lists[which].reach.base;
 	settle(frontier, slot, isnan(key) ? -INFINITY : Min(key, FLT_MAX));
 }
 
@@ -600,7 +631,26 @@ settle(HybridFrontier *frontier, int slot, float key)
 	hy_heap_sink(frontier->blocks, frontier->blocks_count, 0);
 }
 
-/* add_list: allocate an entry for a list whose centroid is read. Returns its number. */
+/* add_leaf: add the list of a slot to the candidates. Its centroid is not read. Returns its number. */
+static int
+add_leaf(HybridFrontier *frontier, int slot)
+{
+	const HybridBlockOrigin *origin = &frontier->leaves.origins[slot / HY_CODE_ROWS];
+	int entry = origin->first + slot % HY_CODE_ROWS, which = add_list(frontier);
+	HybridLeafCandidate *list = &frontier->lists[which];
+
+	list->radius = origin->inner->radii[entry];
+	list->rows = origin->inner->rows[entry];
+	list->seen = -INFINITY;
+	list->link = origin->inner->below[entry];
+	list->inner = origin->inner;
+	list->entry = entry;
+	list->sampled = 0;
+	list->last = -1;
+	return which;
+}
+
+/* add_list: allocate an entry for a candidate. Returns its number. */
 static int
 add_list(HybridFrontier *frontier)
 {

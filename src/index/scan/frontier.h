@@ -11,7 +11,7 @@
 #include "index/scan/lookup.h"
 #include "core/min_heap.h"
 
-/* HybridLeafCandidate: a leaf list whose centroid was read. */
+/* HybridLeafCandidate: a leaf list that may be examined. */
 typedef struct HybridLeafCandidate
 {
 	HybridReach reach;
@@ -22,6 +22,9 @@ typedef struct HybridLeafCandidate
 	int64
 		place; /* number of rows that the search had scored when it had scored half of this list */
 	HybridLink link;
+	/* inner list and number of the entry whose centroid gives `reach`; NULL once that was read */
+	const HybridInner *inner;
+	int entry;
 	/* blocks that were scored in full when the list was first examined */
 	int sampled; /* number of such blocks at the beginning of the list */
 	/* number, within the list, of the block that was the last one at that time; -1 if none */
@@ -73,7 +76,7 @@ typedef struct HybridFrontier
 	HybridInnerSet upper;    /* inner lists above those */
 	const HybridInner *root; /* in one of these sets; NULL if the root is the only leaf */
 	HybridSlots leaves;      /* the lists below opened inner lists */
-	int *which;         /* number of each leaf in `lists`, once its centroid was read; else -1 */
+	int *which;              /* number of each leaf in `lists`; -1: not there */
 	HyHeapItem *blocks; /* heap of the blocks of `leaves`, ordered by the smallest key of each */
 	int blocks_count;
 	HybridSlots closed; /* inner lists that name leaves and are not opened yet */
@@ -84,12 +87,14 @@ typedef struct HybridFrontier
 	double rows;         /* number of rows of all lists; 0 if the root is the only leaf */
 	const HyTail *tail; /* keys order the lists by expected rows for this tail; NULL: by distance */
 	float limit;        /* distance below which rows are expected, if tail is not NULL */
-	/* lists whose centroids were read, and a heap of the lists that wait to be examined again */
+	/* lists whose centroids were read or that were taken, and a heap of those that wait to be examined again */
 	HybridLeafCandidate *lists;
 	int lists_count;
 	int lists_allocated;
 	HyHeapItem *order;
 	int waiting;
+	int passed; /* slots of `leaves` that hybrid_frontier_take_rest has passed */
+	bool rest;  /* it has not passed all of them */
 } HybridFrontier;
 
 /* hybrid_frontier_init: make an empty frontier. The caller keeps scorer and context valid. */
@@ -137,6 +142,16 @@ extern int hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail
  * `taken` and the result are as for hybrid_frontier_take.
  */
 extern int hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int most, int *taken);
+
+/*
+ * hybrid_frontier_take_rest: take lists that were not taken in the order of the inner lists that name them, which is
+ * nearly that of the file, at most `most`. Their centroids are not read. From now on, lists can only be taken by this
+ * function.
+ */
+extern int hybrid_frontier_take_rest(HybridFrontier *frontier, int most, int *taken);
+
+/* hybrid_frontier_reach: read the centroid of a list, if it was not read. */
+extern void hybrid_frontier_reach(HybridFrontier *frontier, int which);
 
 /* hybrid_frontier_put: let a list that was taken wait until rows at this distance are wanted. */
 extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float distance);

@@ -44,13 +44,29 @@
 #define AHEAD 16   /* number of lists whose first pages are prefetched together */
 #define HEADER 128 /* bytes of a page before its codes that are needed */
 
+/* Examination: state while a list is examined. */
+typedef struct Examination
+{
+	int which;
+	bool again;  /* it was examined before */
+	bool aimed;  /* aim and before are set */
+	float limit; /* rows with bounds up to this are taken */
+	HybridAim aim;
+	HybridAim before; /* what was taken when it was examined before */
+	int blocks;       /* number of blocks of the pages before */
+} Examination;
+
 static int choose_lists(HybridLookup *search, int *chosen);
+static int take_rest(HybridLookup *search, int most, int *chosen);
 static void compare(HybridLookup *search, float limit);
 static int count_best(HybridLookup *search, int first);
 static int places_for_last(const HybridLookup *search);
 static inline bool is_best(const HybridLookup *search, const HybridFoundRow *row, int *places);
 static inline bool are_copies(const HybridFoundRow *a, const HybridFoundRow *b);
 static void examine(HybridLookup *search, int which, BlockNumber following);
+static void take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber at,
+                      BlockNumber next);
+static void aim_at(HybridLookup *search, Examination *examination);
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without);
 static void expect_words(const HybridLookup *search, BlockNumber block);
@@ -60,9 +76,9 @@ bool
 hybrid_lookup_examine_lists(HybridLookup *search)
 {
 	BlockNumber heads[MOST + 1];
-	int chosen[MOST], count = choose_lists(search, chosen), i, j;
+	int chosen[MOST], count = choose_lists(search, chosen), i;
 
-	if (count >= SORTED)
+	if (count >= SORTED && !search->stopping.all)
 	{
 		HyHeapItem order[MOST];
 		int rest = count;
@@ -81,7 +97,7 @@ hybrid_lookup_examine_lists(HybridLookup *search)
 	heads[count] = InvalidBlockNumber;
 	for (i = 0; i < count; i++)
 	{
-		/* several pages can be fetched from memory in the time of one */
+		int j;
 		for (j = i; i % AHEAD == 0 && j < Min(i + AHEAD, count); j++)
 			hybrid_buffer_expect(search->scorer.index, heads[j], 0, HEADER);
 		examine(search, chosen[i], heads[i + 1]);
@@ -91,7 +107,8 @@ hybrid_lookup_examine_lists(HybridLookup *search)
 
 /*
  * choose_lists: choose the lists to examine next, at most MOST. While fewer than k rows are known, any
- * list may have some of them, and the nearest lists come first.
+ * list may have some of them, and the nearest lists come first. A fixed number of lists is only another end of the
+ * search.
  */
 static int
 choose_lists(HybridLookup *search, int *chosen)
@@ -99,30 +116,45 @@ choose_lists(HybridLookup *search, int *chosen)
 	HybridFrontier *frontier = &search->frontier;
 	HybridStopping *stopping = &search->stopping;
 	int64 lists = search->work->lists, share = Min(lists / SHARE, MOST);
-	float limit = frontier->limits.probes > 0 ? INFINITY : hybrid_lookup_estimate_limit(search);
+	int64 rest = frontier->limits.probes > 0 ? Max(frontier->limits.probes - lists, 0) : MOST;
+	float limit = hybrid_lookup_estimate_limit(search);
 	double beyond, left;
 	int count;
 
 	stopping->estimated = stopping->ended = false;
-	if (!isinf(limit))
+	if (!isinf(limit) && !stopping->all)
 		compare(search, limit);
 	count = hybrid_frontier_take_again(frontier, limit, MOST, chosen);
-	if (count > 0)
+	if (count > 0 || rest == 0)
 		return count;
+	if (stopping->all)
+		return take_rest(search, (int) Min(MOST, rest), chosen);
 	if (isinf(limit))
 	{
-		share = Max(share, FIRST);
-		if (frontier->limits.probes > 0)
-			share = Min(share, Max(frontier->limits.probes - lists, 0));
+		share = Min(Max(share, FIRST), rest);
 		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
 	}
 	if (hybrid_stopping_enough(stopping, frontier, limit, search->nearest.k, search->work, &beyond))
 		return 0;
+	if (hybrid_stopping_reads_all(stopping, frontier, search->nearest.k, search->work))
+		return take_rest(search, (int) Min(MOST, rest), chosen);
 	left = stopping->rest;
-	share = Max(share, Min(Max(lists / 2, 1), MORE));
+	share = Min(Max(share, Min(Max(lists / 2, 1), MORE)), rest);
 	count = hybrid_frontier_take(frontier, (int) share, &stopping->tail, beyond, &left, chosen);
 	hybrid_stopping_took(stopping, chosen, count);
 	search->found_before = search->found.count;
+	return count;
+}
+
+/* take_rest: take lists in the order of the file. Once none is left, no row is expected to be missing. */
+static int
+take_rest(HybridLookup *search, int most, int *chosen)
+{
+	HybridStopping *stopping = &search->stopping;
+	int count = hybrid_frontier_take_rest(&search->frontier, most, chosen);
+
+	stopping->rest = 0;
+	stopping->estimated = stopping->ended = count == 0;
 	return count;
 }
 
@@ -220,76 +252,110 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	HybridScorer *scorer = &search->scorer;
 	const HybridLayout *layout = &scorer->open.layout;
 	HybridLeafCandidate *list = &search->frontier.lists[which];
-	float limit = hybrid_lookup_estimate_limit(search);
+	Examination examination = {.which = which, .again = !isinf(list->seen)};
 	BlockNumber block = list->link.head;
-	bool again = !isinf(list->seen);
-	HybridAim aim, before;
 	uint32 pages = 0;
-	int rows = 0, wanted = 0, at = 0, first;
+	int rows = 0, wanted = 0, first;
 
-	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
-	if (again)
-		hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, list->seen, &before);
-	else
+	examination.limit = hybrid_lookup_estimate_limit(search);
+	/* while a page is locked, no centroid is read that is not in memory */
+	if (list->inner == NULL || list->inner->centroids == NULL)
+		aim_at(search, &examination);
+	if (!examination.again && !search->stopping.all)
+	{
 		hybrid_scorer_sample(scorer, &list->link);
-	if (!again && search->frontier.limits.probes == 0)
 		list->sampled = hybrid_stopping_list(&search->stopping, &search->frontier, which);
+	}
 	do
 	{
 		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
 		Page page = BufferGetPage(buffer);
 		const HybridListPage *content = hybrid_list_page(page);
 		BlockNumber next = BlockNumberIsValid(content->next) ? content->next : following;
-		int blocks = (content->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+		int some;
 
 		TestForOldSnapshot(scorer->snapshot, scorer->index, page);
 		if (BlockNumberIsValid(content->next))
 			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
-		if (!again && list->sampled > 0 && !BlockNumberIsValid(content->next))
-			list->last = at + blocks - 1;
-		/* score as the first time, to determine which rows were taken then */
-		aim.whole = before.whole = Max(Min(list->sampled - at, blocks), 0);
-		aim.also = before.also =
-			list->last - at >= aim.whole && list->last - at < blocks ? list->last - at : -1;
 		if (search->conditions_count > 0)
 			expect_words(search, next);
-		wanted += hybrid_words_judge(layout, page, search->conditions, search->conditions_count,
-		                             search->wanted);
-		if (again)
-		{
-			hybrid_scorer_page(scorer, page, &list->link, &before, search->wanted,
-			                   InvalidBlockNumber);
-			memcpy(scorer->taken, scorer->masks, blocks * sizeof(uint32));
-		}
-		hybrid_scorer_page(scorer, page, &list->link, &aim, search->wanted, next);
-		for (b = 0; b < blocks && !again; b++)
-		{
-			if (b < aim.whole || b == aim.also)
-				hybrid_stopping_rows(&search->stopping, &search->frontier, which,
-				                     hybrid_block(&layout->leaf, page, b),
-				                     scorer->estimates + b * HY_CODE_ROWS);
-		}
-		at += blocks;
-		rows += content->live;
+		some = hybrid_words_judge(layout, page, search->conditions, search->conditions_count,
+		                          search->wanted);
 		first = search->rows_count;
-		add_rows(search, which, page, block, again ? scorer->taken : NULL);
+		if (some > 0 || !search->stopping.all)
+			take_rows(search, &examination, page, block, next);
+		examination.blocks += (content->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS;
+		wanted += some;
+		rows += content->live;
 		if (search->keeps_pages)
 			keep_page(search, first, block);
 		block = content->next;
 		UnlockReleaseBuffer(buffer);
 		hybrid_chain_step(scorer->index, &list->link, &pages);
 	} while (BlockNumberIsValid(block));
-	if (isinf(list->seen))
+	if (!examination.again)
 	{
 		list->place = search->work->rows + rows / 2;
 		search->work->lists++;
 		search->work->rows += rows;
 		search->work->excluded += rows - wanted;
 	}
-	/* with a fixed number of lists, the limit may be lower than at the previous examination of this list */
-	list->seen = Max(list->seen, limit);
-	if (search->frontier.limits.probes == 0 && !isinf(limit))
-		hybrid_frontier_put(&search->frontier, which, limit);
+	list->seen = examination.limit;
+	/* a list without wanted rows never has any */
+	if (!isinf(list->seen) && wanted > 0)
+		hybrid_frontier_put(&search->frontier, which, list->seen);
+}
+
+/* take_rows: score a page of a list and take its rows. */
+static void
+take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber at,
+          BlockNumber next)
+{
+	HybridScorer *scorer = &search->scorer;
+	HybridLeafCandidate *list = &search->frontier.lists[examination->which];
+	HybridAim *aim = &examination->aim, *before = &examination->before;
+	bool again = examination->again;
+	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+
+	if (!examination->aimed)
+		aim_at(search, examination);
+	if (!again && list->sampled > 0 && !BlockNumberIsValid(hybrid_list_page(page)->next))
+		list->last = examination->blocks + blocks - 1;
+	/* score as the first time, to determine which rows were taken then */
+	aim->whole = before->whole = Max(Min(list->sampled - examination->blocks, blocks), 0);
+	aim->also = before->also =
+		list->last - examination->blocks >= aim->whole && list->last - examination->blocks < blocks
+			? list->last - examination->blocks
+			: -1;
+	if (again)
+	{
+		hybrid_scorer_page(scorer, page, &list->link, before, search->wanted, InvalidBlockNumber);
+		memcpy(scorer->taken, scorer->masks, blocks * sizeof(uint32));
+	}
+	hybrid_scorer_page(scorer, page, &list->link, aim, search->wanted, next);
+	for (b = 0; b < blocks && !again; b++)
+	{
+		if (b < aim->whole || b == aim->also)
+			hybrid_stopping_rows(&search->stopping, &search->frontier, examination->which,
+			                     hybrid_block(&scorer->open.layout.leaf, page, b),
+			                     scorer->estimates + b * HY_CODE_ROWS);
+	}
+	add_rows(search, examination->which, page, at, again ? scorer->taken : NULL);
+}
+
+/* aim_at: prepare to score the rows of a list. */
+static void
+aim_at(HybridLookup *search, Examination *examination)
+{
+	HybridScorer *scorer = &search->scorer;
+	const HybridLeafCandidate *list = &search->frontier.lists[examination->which];
+	float eps = search->frontier.limits.eps;
+
+	hybrid_frontier_reach(&search->frontier, examination->which);
+	hybrid_scorer_aim(scorer, &list->reach, eps, examination->limit, &examination->aim);
+	if (examination->again)
+		hybrid_scorer_aim(scorer, &list->reach, eps, list->seen, &examination->before);
+	examination->aimed = true;
 }
 
 /*

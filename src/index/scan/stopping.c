@@ -53,11 +53,24 @@
 #define NEAR 4 /* number of first lists that determine the difficulty and the nearness of a query */
 /* ratio of a list's radius to its distance from the query, below which its rows are not sampled */
 #define NARROW 1e-3f
+/*
+ * A search with conditions on words reads all lists in the order of the file if it expects to need the share NEEDED of
+ * them, and if at most SPARSE rows of a list satisfy the conditions: then it neither orders lists nor reads most of
+ * their centroids. (1,000,000 rows in 128 dimensions, .1% wanted, LIMIT 10: 10.9 ms without this rule, 7.7 ms with it.
+ * In 200 clusters far from each other, where few lists are needed, the same lists are examined with and without it.)
+ */
+#define NEEDED 0.75
+#define SPARSE 0.5
+#define STEPS 10 /* halvings of the interval in which the distance of the k-th row is sought */
 
 static void note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which);
 static bool sample_small(const HybridStopping *stopping, const HybridFrontier *frontier,
                          const HybridLookupWork *work);
 static double scale(const HybridStopping *stopping, const HybridLookupWork *work);
+static double
+share_needed(const HybridFrontier *frontier, const HyTail *tail, double rows, double missing);
+static void
+expect_rows(const HyTail *tail, const HyTailGroups *groups, float limit, double rows, float *keys);
 
 void
 hybrid_stopping_init(HybridStopping *stopping)
@@ -182,14 +195,28 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	/* the first lists were examined before there was an estimate */
 	if (!(stopping->expected > 0) && frontier->scorer->open.layout.dims >= HYBRID_CLEAR)
 		missing = Min(missing, limits->first);
-	*beyond = missing * k / scale(stopping, work);
+	*beyond = stopping->allowed = missing * k / scale(stopping, work);
 	stopping->rest = hybrid_frontier_expect(frontier, &stopping->tail, limit, *beyond);
 	stopping->estimated = true;
-	/* too early to stop; below 0, so that the caller examines as many lists as it may */
-	if (stopping->lately > limits->lately * k || sample_small(stopping, frontier, work))
+	/* too early to stop, or another end is set; below 0, so that the caller examines as many lists as it may */
+	if (limits->probes > 0 || stopping->lately > limits->lately * k ||
+	    sample_small(stopping, frontier, work))
 		*beyond = -1;
 	stopping->ended = stopping->rest <= *beyond;
 	return stopping->ended;
+}
+
+bool
+hybrid_stopping_reads_all(HybridStopping *stopping, const HybridFrontier *frontier, int k,
+                          const HybridLookupWork *work)
+{
+	if (stopping->all || work->lists < stopping->look ||
+	    work->rows - work->excluded > SPARSE * work->lists)
+		return stopping->all;
+	stopping->look = 2 * work->lists;
+	stopping->all = share_needed(frontier, &stopping->tail, k / scale(stopping, work),
+	                             stopping->allowed) >= NEEDED;
+	return stopping->all;
 }
 
 double
@@ -293,4 +320,56 @@ scale(const HybridStopping *stopping, const HybridLookupWork *work)
 	wanted *= 1 - (double) work->excluded / Max(work->rows, 1);
 	return wanted * (stopping->found + EVIDENCE) / (stopping->expected * wanted + EVIDENCE) *
 	       (1 + FEW / Max(work->lists, 1));
+}
+
+/*
+ * share_needed: return the share of the lists not taken that are needed to find the `rows` nearest of their rows, if
+ * `missing` of these may be missed: those that have more than their part of what may be missed.
+ */
+static double
+share_needed(const HybridFrontier *frontier, const HyTail *tail, double rows, double missing)
+{
+	const HybridSlots *leaves = &frontier->leaves;
+	HyTailGroups groups = {leaves->middle, leaves->inverse, leaves->doubt, leaves->size,
+	                       leaves->count};
+	float *keys = palloc(Max(leaves->count, 1) * sizeof(float));
+	int lists = 0, needed = 0, i;
+
+	expect_rows(tail, &groups, frontier->limit, rows, keys);
+	for (i = 0; i < leaves->count; i++)
+		lists += leaves->middle[i] < INFINITY;
+	for (i = 0; i < leaves->count; i++)
+		needed += leaves->middle[i] < INFINITY &&
+		          leaves->size[i] * hy_tail_at(tail, keys[i]) * lists > missing;
+	pfree(keys);
+	return (double) needed / Max(lists, 1);
+}
+
+/*
+ * expect_rows: set the keys of groups for the distance below which `rows` rows are expected, but at most `limit`.
+ */
+static void
+expect_rows(const HyTail *tail, const HyTailGroups *groups, float limit, double rows, float *keys)
+{
+	float width = 0, near = limit, far = limit;
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+		width = Max(width, groups->middle[i] < INFINITY ? 1 / groups->inverse[i] : 0);
+	for (i = 0; i < STEPS && hy_tail_beyond(tail, groups, near, keys) > rows; i++)
+	{
+		far = near;
+		near -= width;
+		width *= 2;
+	}
+	for (i = 0; i < STEPS; i++)
+	{
+		float middle = near + (far - near) / 2;
+
+		if (hy_tail_beyond(tail, groups, middle, keys) > rows)
+			far = middle;
+		else
+			near = middle;
+	}
+	(void) hy_tail_beyond(tail, groups, far, keys);
 }

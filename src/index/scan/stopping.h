@@ -34,6 +34,9 @@ typedef struct HybridStopping
 	double rest;    /* number of rows expected in all other lists */
 	bool estimated; /* `rest` is set */
 	bool ended;     /* `rest` is so small that the search ended */
+	double allowed; /* value of `rest` at which the search may end */
+	bool all;       /* the search examines all lists: see hybrid_stopping_reads_all */
+	int64 look;     /* number of lists examined from which on that is decided again */
 	/* the first lists, from which the difficulty of the query is computed, and sums over them */
 	int near;            /* number of these lists */
 	double near_middle;  /* sum of middle * inverse */
@@ -79,6 +82,14 @@ extern void hybrid_stopping_compare(HybridStopping *stopping, const HybridFronti
  */
 extern bool hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float limit,
                                    int k, const HybridLookupWork *work, double *beyond);
+
+/*
+ * hybrid_stopping_reads_all: after hybrid_stopping_enough, test whether the search examines all lists, in the order of
+ * the file: it needs nearly all of them, but few have a row that satisfies the conditions on words. Once it is true, it
+ * remains so.
+ */
+extern bool hybrid_stopping_reads_all(HybridStopping *stopping, const HybridFrontier *frontier,
+                                      int k, const HybridLookupWork *work);
 
 /*
  * hybrid_stopping_missing: return the estimated number of rows that the search misses, as of the last
