@@ -37,27 +37,6 @@ SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM item ORDER BY v <-> '[0
 RESET hybrid.probes;
 DROP TABLE item;
 
--- With a fixed number of lists, those come first in which most near rows are expected, as in any other search. By their
--- distances alone, wide lists came too late.
-CREATE TABLE item (id int, v vector(16));
-INSERT INTO item
-SELECT c * 250 + i, (SELECT array_agg(sin(c * 7.1 * d) * 5 + (0.3 + c % 8) * 0.6 * sin(i * (d + 0.7) * 1.13 + c) ORDER BY d)
-	FROM generate_series(1, 16) d WHERE i + c IS NOT NULL)::vector(16)
-FROM generate_series(0, 19) c, generate_series(1, 250) i;
-CREATE INDEX item_v ON item USING hybrid (v vector_ip_ops) WITH (list_size = 32);
-CREATE TABLE found AS SELECT q.id, n.id AS found FROM item q, LATERAL (SELECT i.id FROM item i ORDER BY i.v <#> q.v LIMIT 10) n WHERE false;
-DO $$
-BEGIN
-	PERFORM set_config('hybrid.probes', '12', true);
-	INSERT INTO found SELECT q.id, n.id FROM item q, LATERAL (SELECT i.id FROM item i ORDER BY i.v <#> q.v LIMIT 10) n WHERE q.id % 80 = 0;
-END $$;
-SELECT lists, expected_recall FROM hybrid_last_scan();
-SET hybrid.target_recall = 1;
-SELECT avg((SELECT count(*) FROM (SELECT i.id FROM item i ORDER BY i.v <#> q.v LIMIT 10) n WHERE (q.id, n.id) IN (SELECT id, found FROM found))) / 10 > 0.994 AS found
-FROM item q WHERE q.id % 80 = 0;
-RESET hybrid.target_recall;
-DROP TABLE item, found;
-
 -- The more is to be found, the less may be missed, by queries of any difficulty, and the more rows that takes.
 CREATE TABLE item (id int, v vector(24)) WITH (autovacuum_enabled = off);
 INSERT INTO item

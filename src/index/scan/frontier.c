@@ -225,6 +225,7 @@ hybrid_frontier_take_rest(HybridFrontier *frontier, int most, int *taken)
 
 	while (frontier->closed_count > 0)
 		(void) open_next(frontier);
+	count_rows(frontier);
 	for (; frontier->passed < leaves->count && count < most; frontier->passed++)
 	{
 		int slot = frontier->passed;

@@ -177,6 +177,12 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 		search->nearest_allocated = k;
 	}
 	hy_topk_init(&search->nearest, items, k);
+	/* if the number of lists is fixed, this batch may need more rows of the lists examined so far */
+	for (i = 0; i < frontier->lists_count && frontier->limits.probes > 0; i++)
+	{
+		if (!isinf(frontier->lists[i].seen))
+			hybrid_frontier_put(frontier, i, -INFINITY);
+	}
 	for (i = 0; i < search->found.count; i++)
 		(void) hy_topk_push(&search->nearest, hybrid_found_row_upper(&search->found.items[i]),
 		                    search->found.items[i].position);

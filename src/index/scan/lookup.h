@@ -49,7 +49,7 @@ typedef struct HybridLookupLimits
 	float outlier_reach;
 	bool known; /* the index has a curve that is not outdated */
 	float eps;  /* standard deviations allowed to the estimates from codes */
-	/* examine only this many leaf lists; 0: until few enough rows are missing */
+	/* examine only this many leaf lists, the nearest ones; 0: until few enough rows are missing */
 	int probes;
 } HybridLookupLimits;
 

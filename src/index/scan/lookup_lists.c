@@ -57,7 +57,7 @@ typedef struct Examination
 } Examination;
 
 static int choose_lists(HybridLookup *search, int *chosen);
-static int take_rest(HybridLookup *search, int most, int *chosen);
+static int take_rest(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
 static int count_best(HybridLookup *search, int first);
 static int places_for_last(const HybridLookup *search);
@@ -76,7 +76,7 @@ bool
 hybrid_lookup_examine_lists(HybridLookup *search)
 {
 	BlockNumber heads[MOST + 1];
-	int chosen[MOST], count = choose_lists(search, chosen), i;
+	int chosen[MOST], count = choose_lists(search, chosen), i, j;
 
 	if (count >= SORTED && !search->stopping.all)
 	{
@@ -97,7 +97,7 @@ hybrid_lookup_examine_lists(HybridLookup *search)
 	heads[count] = InvalidBlockNumber;
 	for (i = 0; i < count; i++)
 	{
-		int j;
+		/* several pages can be fetched from memory in the time of one */
 		for (j = i; i % AHEAD == 0 && j < Min(i + AHEAD, count); j++)
 			hybrid_buffer_expect(search->scorer.index, heads[j], 0, HEADER);
 		examine(search, chosen[i], heads[i + 1]);
@@ -107,8 +107,7 @@ hybrid_lookup_examine_lists(HybridLookup *search)
 
 /*
  * choose_lists: choose the lists to examine next, at most MOST. While fewer than k rows are known, any
- * list may have some of them, and the nearest lists come first. A fixed number of lists is only another end of the
- * search.
+ * list may have some of them, and the nearest lists come first.
  */
 static int
 choose_lists(HybridLookup *search, int *chosen)
@@ -116,8 +115,7 @@ choose_lists(HybridLookup *search, int *chosen)
 	HybridFrontier *frontier = &search->frontier;
 	HybridStopping *stopping = &search->stopping;
 	int64 lists = search->work->lists, share = Min(lists / SHARE, MOST);
-	int64 rest = frontier->limits.probes > 0 ? Max(frontier->limits.probes - lists, 0) : MOST;
-	float limit = hybrid_lookup_estimate_limit(search);
+	float limit = frontier->limits.probes > 0 ? INFINITY : hybrid_lookup_estimate_limit(search);
 	double beyond, left;
 	int count;
 
@@ -125,21 +123,23 @@ choose_lists(HybridLookup *search, int *chosen)
 	if (!isinf(limit) && !stopping->all)
 		compare(search, limit);
 	count = hybrid_frontier_take_again(frontier, limit, MOST, chosen);
-	if (count > 0 || rest == 0)
+	if (count > 0)
 		return count;
 	if (stopping->all)
-		return take_rest(search, (int) Min(MOST, rest), chosen);
+		return take_rest(search, chosen);
 	if (isinf(limit))
 	{
-		share = Min(Max(share, FIRST), rest);
+		share = Max(share, FIRST);
+		if (frontier->limits.probes > 0)
+			share = Min(share, Max(frontier->limits.probes - lists, 0));
 		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
 	}
 	if (hybrid_stopping_enough(stopping, frontier, limit, search->nearest.k, search->work, &beyond))
 		return 0;
 	if (hybrid_stopping_reads_all(stopping, frontier, search->nearest.k, search->work))
-		return take_rest(search, (int) Min(MOST, rest), chosen);
+		return take_rest(search, chosen);
 	left = stopping->rest;
-	share = Min(Max(share, Min(Max(lists / 2, 1), MORE)), rest);
+	share = Max(share, Min(Max(lists / 2, 1), MORE));
 	count = hybrid_frontier_take(frontier, (int) share, &stopping->tail, beyond, &left, chosen);
 	hybrid_stopping_took(stopping, chosen, count);
 	search->found_before = search->found.count;
@@ -148,10 +148,10 @@ choose_lists(HybridLookup *search, int *chosen)
 
 /* take_rest: take lists in the order of the file. Once none is left, no row is expected to be missing. */
 static int
-take_rest(HybridLookup *search, int most, int *chosen)
+take_rest(HybridLookup *search, int *chosen)
 {
 	HybridStopping *stopping = &search->stopping;
-	int count = hybrid_frontier_take_rest(&search->frontier, most, chosen);
+	int count = hybrid_frontier_take_rest(&search->frontier, MOST, chosen);
 
 	stopping->rest = 0;
 	stopping->estimated = stopping->ended = count == 0;
@@ -252,20 +252,23 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	HybridScorer *scorer = &search->scorer;
 	const HybridLayout *layout = &scorer->open.layout;
 	HybridLeafCandidate *list = &search->frontier.lists[which];
-	Examination examination = {.which = which, .again = !isinf(list->seen)};
+	Examination examination;
 	BlockNumber block = list->link.head;
 	uint32 pages = 0;
 	int rows = 0, wanted = 0, first;
 
+	examination.which = which;
+	examination.again = !isinf(list->seen);
+	examination.aimed = false;
 	examination.limit = hybrid_lookup_estimate_limit(search);
+	examination.blocks = 0;
 	/* while a page is locked, no centroid is read that is not in memory */
 	if (list->inner == NULL || list->inner->centroids == NULL)
 		aim_at(search, &examination);
 	if (!examination.again && !search->stopping.all)
-	{
 		hybrid_scorer_sample(scorer, &list->link);
+	if (!examination.again && !search->stopping.all && search->frontier.limits.probes == 0)
 		list->sampled = hybrid_stopping_list(&search->stopping, &search->frontier, which);
-	}
 	do
 	{
 		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
@@ -300,9 +303,10 @@ examine(HybridLookup *search, int which, BlockNumber following)
 		search->work->rows += rows;
 		search->work->excluded += rows - wanted;
 	}
-	list->seen = examination.limit;
+	/* with a fixed number of lists, the limit may be lower than at the previous examination of this list */
+	list->seen = Max(list->seen, examination.limit);
 	/* a list without wanted rows never has any */
-	if (!isinf(list->seen) && wanted > 0)
+	if (search->frontier.limits.probes == 0 && !isinf(list->seen) && wanted > 0)
 		hybrid_frontier_put(&search->frontier, which, list->seen);
 }
 
