@@ -56,8 +56,9 @@
 /*
  * A search with conditions on words reads all lists in the order of the file if it expects to need the share NEEDED of
  * them, and if at most SPARSE rows of a list satisfy the conditions: then it does not order the lists, and of the
- * centroids in memory it uses only those of lists with such rows. (1,000,000 rows in 128 dimensions, .1% wanted, LIMIT 10: 11.8 ms without this rule, 7.6 ms with it.
- * In 200 clusters far from each other, where few lists are needed, the same lists are examined with and without it.)
+ * centroids in memory it uses only those of lists with such rows. (1,000,000 rows in 128 dimensions, .1% wanted, LIMIT
+ * 10: 11.8 ms without this rule, 7.6 ms with it. In 200 clusters far from each other, where few lists are needed, the
+ * same lists are examined with and without it.)
  */
 #define NEEDED 0.75
 #define SPARSE 0.5
