@@ -62,8 +62,8 @@
  */
 #define NEEDED 0.75
 #define SPARSE 0.5
-#define STEPS                                                                                      \
-	10 /* doublings, and then halvings, of the interval in which the distance of the k-th row is sought */
+/* doublings, and then halvings, of the interval in which the distance of the k-th row is sought */
+#define STEPS 10
 
 static void note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which);
 static bool sample_small(const HybridStopping *stopping, const HybridFrontier *frontier,
