@@ -105,7 +105,6 @@ hybrid_frontier_clear(HybridFrontier *frontier)
 	frontier->waiting = 0;
 	frontier->tail = NULL;
 	frontier->passed = 0;
-	frontier->rest = false;
 }
 
 const HybridInner *
@@ -148,8 +147,9 @@ hybrid_frontier_open_all(HybridFrontier *frontier)
 bool
 hybrid_frontier_has_more(const HybridFrontier *frontier)
 {
-	return frontier->waiting > 0 || frontier->closed_count > 0 || frontier->rest ||
-	       has_leaf(frontier);
+	bool rest = frontier->passed > 0 && frontier->passed < frontier->leaves.count;
+
+	return frontier->waiting > 0 || frontier->closed_count > 0 || rest || has_leaf(frontier);
 }
 
 void
@@ -238,7 +238,6 @@ hybrid_frontier_take_rest(HybridFrontier *frontier, int most, int *taken)
 	}
 	/* the heap of blocks does not know what was taken */
 	frontier->blocks_count = 0;
-	frontier->rest = frontier->passed < leaves->count;
 	return count;
 }
 

@@ -94,7 +94,6 @@ typedef struct HybridFrontier
 	HyHeapItem *order;
 	int waiting;
 	int passed; /* slots of `leaves` that hybrid_frontier_take_rest has passed */
-	bool rest;  /* it has not passed all of them */
 } HybridFrontier;
 
 /* hybrid_frontier_init: make an empty frontier. The caller keeps scorer and context valid. */

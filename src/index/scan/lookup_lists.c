@@ -78,6 +78,7 @@ hybrid_lookup_examine_lists(HybridLookup *search)
 	BlockNumber heads[MOST + 1];
 	int chosen[MOST], count = choose_lists(search, chosen), i, j;
 
+	/* lists from take_rest are nearly in that order */
 	if (count >= SORTED && !search->stopping.all)
 	{
 		HyHeapItem order[MOST];
@@ -266,9 +267,11 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	if (list->inner == NULL || list->inner->centroids == NULL)
 		aim_at(search, &examination);
 	if (!examination.again && !search->stopping.all)
+	{
 		hybrid_scorer_sample(scorer, &list->link);
-	if (!examination.again && !search->stopping.all && search->frontier.limits.probes == 0)
-		list->sampled = hybrid_stopping_list(&search->stopping, &search->frontier, which);
+		if (search->frontier.limits.probes == 0)
+			list->sampled = hybrid_stopping_list(&search->stopping, &search->frontier, which);
+	}
 	do
 	{
 		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
