@@ -127,7 +127,7 @@ gather_page(Search *search, int which, Page page, BlockNumber block)
 {
 	const HybridListLayout *shape = &search->open->layout.leaf;
 	Batch *batch = &search->batch;
-	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+	int blocks = hybrid_list_blocks(page), b;
 
 	for (b = 0; b < blocks; b++)
 	{

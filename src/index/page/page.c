@@ -297,7 +297,7 @@ int
 hybrid_words_judge(const HybridLayout *layout, Page page, const HyWordCondition *conditions,
                    int count, uint32 *wanted)
 {
-	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, rows = 0, b;
+	int blocks = hybrid_list_blocks(page), rows = 0, b;
 
 	for (b = 0; b < blocks; b++)
 	{

@@ -457,6 +457,13 @@ hybrid_list_page(Page page)
 	return (HybridListPage *) PageGetContents(page);
 }
 
+/* hybrid_list_blocks: return the number of blocks in use on a list page. */
+static inline int
+hybrid_list_blocks(Page page)
+{
+	return (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS;
+}
+
 /*
  * hybrid_list_first_with_space: return the field in the head of a live list without codes that names the page on
  * which inserts look for a free slot first. InvalidBlockNumber means the last page. In a moved list, the

@@ -290,7 +290,7 @@ examine(HybridLookup *search, int which, BlockNumber following)
 		first = search->rows_count;
 		if (some > 0 || !search->stopping.all)
 			take_rows(search, &examination, page, block, next);
-		examination.blocks += (content->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS;
+		examination.blocks += hybrid_list_blocks(page);
 		wanted += some;
 		rows += content->live;
 		if (search->keeps_pages)
@@ -322,7 +322,7 @@ take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber
 	HybridLeafCandidate *list = &search->frontier.lists[examination->which];
 	HybridAim *aim = &examination->aim, *before = &examination->before;
 	bool again = examination->again;
-	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+	int blocks = hybrid_list_blocks(page), b;
 
 	if (!examination->aimed)
 		aim_at(search, examination);
@@ -388,7 +388,7 @@ add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint3
 {
 	HybridScorer *scorer = &search->scorer;
 	HyLazyHeap *order = &search->rows_order;
-	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+	int blocks = hybrid_list_blocks(page), b;
 
 	for (b = 0; b < blocks; b++)
 	{

@@ -155,7 +155,7 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 		blocks.code_stride = shape->block_bytes;
 		blocks.factors = &first->factors;
 		blocks.factor_stride = shape->block_bytes;
-		blocks.count = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS;
+		blocks.count = hybrid_list_blocks(page);
 		blocks.next = fetched == NULL
 		                  ? NULL
 		                  : (const uint8 *) fetched + shape->first_block + shape->codes_offset;

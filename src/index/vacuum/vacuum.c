@@ -253,7 +253,7 @@ mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer)
 {
 	const HybridListLayout *shape = &vacuum->open.layout.leaf;
 	Page page = BufferGetPage(buffer);
-	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, died = 0, b;
+	int blocks = hybrid_list_blocks(page), died = 0, b;
 	GenericXLogState *record = NULL;
 	Page head_image = NULL, image = NULL;
 
