@@ -2,8 +2,8 @@
  * allocator.h
  *		Memory allocation for pure code.
  *
- * In the server, an allocator wraps a MemoryContext.  In the unit tests, it wraps malloc, or it
- * fails at the N-th call.  An allocator returns NULL when it cannot serve a request.  It never
+ * In the server, an allocator wraps a MemoryContext.  In the unit tests, an allocator wraps malloc,
+ * or fails at the N-th call.  An allocator that cannot serve a request returns NULL and never
  * raises an error.
  */
 #ifndef HY_ALLOCATOR_H

@@ -9,7 +9,7 @@
  *
  * means a nearer centroid.  This expression is called the value of the centroid.  A tile's fp32
  * product gives the value with a known error bound.  For each row, the code keeps the best value
- * that some centroid is known to reach, and the few centroids that may reach the same value.
+ * that some centroid is known to reach, and the few centroids whose value may be as large.
  *
  * The rows are divided among the threads, and each thread has an Assignment of its own.
  */
@@ -25,7 +25,7 @@
 #include "core/topk.h"
 
 #define CHUNK_ROWS 8192
-/* bytes of panels in a block, which share the L2 cache with a tile's rows */
+/* size of a block's panels in bytes; the L2 cache holds them and the rows of a tile */
 #define BLOCK_BYTES (384 * 1024)
 #define BLOCK_ROWS (30 * TARGETS)
 #define MIDDLE_ROWS 256
@@ -33,7 +33,7 @@
 #define POLL_ELEMENTS (4 << 20)
 #define FEW_TARGETS 8
 #define FEW_ROWS 4 /* minimum number of rows for which building panels is worth the cost */
-/* minimum targets for using integer products, which are fast but leave rows undecided */
+/* minimum number of centroids for integer products, which are fast but leave rows undecided */
 #define MANY_TARGETS 128
 
 /* Range of squared lengths.  Outside this range, fp32 arithmetic may overflow or underflow. */
@@ -43,15 +43,15 @@
 /* Relative error bound of a canonical squared distance, for 16,000 elements in 16 sums. */
 #define SQUARE_SLACK 1e-4
 
-#define EXACT_ROWS 64    /* rows of a part that is assigned by canonical distances only */
-#define PRODUCT_WORK 0.3 /* work of an element of a tile's product, for hy_threads_for */
-#define LEAST_CHUNK 256  /* fewest rows for which another thread builds panels again */
+#define EXACT_ROWS 64    /* rows per part, if only canonical distances are used */
+#define PRODUCT_WORK 0.3 /* work per element of a tile's product, for hy_threads_for */
+#define LEAST_CHUNK 256  /* minimum rows per part; each part builds all panels again */
 
-/* Team: the threads that assign rows together, and what each of them needs. */
+/* Team: the state of the threads that assign rows together. */
 typedef struct Team
 {
 	Assignment workers[HY_THREADS_MOST];
-	int64_t rows; /* rows of a part */
+	int64_t rows; /* rows per part */
 	int32_t *nearest;
 } Team;
 
@@ -145,7 +145,7 @@ assign_by_tiles(Team *team, int threads, const HyAllocator *allocator)
 	status = begin(first, team->rows, allocator);
 	if (status == HY_OK)
 		find_middle(first);
-	/* Without memory for a thread, the others assign all rows. */
+	/* If the memory of a thread cannot be allocated, the other threads assign all rows. */
 	for (begun = 1; status == HY_OK && begun < threads; begun++)
 	{
 		Assignment *other = &team->workers[begun];
@@ -196,8 +196,9 @@ assign_chunk(void *arg, int64_t part, int worker, const HyCancel *cancel)
 }
 
 /*
- * chunk_rows: return the number of rows of a part.  Panels are built for each part.  So the parts
- * are as large as possible, and there are as many of them as threads, or a multiple of that.
+ * chunk_rows: return the number of rows of a part.  Each part builds all panels, so parts are as
+ * large as CHUNK_ROWS allows.  Except for rounding, the number of parts is a multiple of the number
+ * of threads.
  */
 static int64_t
 chunk_rows(const Assignment *assignment, int threads)
@@ -499,8 +500,8 @@ compare_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int 
 }
 
 /*
- * compare_panel: compare a row with one panel of the block.  `target` is the number, in the block,
- * of the panel's first centroid.  dots holds the inner products.
+ * compare_panel: compare a row with one panel of the block.  `target` is the position of the
+ * panel's first centroid in the block.  dots holds the inner products.
  */
 static void
 compare_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots, int64_t first,
@@ -529,10 +530,7 @@ compare_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *d
 	}
 }
 
-/*
- * consider: record a centroid if it may be the nearest.  low and high are bounds of the centroid's
- * value.
- */
+/* consider: record a centroid that may be the nearest.  low and high are bounds of its value. */
 static void
 consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float high,
          int32_t centroid)
@@ -556,8 +554,8 @@ consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float hi
 }
 
 /*
- * The order of two canonical squared distances, d^2 (1 +- slack), can contradict the order of the
- * values only if the values differ by less than slack d^2.
+ * A canonical squared distance is d^2 (1 +- slack).  So canonical distances can contradict the
+ * order of two values only if the values differ by less than slack d^2.
  */
 void
 hy_assign_raise_best(const Assignment *assignment, RowState *state, float best)

@@ -5,13 +5,12 @@
  * Assignments use the canonical Euclidean distance (distance.h), so every backend returns the same
  * result.  For nearly all pairs, only an inner product is computed, in the fastest order of
  * additions.  Inner products bound the difference between a row's distances to two centroids.
- * Canonical distances are computed only for centroids that these bounds leave undecided.  When a
- * row is compared with many centroids at once, the inner products are integer products and
- * prefilter.h does all the work.
+ * Canonical distances are computed only for centroids that these bounds leave undecided.  If there
+ * are many centroids and no groups, prefilter.h does all the work, with integer products.
  *
- * Thousands of centroids are arranged in groups.  A row is then compared only with the centroids of
- * the groups whose centers are nearest to the row.  The centroid found is nearly always the nearest
- * of all centroids.
+ * Thousands of centroids are arranged in groups, and each group has a center.  A row is then
+ * compared only with the centroids of the groups whose centers are nearest to the row.  The
+ * centroid found is nearly always the nearest of all centroids.
  */
 #ifndef HY_ASSIGN_H
 #define HY_ASSIGN_H
@@ -26,12 +25,12 @@
 #define HY_ASSIGN_PROBES 16 /* upper limit of HyGroups.probes */
 
 /*
- * HyGroups: group g holds centroids begin[g] .. begin[g + 1] - 1.  begin[0] is 0 and the last entry
- * is the number of centroids.
+ * HyGroups: group g holds centroids begin[g] .. begin[g + 1] - 1.  begin[0] is 0, and the last
+ * entry of begin is the number of centroids.
  */
 typedef struct HyGroups
 {
-	HyMatrix centers; /* fp32, on the host; if it has 0 rows, one group holds all centroids */
+	HyMatrix centers; /* one per group, fp32, on the host; 0 rows: one group holds all centroids */
 	const int32_t *begin;
 	int32_t probes; /* groups examined per row, 1 .. HY_ASSIGN_PROBES */
 } HyGroups;
@@ -49,9 +48,9 @@ hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups 
  * hy_assign: set nearest[i] to the nearest centroid of row i among the centroids of the row's
  * `probes` nearest groups.  Ties between centroids or between groups go to the lower number.
  * nearest[i] is 0 if all distances computed for row i are NaN.  groups may be NULL.  Needs up to
- * about 16 MB of memory for each thread.  At the largest dimensions, it needs as much memory as
- * 1,024 rows.  Uses the threads that hy_threads_allow allows.
- * Returns HY_INVALID (also when rows are not on the host), HY_NOMEM, HY_CANCELLED, or HY_OK.
+ * about 16 MB of memory, and up to about 4 MB for each additional thread.  Uses the threads that
+ * hy_threads_allow allows.  Returns HY_INVALID (also when rows are not on the host), HY_NOMEM,
+ * HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups,
                           const HyAllocator *allocator, int32_t *nearest, const HyCancel *cancel);

@@ -1,6 +1,7 @@
 /*
  * assign_avx2.c
- *		Tiles of 6 rows by 16 centroids in 256-bit registers; a tile of 12 rows is two of these.
+ *		Tiles of 6 rows by 16 centroids in 256-bit registers; a tile of 12 rows is computed as two
+ *		of them.
  */
 #include "core/assign_tile.h"
 

@@ -1,6 +1,7 @@
 /*
  * assign_check.c
- *		Validates an assignment, in a separate file for plug-ins that implement no assignment.
+ *		Checks the arguments of an assignment.  Plug-ins link this file without the other files of
+ *		assign.h.
  */
 #include "core/assign.h"
 

@@ -1,9 +1,9 @@
 /*
  * assign_groups.c
- *		Assignment to many centroids, which compares a row only with its nearest groups.
+ *		Assignment to many centroids: a row is compared only with its nearest groups.
  *
- * With 4,096 centroids of 128 dims in 64 groups, of which 8 are compared, 20,000 rows take 134 ms in
- * place of 447 ms, and each row gets the same centroid.
+ * The assignment of 20,000 rows of 128 dims to 4,096 centroids takes 447 ms without groups.  With 64
+ * groups, of which a row examines 8, it takes 134 ms and gives the same result.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void choose_groups(Assignment *assignment, int64_t chunk, int32_t row, co
                           const float *high);
 
 /*
- * Finds the groups of each row.  Then compares the centroids of each group with the rows that chose
+ * Choose the groups of each row.  Then compare the centroids of each group with the rows that chose
  * this group.
  */
 HyStatus

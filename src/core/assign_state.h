@@ -23,8 +23,8 @@ typedef struct Undecided
 
 typedef struct RowState
 {
-	float best;      /* value that at least one centroid is known to reach */
-	float threshold; /* a centroid with a value below this is also farther by canonical distance */
+	float best;      /* lower bound of the best centroid's value */
+	float threshold; /* below this value, a centroid is farther by canonical distance, too */
 	float square;    /* squared length of the row */
 	int32_t count;
 	Undecided kept[KEPT];
@@ -58,7 +58,10 @@ typedef struct Assignment
 	const HyCancel *cancel;
 } Assignment;
 
-/* hy_assign_targets: load targets first .. first + n - 1 as the current block. */
+/*
+ * hy_assign_targets: load targets (centroids or centers) first .. first + n - 1 as the current
+ * block.
+ */
 extern void
 hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first, int n);
 

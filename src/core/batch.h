@@ -67,7 +67,10 @@ hy_matrix_row(const HyMatrix *matrix, int64_t i)
 	return (const char *) matrix->data + (size_t) i * matrix->stride;
 }
 
-/* hy_metric_name, hy_dtype_name: return 'l2', 'ip', 'cosine' or 'l1'; 'float32' or 'float16'. */
+/*
+ * hy_metric_name: return 'l2', 'ip', 'cosine', 'l1' or 'unknown'.  hy_dtype_name: return 'float32',
+ * 'float16' or 'unknown'.
+ */
 extern const char *hy_metric_name(HyMetric metric);
 extern const char *hy_dtype_name(HyDtype dtype);
 

@@ -57,13 +57,14 @@ hy_jaccard(const uint8_t *a, const uint8_t *b, size_t bytes)
 }
 
 /*
- * With a and b bits set in the two strings, i of them in both, c = i / sqrt(a b) the cosine of the two, and
- * d the Jaccard distance:
+ * Let the two strings have a and b bits set, i of them in common. Let c = i / sqrt(a b) be their cosine,
+ * and d their Jaccard distance. Then
  *
  *		1 - d = i / (a + b - i) <= i / (2 sqrt(a b) - i) = c / (2 - c)
  *
- * because a + b >= 2 sqrt(a b). So c is at least 2 (1 - d) / (2 - d), and 2 - 2 c, the squared distance of
- * the directions, is at most 2 d / (2 - d). Two strings with as many bits set are at this distance.
+ * because a + b >= 2 sqrt(a b). So c is at least 2 (1 - d) / (2 - d). The squared distance of the
+ * directions is 2 - 2 c, and so at most 2 d / (2 - d). Two strings with equally many bits set reach this
+ * limit.
  */
 double
 hy_jaccard_square(double distance)

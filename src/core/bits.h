@@ -40,8 +40,8 @@ extern double hy_hamming(const uint8_t *a, const uint8_t *b, size_t bytes);
 extern double hy_jaccard(const uint8_t *a, const uint8_t *b, size_t bytes);
 
 /*
- * hy_jaccard_square: return the greatest squared distance that the directions of two bit strings at this
- * Jaccard distance can have, as vectors of zeros and ones.
+ * hy_jaccard_square: take two bit strings at this Jaccard distance as vectors of zeros and ones, scaled
+ * to length 1.  Return the largest squared distance that the two vectors can have.
  */
 extern double hy_jaccard_square(double distance);
 

@@ -149,7 +149,7 @@ hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t
 	most = kernels->widest(rotated, count);
 	if (!(most > FLT_MIN * HY_CODE_ENTRY) || !isfinite(most))
 	{
-		/* Use tables without information, and a slack that covers their error. */
+		/* Use tables of zeros, and a slack that covers the largest possible |<s,q'>|. */
 		memset(tables, 0, hy_code_tables_size(padded));
 		query->slack = isfinite(most) ? most * (float) count : INFINITY;
 		return;
@@ -164,7 +164,10 @@ hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t
 	begin_early(query, rotated);
 }
 
-/* begin_early: estimate <s,q'> from the first third of the tables. */
+/*
+ * begin_early: compute the scale, offset and slack for an estimate of <s,q'> from the first third
+ * of the tables.  Does nothing if this third has fewer than EARLY_LEAST tables.
+ */
 static void
 begin_early(HyCodeQuery *query, const float *rotated)
 {
@@ -271,8 +274,8 @@ bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeBounds *bo
 }
 
 /*
- * early_of: compute the early bounds and the number of tables that they use.  If this is the number
- * of all tables, no block is abandoned early.
+ * early_of: compute the early bounds and the number of tables that they use.  If they use all
+ * tables, no block is abandoned early.
  */
 static void
 early_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeEarly *early)
@@ -301,7 +304,7 @@ allow(float reach, float slack, float eps, HyCodeBounds *bounds)
 
 	bounds->slack = eps * slack;
 	bounds->margin = eps * reach;
-	/* In all other cases the angle t is undefined, and it is not needed. */
+	/* In all other cases the angle t is undefined and not needed. */
 	if (both > 0.0 && isfinite(both))
 	{
 		double by = eps / both;

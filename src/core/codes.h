@@ -39,7 +39,7 @@
  * most half a unit (`scale`).  For codes that do not depend on the query, the rounding errors of
  * the tables add up like independent errors.  Their mean is removed: the offset makes the mean over
  * all codes exact.  Their standard deviation is measured while the tables are built (`slack`, the
- * deviation of <s,q'>).  This deviation and the deviation of the code combine in squares, and
+ * deviation of <s,q'>).  The squares of this deviation and of the code's deviation add up, and
  *
  *		sqrt(a^2 + b^2) = a cos t + b sin t			tan t = b / a
  *
@@ -49,8 +49,8 @@
  *
  *		lower = estimate - e (cos t error |q - c| - sin t rescale slack)
  *
- * If q' is as long as q' - c', then b is 2 or 3% of a, which is negligible in the square.  In a
- * tight list far from the root, b grows by a factor of |q - root| / |q - c|.
+ * If q' is as long as q' - c', then b is only 2 or 3% of a, and b^2 is negligible.  In a tight list
+ * far from the root, b grows by a factor of |q - root| / |q - c|.
  *
  * Most blocks have no row near the query, and a third of their tables is enough to show this.  Let
  * f = T / F, where the first F of T tables are summed.  Because P is random, f times that sum
@@ -64,10 +64,10 @@
  * like the full bound. (ADSampling, J. Gao and C. Long, arXiv 2303.09855, applies the same idea to
  * the dimensions of vectors.)
  *
- * Integer sums are exact.  The fp32 operations after them are a fixed sequence without fused
- * operations.  Estimates, bounds and masks therefore have the same bits on every instruction set,
- * and on any device that computes them like hy_code_bounds below.  Nothing here needs more
- * alignment than a float.
+ * Integer sums are exact.  They are followed by a fixed sequence of fp32 operations, none of them
+ * fused.  Estimates, bounds and masks therefore have the same bits on every instruction set, and on
+ * any device that computes them like hy_code_bounds below.  Nothing here needs more alignment than
+ * a float.
  */
 #ifndef HY_CODES_H
 #define HY_CODES_H
@@ -105,7 +105,7 @@ typedef struct HyCodeFactors
 /*
  * hy_code_square: return |r|^2 of a row, computed from its factors.  Let t = -rescale / h and e =
  * error / h, where h is 1 for inner products, otherwise 2.  Then t = |r|^2 / <s,r>, and |r|^2 is
- * t^2 |s|^2 - e^2 (D - 1).  The result is not finite if the factors do not fit in fp32.
+ * t^2 |s|^2 - e^2 (D - 1).  The result is not finite if the factors did not fit in fp32.
  */
 static inline double
 hy_code_square(HyMetric metric, const HyCodeFactors *factors, int i, int padded)
@@ -226,7 +226,7 @@ typedef struct HyCodeBounds
 
 /*
  * HyCodeEarly: the bounds from the first `count` tables.  count is a multiple of 16, or the number
- * of all tables.  In the latter case no early decision is made.
+ * of all tables.  If it is the number of all tables, no early decision is made.
  */
 typedef struct HyCodeEarly
 {

@@ -17,7 +17,7 @@
 #endif
 #define PRIMITIVE static inline __attribute__((always_inline)) TARGET
 
-/* halves: add the two halves, which hold 16-bit sums. */
+/* halves: add the two 128-bit halves of r as 16-bit words. */
 PRIMITIVE __m128i
 halves(__m256i r)
 {

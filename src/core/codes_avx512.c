@@ -18,7 +18,7 @@
 
 #define PRIMITIVE static inline __attribute__((always_inline)) TARGET
 
-/* quarters: add the four quarters, which hold 16-bit sums. */
+/* quarters: add the four 128-bit quarters of r as 16-bit words. */
 PRIMITIVE __m128i
 quarters(__m512i r)
 {
@@ -34,7 +34,9 @@ typedef struct Sixteen
 	__m512i rows16;
 } Sixteen;
 
-/* rows_of: compute sixteen sums from the accumulated words and the odd rows. */
+/*
+ * rows_of: compute the sums of sixteen rows from the accumulated words and the separate odd sums.
+ */
 PRIMITIVE __m512i
 rows_of(__m512i words, __m512i odds)
 {

@@ -1,6 +1,6 @@
 /*
  * communities.h
- *		Steps that the searches for communities share.
+ *		Steps shared by the algorithms that find communities.
  */
 #ifndef HY_COMMUNITIES_H
 #define HY_COMMUNITIES_H
@@ -10,9 +10,9 @@
 #include "core/random.h"
 
 /*
- * hy_communities_shuffle: list the numbers 0 .. count - 1 in a random order, the same for the same
+ * hy_communities_shuffle: list the numbers 0 .. count - 1 in a random order that depends only on
  * seed and step (R. Durstenfeld, "Algorithm 235: random permutation", 1964).  The remainder of a
- * division by less than 2^32 is as good as uniform.
+ * 64-bit random number divided by less than 2^32 is practically uniform.
  */
 static inline void
 hy_communities_shuffle(uint64_t seed, uint64_t step, int64_t count, uint32_t *order)
@@ -30,9 +30,9 @@ hy_communities_shuffle(uint64_t seed, uint64_t step, int64_t count, uint32_t *or
 }
 
 /*
- * hy_communities_compact: number the communities 0, 1, ... in the order of their first nodes, and
- * return how many there are.  map has an entry for each number that a community may have, below
- * `most`.
+ * hy_communities_compact: renumber the communities 0, 1, ... in the order of their first nodes, and
+ * return the number of communities.  The old numbers are below `most`, and map is scratch memory
+ * with `most` entries.
  */
 static inline int64_t
 hy_communities_compact(int64_t nodes, uint32_t *community, int64_t most, uint32_t *map)

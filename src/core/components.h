@@ -1,6 +1,6 @@
 /*
  * components.h
- *		Weakly connected components: the nodes that edges connect, in whatever direction.
+ *		Weakly connected components: nodes are connected by edges in either direction.
  */
 #ifndef HY_COMPONENTS_H
 #define HY_COMPONENTS_H
@@ -13,9 +13,8 @@
 
 /*
  * hy_components: set component[i] to the smallest number of a node in the component of node i.
- * Every entry connects its two nodes, also an entry of weight 0.  Takes time in the order of
- * (nodes + edges) * log(nodes) at most, and usually of nodes + edges.  Takes no memory.  Returns
- * HY_OK or HY_CANCELLED.
+ * Even an entry of weight 0 connects its two nodes.  Takes O((nodes + edges) log(nodes)) time at
+ * worst, and usually O(nodes + edges).  Allocates no memory.  Returns HY_OK or HY_CANCELLED.
  */
 extern HyStatus hy_components(const HyCsr *graph, const HyCancel *cancel, uint32_t *component);
 
@@ -31,7 +30,10 @@ hy_components_root(uint32_t *parent, uint32_t node)
 	return node;
 }
 
-/* hy_components_join: join the trees of two nodes.  The root with the smaller number stays. */
+/*
+ * hy_components_join: join the trees of two nodes.  The smaller of the two roots becomes the root
+ * of both.
+ */
 static inline void
 hy_components_join(uint32_t *parent, uint32_t a, uint32_t b)
 {

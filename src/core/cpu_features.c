@@ -2,9 +2,9 @@
  * cpu_features.c
  *		Detects the instruction sets that the processor has and the kernel supports.
  *
- * An instruction set is usable only if the kernel also saves its registers across a context switch,
- * which XCR0 shows.  Only some compilers let __builtin_cpu_supports test f16c, so the bits are read
- * here.
+ * An instruction set is usable only if the kernel saves its registers across context switches.
+ * XCR0 shows whether the kernel does.  Only some compilers let __builtin_cpu_supports test f16c, so
+ * the bits are read here.
  */
 #define _DEFAULT_SOURCE
 #include "core/cpu_features.h"
@@ -115,9 +115,9 @@ detected(void)
 #if defined(__x86_64__)
 
 /*
- * tiles_permitted: test whether the kernel lets this process use tiles.  Once a thread has used
- * tiles, the thread state that the kernel saves grows by 8 kB.  Permission is requested once.
- * Forked processes and threads inherit the permission.
+ * tiles_permitted: ask the kernel for the permission to use tiles, and return whether it is
+ * granted.  Once a thread has used tiles, the thread state that the kernel saves grows by 8 kB.
+ * Permission is requested once.  Forked processes and threads inherit the permission.
  */
 static bool
 tiles_permitted(void)

@@ -88,7 +88,7 @@ hy_csr_sum(const float *weight, int64_t count)
 
 	for (p = 0; p < count; p++)
 		lane[p % SUM_LANES] += weight[p];
-	/* the fold skips the lanes that are empty, because x + 0 is x */
+	/* the fold skips empty lanes, because adding 0 changes nothing */
 	for (h = SUM_LANES / 2; h > 0; h /= 2)
 	{
 		for (l = 0; l + h < live; l++)
@@ -106,7 +106,7 @@ hy_csr_merge(HyMerge merge, const HyParallel *edge, int64_t count, float *weight
 
 	for (i = 0; i < count; i++)
 		sum += edge[i].weight;
-	/* 0 for -0, as in a sum */
+	/* adding 0 turns -0 into 0, as a sum does */
 	*weight = merge == HY_MERGE_LEAST ? edge->weight + 0.0F : (float) sum;
 	return !isinf(*weight);
 }

@@ -2,10 +2,10 @@
  * csr_apply.c
  *		Applies the plan of a patch: see csr_plan.h.
  *
- * The entries between two edits move: forward by each entry that an earlier edit inserts, and back
- * by each entry that an earlier edit deletes.  If nodes appear or vanish, the numbers of the nodes
- * after them change, in all entries, while these move.  The sums s_i are computed again for the nodes
- * whose outgoing entries changed.
+ * The entries between two edits move together: one position forward for each earlier insertion, and
+ * one position back for each earlier deletion.  If nodes appear or vanish, the nodes after them get
+ * other numbers.  Entries are renumbered while they move.  The sums s_i are computed again for the
+ * nodes whose outgoing entries changed.
  */
 #include "core/csr_plan.h"
 
@@ -13,16 +13,16 @@
 
 #include "core/merge_sort.h"
 
-/* Nodes whose numbers are looked up together. */
+/* nodes per group; usually one shift of the numbers serves a whole group */
 #define NODES_PER_GROUP 64
 
-/* The nodes of a group are renumbered by different amounts. */
+/* instead of a shift: the numbers of the group's nodes change by different amounts */
 #define VARIES INT32_MAX
 
-/* Numbers that are moved and changed together, so that they stay in the cache between. */
+/* node numbers that are moved, and then changed while they are still in the cache */
 #define NUMBERS_PER_BLOCK 4096
 
-/* Searches that take turns. */
+/* binary searches that run interleaved */
 #define SEARCHES 16
 
 static HyStatus make_room(HyCsrPlan *plan);
@@ -89,7 +89,7 @@ hy_csr_plan_apply(HyCsrPlan *plan)
 	return status == HY_OK ? sum_again(plan) : status;
 }
 
-/* make_room: enlarge the arrays where they are too small. */
+/* make_room: enlarge the arrays that are too small. */
 static HyStatus
 make_room(HyCsrPlan *plan)
 {
@@ -140,7 +140,7 @@ make_room(HyCsrPlan *plan)
 	return status;
 }
 
-/* move_parallels: replace the parallel edges of the edited entries, and adjust the places of others. */
+/* move_parallels: replace the parallel edges of edited entries, and adjust `at` of the others. */
 static HyStatus
 move_parallels(HyCsrPlan *plan)
 {
@@ -183,7 +183,7 @@ move_parallels(HyCsrPlan *plan)
 	return HY_OK;
 }
 
-/* plan_numbers: determine by how much the numbers of nodes change. */
+/* plan_numbers: determine, per group, by how much the numbers of the nodes change. */
 static HyStatus
 plan_numbers(HyCsrPlan *plan)
 {
@@ -197,7 +197,7 @@ plan_numbers(HyCsrPlan *plan)
 		shift += plan->node[i].change;
 		plan->node[i].other = shift;
 	}
-	/* nodes after the last one change no number */
+	/* nodes that are only appended change no existing number */
 	if (plan->nodes == 0 || plan->node[0].at == csr->nodes)
 		return HY_OK;
 	plan->shift = hy_alloc_array(plan->allocator, (size_t) groups, sizeof(int32_t));
@@ -205,7 +205,7 @@ plan_numbers(HyCsrPlan *plan)
 		return HY_NOMEM;
 	for (i = 0; i < groups; i++)
 	{
-		/* the steps before the first node are those of all nodes, unless there are more before the last */
+		/* one shift serves the group if no step lies between its first and its last node */
 		int64_t steps = count_before(plan, i * NODES_PER_GROUP + 1);
 
 		plan->shift[i] = count_before(plan, (i + 1) * NODES_PER_GROUP) != steps ? VARIES
@@ -216,8 +216,8 @@ plan_numbers(HyCsrPlan *plan)
 }
 
 /*
- * renumber: give entries the numbers that their nodes have after the patch.  The number of an entry that is
- * deleted does not matter.
+ * renumber: replace node numbers by the numbers after the patch.  The result for a deleted
+ * node does not matter.
  */
 static void
 renumber(const HyCsrPlan *plan, uint32_t *number, int64_t count)
@@ -226,7 +226,7 @@ renumber(const HyCsrPlan *plan, uint32_t *number, int64_t count)
 	const int32_t shift_of_all = (int32_t) plan->node[plan->nodes - 1].other;
 	int64_t i = 0;
 
-	/* if all the nodes come and go at one place, this loop changes several numbers at once */
+	/* if all nodes come and go before the same node, a compiler can vectorize this loop */
 	if (plan->node[plan->nodes - 1].at == first)
 	{
 		for (; i < count; i++)
@@ -247,7 +247,7 @@ renumber(const HyCsrPlan *plan, uint32_t *number, int64_t count)
 	}
 }
 
-/* count_before: return the number of steps of nodes before this node. */
+/* count_before: return the number of steps in plan->node that lie before this node. */
 static int64_t
 count_before(const HyCsrPlan *plan, int64_t node)
 {
@@ -266,7 +266,7 @@ count_before(const HyCsrPlan *plan, int64_t node)
 	return low;
 }
 
-/* move_ids: insert and delete nodes, except in the arrays of starts. */
+/* move_ids: insert and delete nodes in csr->ids and csr->out_weight. */
 static void
 move_ids(HyCsrPlan *plan)
 {
@@ -290,7 +290,10 @@ move_ids(HyCsrPlan *plan)
 	csr->nodes += shift;
 }
 
-/* move_starts: adjust the starts of lists to the nodes and entries that come and go. */
+/*
+ * move_starts: insert and delete nodes in an array of list starts, and shift the starts by the
+ * entries that were inserted and deleted before them.
+ */
 static void
 move_starts(const HyCsrPlan *plan, uint32_t *start, int64_t nodes, const HyCsrStep *entry)
 {
@@ -358,8 +361,8 @@ insert_entries(HyCsrPlan *plan)
 }
 
 /*
- * sum_again: compute s_i for the nodes whose outgoing entries have changed.  The weights of these entries
- * are looked up in their rows.
+ * sum_again: compute s_i again for the nodes whose outgoing entries have changed.  The weights of their
+ * entries are looked up in the rows.
  */
 static HyStatus
 sum_again(HyCsrPlan *plan)
@@ -402,8 +405,8 @@ sum_again(HyCsrPlan *plan)
 }
 
 /*
- * find_weights: look up the weights of the entries that some rows have for a source.  Each of them has one.
- * The searches take turns, so that the processor waits for the memory of all of them at once.
+ * find_weights: look up the weight of the entry with this source in each of the given rows.  Every row has
+ * such an entry.  The searches are interleaved, so that their memory accesses overlap.
  */
 static void
 find_weights(const HyCsr *csr, const uint32_t *row, int64_t rows, uint32_t source, float *weight)
@@ -426,7 +429,7 @@ find_weights(const HyCsr *csr, const uint32_t *row, int64_t rows, uint32_t sourc
 			uint32_t half = count[k] / 2;
 			uint32_t before = first[k] + half - (half > 0);
 
-			/* no branch, because it would be wrong half of the time */
+			/* no branch, because half of its predictions would be wrong */
 			first[k] += half & (uint32_t) - (int32_t) (csr->column[before] < source);
 			count[k] -= half;
 			more = more || count[k] > 1;
@@ -437,8 +440,8 @@ find_weights(const HyCsr *csr, const uint32_t *row, int64_t rows, uint32_t sourc
 }
 
 /*
- * find_sources: list the nodes whose outgoing entries have changed, ascending, and count them.  Stores the
- * largest number of outgoing entries of one of them in *most.
+ * find_sources: list the nodes whose outgoing entries have changed, ascending, and count them.  Sets *most
+ * to the largest number of outgoing entries that one of these nodes has.
  */
 static HyStatus
 find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count, int64_t *most)
@@ -473,10 +476,10 @@ find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count, int64_t *m
 }
 
 /*
- * move: move the parts of an array between its steps.  Parts that move up are moved first, the last
- * of them first.  Then parts that move down are moved, the first of them first.  So no part
- * overwrites another that has yet to be moved.  If renumbered is not NULL, the array has numbers of nodes,
- * which change, too.
+ * move: move the parts of an array that lie between its steps.  First move the parts that go up, from the
+ * last to the first.  Then move the parts that go down, from the first to the last.  So no part overwrites
+ * another part that has yet to be moved.  If renumbered is not NULL, the array holds node numbers, and
+ * they are renumbered too.
  */
 static HyStatus
 move(const HyCsrPlan *renumbered, void *array, size_t size, int64_t count, const HyCsrStep *step,
@@ -512,7 +515,7 @@ move(const HyCsrPlan *renumbered, void *array, size_t size, int64_t count, const
 	return status;
 }
 
-/* move_part: move a part of an array. */
+/* move_part: move `count` elements by `shift` positions, and renumber them if required. */
 static HyStatus
 move_part(const HyCsrPlan *renumbered, void *array, size_t size, int64_t begin, int64_t count,
           int64_t shift)
@@ -532,7 +535,7 @@ move_part(const HyCsrPlan *renumbered, void *array, size_t size, int64_t begin, 
 		int64_t block = count - done < NUMBERS_PER_BLOCK ? count - done : NUMBERS_PER_BLOCK;
 		int64_t at = shift > 0 ? count - done - block : done;
 
-		/* poll as often in many small parts as in a large one */
+		/* poll once per HY_CANCEL_BLOCK elements, even if the parts are small */
 		if ((begin + at) / HY_CANCEL_BLOCK != (begin + at + block) / HY_CANCEL_BLOCK &&
 		    hy_cancelled(renumbered->cancel))
 			return HY_CANCELLED;

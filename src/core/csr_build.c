@@ -5,8 +5,8 @@
  * First, the nodes are numbered (csr_number.h).  Then two counting sorts, by column and by row, order
  * the entries.  Both are stable, so each row is ordered by column after the second one, and parallel
  * edges are adjacent.  Each run of parallel edges is sorted by weight and merged.  One more stable pass
- * builds the lists of outgoing edges.  All passes take a predictable time, and can be stopped between
- * two blocks of edges.
+ * builds the lists of outgoing edges.  The time of each pass is predictable, and a pass can be
+ * cancelled between two blocks of edges.
  */
 #include "core/csr_build.h"
 
@@ -26,7 +26,7 @@ typedef struct Build
 	const HyCancel *cancel;
 	HyCsr *csr;
 	HyOrigins *origins; /* NULL: not wanted */
-	HyParallel *cell;   /* the edges while they are sorted; `at` is the row, and later the column */
+	HyParallel *cell;   /* edges being sorted; `at` is first the row, and later the column */
 	int64_t cells;
 } Build;
 
@@ -46,10 +46,10 @@ hy_csr_bytes(int64_t edges, HyDirection direction)
 {
 	/*
 	 * n edges have at most 2n nodes, and e = n or, for 'both', e = 2n entries.  Memory peaks either
-	 * while the cells are sorted: ids, ends and starts (40n), and the cells twice (24e); or
-	 * while the out lists are filled: ids, row_start, out_start and out_weight (48n), and column,
-	 * weight, origin, out_row, a copy of the weights, and parallel edges (at most 22e).  Arrays with
-	 * room for a patch are larger by 1/64 and 64 elements.
+	 * while the cells are sorted: ids, column_end and row_start (40n), and two copies of the cells
+	 * (24e); or while the out lists are filled: ids, row_start, out_start and out_weight (48n), and
+	 * column, weight, origin, out_row, a copy of the weights, and parallel edges (at most 22e).
+	 * Arrays with room for a patch are larger by 1/64 and 64 elements.
 	 */
 	uint64_t each = direction == HY_DIRECTION_BOTH ? 96 : 74;
 
@@ -105,7 +105,9 @@ hy_csr_build_from(const HyCsrInput *input, const HyAllocator *allocator, const H
 	return status;
 }
 
-/* sort_cells: make the cells of the edges, ordered by row and column.  Frees the edges if it owns them. */
+/*
+ * sort_cells: create the cells, ordered by row and column.  Frees the edges if the build owns them.
+ */
 static HyStatus
 sort_cells(Build *build)
 {
@@ -222,7 +224,10 @@ done:
 	return status;
 }
 
-/* fill_rows: fill the rows from the sorted cells.  row_start holds the starts of their cells. */
+/*
+ * fill_rows: merge the sorted cells into entries.  Before the call, row_start[r] is the first cell
+ * of row r; afterwards it is the first entry.
+ */
 static HyStatus
 fill_rows(Build *build)
 {
@@ -434,7 +439,9 @@ release_edges(Build *build)
 	build->input.owned = false;
 }
 
-/* with_room: return the number of elements to allocate for count elements and those of a patch. */
+/*
+ * with_room: return the number of elements to allocate, with spare room if the graph has origins.
+ */
 static int64_t
 with_room(const Build *build, int64_t count)
 {

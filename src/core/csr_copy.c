@@ -29,7 +29,7 @@ hy_csr_copy(const HyCsr *csr, const HyOrigins *origins, const HyAllocator *alloc
 	list_arrays(csr, origins, array);
 	for (i = 0; i < ARRAYS; i++)
 	{
-		/* hy_alloc returns NULL for 0 bytes, too, which would look like an error */
+		/* for 0 bytes hy_alloc returns NULL, which would look like a failure */
 		array[i].copy = hy_alloc(allocator, array[i].bytes > 0 ? array[i].bytes : 1);
 		if (array[i].copy == NULL)
 			status = HY_NOMEM;

@@ -17,7 +17,7 @@
 extern HyStatus hy_csr_copy(const HyCsr *csr, const HyOrigins *origins,
                             const HyAllocator *allocator, HyCsr *csr_copy, HyOrigins *origins_copy);
 
-/* hy_csr_copy_bytes: return the memory that a copy of a graph needs, in bytes, with its alignment. */
+/* hy_csr_copy_bytes: return the bytes of memory that a copy needs, including alignment. */
 extern uint64_t hy_csr_copy_bytes(const HyCsr *csr, const HyOrigins *origins);
 
 #endif

@@ -2,8 +2,8 @@
  * csr_number.c
  *		Numbers the nodes of a graph: see csr_number.h.
  *
- * If ids are dense, a bitmap over their range numbers them: the number of an id is the count of set bits
- * before its own bit.  Otherwise a radix sort of the ends of the edges numbers them.
+ * If ids are dense, they are numbered with a bitmap over their range: the number of an id is the count
+ * of set bits before its own bit.  Otherwise the ids at the ends of the edges are radix-sorted.
  */
 #include "core/csr_number.h"
 
@@ -12,26 +12,26 @@
 
 #include "core/record_sort.h"
 
-/* How many records before its use an edge is prefetched. */
+/* prefetch distance in records */
 #define AHEAD 16
 
-/* Ends: the distinct ids at one end of the edges, ascending, and their numbers among all ids. */
+/* Ends: the distinct ids of all sources or of all targets, ascending, and their node numbers. */
 typedef struct Ends
 {
-	bool targets; /* the ends are the edges' targets, not their sources */
+	bool targets; /* true: the targets of the edges; false: the sources */
 	int64_t count;
 	int64_t *ids;
 	uint32_t *node;
 } Ends;
 
-/* Word: which of 64 consecutive ids exist, and the count of the ids before them. */
+/* Word: a bitmap of 64 consecutive ids, and the number of existing ids before them. */
 typedef struct Word
 {
 	uint64_t bits;
 	int64_t before;
 } Word;
 
-/* Numbering: the edges to number. */
+/* Numbering: the state of a call of hy_csr_number. */
 typedef struct Numbering
 {
 	HyEdge *edge;
@@ -57,7 +57,7 @@ room_for(const Numbering *numbering, int64_t nodes)
 	return (size_t) (numbering->patchable ? hy_csr_room(nodes) : nodes) + 1;
 }
 
-/* end_of: return one end of edge i: its id, or once nodes are numbered, its number. */
+/* end_of: return the address of the source or target of edge i. */
 static inline int64_t *
 end_of(const Numbering *numbering, const Ends *ends, uint32_t i)
 {
@@ -122,7 +122,7 @@ hy_csr_number(HyEdge *edge, int64_t count, bool patchable, const HyAllocator *al
 	return number_by_sorting(&numbering);
 }
 
-/* number_by_bits: number the nodes by a bitmap of this many words over the range of the ids. */
+/* number_by_bits: number the nodes with a bitmap of this many words over the range of ids. */
 static HyStatus
 number_by_bits(Numbering *numbering, int64_t least, int64_t words)
 {
@@ -241,7 +241,7 @@ number_ends(Numbering *numbering, uint64_t *records, uint64_t *scratch, Ends *en
 			return HY_CANCELLED;
 		if (i + AHEAD < count)
 			__builtin_prefetch(end_of(numbering, ends, hy_record_payload(records[i + AHEAD])), 1);
-		/* the scratch memory now holds the distinct ids */
+		/* after the sort, the scratch memory is free to collect the distinct ids */
 		if (i == 0 || (uint64_t) *end != scratch[rank])
 			scratch[++rank] = (uint64_t) *end;
 		*end = rank;
@@ -255,9 +255,9 @@ number_ends(Numbering *numbering, uint64_t *records, uint64_t *scratch, Ends *en
 }
 
 /*
- * sort_ends: make records whose payloads are the numbers of the edges, sorted by the ids of their
- * ends.  If the ids differ in more than 32 bits, they are sorted by the lower half, and then by the
- * upper half.
+ * sort_ends: create one record per edge, with the index of the edge as its payload, and sort the
+ * records by the ids at this end.  If the range of ids exceeds 32 bits, sort by the lower half of
+ * the ids, and then by the upper half.
  */
 static HyStatus
 sort_ends(const Numbering *numbering, const Ends *ends, uint64_t *records, uint64_t *scratch)
@@ -287,7 +287,7 @@ sort_ends(const Numbering *numbering, const Ends *ends, uint64_t *records, uint6
 	return HY_OK;
 }
 
-/* merge_ends: number the nodes of the graph, and map every end to its node. */
+/* merge_ends: merge the distinct sources and targets into csr->ids, and set their node numbers. */
 static HyStatus
 merge_ends(Numbering *numbering, Ends *sources, Ends *targets)
 {

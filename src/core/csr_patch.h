@@ -7,7 +7,7 @@
  * replaces all edges of some origins.
  *
  * If 100 of 16 million edges change, or 100 edges of new nodes are added, a patch takes about 1/70
- * of the time of a new build.  Most of it is spent on passes over the entries.
+ * of the time of a new build.  Most of this time is spent on passes over the entries.
  */
 #ifndef HY_CSR_PATCH_H
 #define HY_CSR_PATCH_H
@@ -16,24 +16,23 @@
 
 typedef struct HyCsrPatch
 {
-	/* for each origin whether its edges are replaced; not set for HY_ORIGIN_MANY */
+	/* changed[o] is set if the edges of origin o are replaced, and never for HY_ORIGIN_MANY */
 	const bool *changed;
 	const HyEdge *edge;     /* the edges that these origins have now */
 	const uint32_t *origin; /* of each edge */
 	int64_t count;
 	HyDirection direction; /* as in the build */
 	HyMerge merge;
-	/* called before the graph or its origins change, and never if nothing changes; NULL: not needed */
+	/* called before the graph or its origins change, but not if nothing changes; may be NULL */
 	HyStatus (*before_change)(void *arg);
 	void *arg;
 } HyCsrPatch;
 
 /*
- * hy_csr_patch: patch a graph.  Stores in *differs whether the graph differs from before.  The passes
- * over the entries read them in order, and the arrays are changed in place.  So a patch of a few edges
- * takes a small part of the time of a build.  Returns the same errors as a build, or the error of
- * before_change.  On failure, the graph and its origins are freed, or if there is a before_change that
- * has not succeeded, they are unchanged.
+ * hy_csr_patch: patch a graph.  Sets *differs if the patch changes the graph itself, and not only
+ * origins.  The arrays are changed in place.  Returns the same errors as a build, or the error of
+ * before_change.  On failure, the graph and its origins are freed.  But if there is a before_change
+ * and it has not succeeded, both are unchanged.
  */
 extern HyStatus hy_csr_patch(HyCsr *csr, HyOrigins *origins, const HyCsrPatch *patch,
                              const HyAllocator *allocator, const HyCancel *cancel, bool *differs);

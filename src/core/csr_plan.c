@@ -68,7 +68,7 @@ hy_csr_plan_free(HyCsrPlan *plan)
 	hy_free(plan->allocator, plan->shift);
 }
 
-/* make_cells: order the new edges like entries. */
+/* make_cells: create the cells of the new edges, in the order of entries. */
 static HyStatus
 make_cells(HyCsrPlan *plan)
 {
@@ -111,7 +111,7 @@ plan_entries(HyCsrPlan *plan)
 
 	for (;;)
 	{
-		/* the next entry with parallel edges of changed origins */
+		/* the next entry that has a parallel edge of a changed origin */
 		int64_t stop = p < parallels ? parallel[p].at : csr->edges;
 		int64_t first = p;
 		HyStatus status = next_entry(plan, stop, &e);
@@ -141,7 +141,7 @@ plan_entries(HyCsrPlan *plan)
 	}
 }
 
-/* next_parallel: return the place of the first parallel edge from p on that has a changed origin. */
+/* next_parallel: return the index of the first parallel edge from p on whose origin has changed. */
 static int64_t
 next_parallel(const HyCsrPlan *plan, int64_t p)
 {
@@ -153,8 +153,8 @@ next_parallel(const HyCsrPlan *plan, int64_t p)
 }
 
 /*
- * next_entry: advance *e to the next entry that has only one edge and whose origin has changed, or to
- * stop if there is none before it.
+ * next_entry: advance *e to the next entry that has only one edge and whose origin has changed.
+ * Stops at `stop`.
  */
 static HyStatus
 next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)
@@ -169,7 +169,7 @@ next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)
 
 		if (hy_cancelled(plan->cancel))
 			return HY_CANCELLED;
-		/* few are changed, so one branch serves several entries */
+		/* few origins are changed, so one branch serves several entries */
 		while (end - at >= 8 &&
 		       !(changed[entry[at]] | changed[entry[at + 1]] | changed[entry[at + 2]] |
 		         changed[entry[at + 3]] | changed[entry[at + 4]] | changed[entry[at + 5]] |
@@ -184,7 +184,9 @@ next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)
 	return HY_OK;
 }
 
-/* take_cells: make the edits for the new edges that precede end, or for all others if end is NULL. */
+/*
+ * take_cells: make the edits for the new edges before `end`, or for all that remain if it is NULL.
+ */
 static HyStatus
 take_cells(HyCsrPlan *plan, const HyCsrCell *end)
 {
@@ -236,8 +238,9 @@ take_cells(HyCsrPlan *plan, const HyCsrCell *end)
 }
 
 /*
- * take_entry: make the edit of an entry, if something changes.  at is its place, or the place before
- * which it is to be inserted.  parallel is the place of its first parallel edge, if it has several.
+ * take_entry: make the edit of an entry, if something changes.  at is the index of the entry, or the
+ * index before which the entry is inserted.  If the entry has several edges, parallel is the index
+ * of the first one in origins->parallel.
  */
 static HyStatus
 take_entry(HyCsrPlan *plan, int64_t row, int64_t column, int64_t at, bool exists, int64_t parallel)
@@ -325,7 +328,9 @@ add_edge(HyCsrPlan *plan, uint32_t origin, float weight)
 	return HY_OK;
 }
 
-/* plan_steps: find the places of insertions and deletions. */
+/*
+ * plan_steps: list where entries are inserted in and deleted from the rows and the outgoing lists.
+ */
 static HyStatus
 plan_steps(HyCsrPlan *plan)
 {

@@ -3,7 +3,7 @@
  *		The plan of a patch (csr_patch.h): which entries and nodes of a graph change.
  *
  * A plan is a list of edits.  An edit inserts, deletes or replaces one entry.  Edits refer to nodes by
- * id, and to entries by their places before the patch.
+ * id, and to entries by their index before the patch.
  */
 #ifndef HY_CSR_PLAN_H
 #define HY_CSR_PLAN_H
@@ -24,7 +24,7 @@ typedef struct HyCsrEdit
 {
 	int64_t row; /* ids */
 	int64_t column;
-	int64_t at;     /* place of the entry, or the place before which it is inserted */
+	int64_t at;     /* index of the entry, or the index before which it is inserted */
 	int32_t change; /* 1 inserted, -1 deleted, 0 replaced */
 	uint32_t origin;
 	float weight;
@@ -37,10 +37,10 @@ typedef struct HyCsrStep
 	int64_t at;
 	int64_t change; /* 1 or -1 */
 	int64_t id;     /* of the node, or of the node whose list contains the entry */
-	int64_t other; /* id of the other end of the entry; scratch if the array is that of the nodes */
+	int64_t other; /* id of the other end of the entry; scratch space in HyCsrPlan.node */
 } HyCsrStep;
 
-/* HyCsrPlan: the plan of a patch.  The arrays of edits, parallel edges and steps grow. */
+/* HyCsrPlan: the plan of a patch.  The arrays edit and parallel grow. */
 typedef struct HyCsrPlan
 {
 	HyCsr *csr;
@@ -57,19 +57,21 @@ typedef struct HyCsrPlan
 	HyParallel *parallel; /* edges of entries with several edges; `at` is the number of the edit */
 	int64_t parallels;
 	int64_t parallel_room;
-	HyCsrStep *in;  /* for the rows, by row and column */
-	HyCsrStep *out; /* for the lists of outgoing entries, by column and row */
+	HyCsrStep *in;  /* steps in the rows, ordered by row and column */
+	HyCsrStep *out; /* steps in the outgoing lists, ordered by column and row */
 	int64_t steps;
-	HyCsrStep *node; /* for the nodes */
+	HyCsrStep *node; /* steps in the arrays of nodes */
 	int64_t nodes;
 	int32_t *
-		shift; /* by how much the numbers of the nodes of a group change; NULL: no number changes */
+		shift; /* per group, by how much the numbers of its nodes change; NULL: no number changes */
 } HyCsrPlan;
 
 /* hy_csr_plan: make a plan.  The caller has set its first five fields, and cleared the others. */
 extern HyStatus hy_csr_plan(HyCsrPlan *plan);
 
-/* hy_csr_plan_apply: change the graph and its origins.  On failure both are left half changed. */
+/*
+ * hy_csr_plan_apply: change the graph and its origins.  On failure both may be left half changed.
+ */
 extern HyStatus hy_csr_plan_apply(HyCsrPlan *plan);
 
 /* hy_csr_plan_free: free the arrays of a plan, also of an incomplete plan. */

@@ -2,8 +2,8 @@
  * descent.c
  *		Compares rows with neighbors of their neighbors: see descent.h.
  *
- * Before a round, the heaps are copied as lists of edges.  During the round, a thread reads these lists
- * and changes only the heaps of the rows of its part.
+ * Before a round, the heaps of nearest rows are copied as lists of edges.  During the round, a thread
+ * reads these lists and changes only the heaps of the rows of its part.
  */
 #include "core/descent.h"
 
@@ -13,15 +13,15 @@
 #include "core/threads.h"
 
 #define PART_ROWS 64
-#define PAIRS_PER_K 12  /* rows with which a row is compared, per row of its heap */
-#define KNOWN UINT8_MAX /* instead of votes: the row itself, or a neighbor */
+#define PAIRS_PER_K 12  /* a row is compared with at most this times k rows per round */
+#define KNOWN UINT8_MAX /* instead of votes: the row itself or one of its neighbors */
 #define MOST_VOTES 254  /* more votes do not count */
 #define FRESH 1         /* flag of an edge; the row number is in the other bits */
 
 /* Worker: what each thread needs for itself. */
 typedef struct Worker
 {
-	uint8_t *votes;   /* for each row; 0 between two rows */
+	uint8_t *votes;   /* one per row of the matrix; all 0 between two calls of improve */
 	int32_t *touched; /* rows with votes */
 	int64_t count;
 	float *query;
@@ -34,9 +34,9 @@ struct HyDescent
 	HyMatrix rows;
 	int32_t k;
 	HyTopK *best;
-	int32_t *forward; /* k edges for each row, row number and flag */
+	int32_t *forward; /* k edges per row; an edge is the row number of its target, and a flag */
 	int32_t *forwards;
-	int32_t *backward; /* at most k rows that have an edge to the row, likewise */
+	int32_t *backward; /* per row, at most k rows with an edge to it, in the same format */
 	int32_t *backwards;
 	int threads;
 	Worker workers[HY_THREADS_MOST];
@@ -57,7 +57,7 @@ static int find_least(const Worker *worker, int32_t most, int32_t *spare);
 size_t
 hy_descent_bytes(int32_t k)
 {
-	/* and votes for two threads */
+	/* both lists of edges and their lengths, and the votes of two threads */
 	return 2 * (size_t) k * sizeof(int32_t) + 2 * sizeof(int32_t) + 2 * sizeof(uint8_t);
 }
 
@@ -191,7 +191,7 @@ copy_edges(HyDescent *descent, int64_t row)
 	int32_t i;
 	int32_t n;
 
-	/* the old edges that are left come first, in their order */
+	/* edges of the last copy that remain come first, in their old order */
 	for (n = 0; n < before; n++)
 	{
 		int32_t target = edges[n] >> 1;
@@ -214,7 +214,7 @@ copy_edges(HyDescent *descent, int64_t row)
 	descent->forwards[row] = count;
 }
 
-/* turn_edges: make the backward edges.  A row to which more than k edges lead has k of them. */
+/* turn_edges: list the backward edges.  If more than k edges lead to a row, keep the first k. */
 static HyStatus
 turn_edges(HyDescent *descent, const HyCancel *cancel)
 {
@@ -256,7 +256,7 @@ improve_some(void *arg, int64_t part, int number, const HyCancel *cancel)
 	return HY_OK;
 }
 
-/* improve: compare a row with the rows to which most paths lead. */
+/* improve: compare a row with the rows to which the most paths of two edges lead. */
 static void
 improve(HyDescent *descent, Worker *worker, int64_t row)
 {
@@ -317,7 +317,10 @@ mark(const HyDescent *descent, Worker *worker, int64_t row, uint8_t votes)
 		worker->votes[descent->forward[row * descent->k + n] >> 1] = votes;
 }
 
-/* vote_over: count the rows to which edges lead from the end of an edge, in both directions. */
+/*
+ * vote_over: vote for the rows at the other ends of the target's edges, in both directions.  Paths
+ * without a fresh edge do not count.
+ */
 static void
 vote_over(const HyDescent *descent, Worker *worker, int32_t edge)
 {
@@ -352,8 +355,8 @@ vote(Worker *worker, int32_t row)
 }
 
 /*
- * find_least: return the least number of votes with which a row is compared, so that about `most` rows
- * are.  Sets *spare to the number of rows with just so many votes.
+ * find_least: return the number of votes that a row needs to be compared.  At most `most` rows have
+ * more votes.  Sets *spare to how many of the rows with exactly this number may be compared too.
  */
 static int
 find_least(const Worker *worker, int32_t most, int32_t *spare)

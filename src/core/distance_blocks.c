@@ -3,10 +3,11 @@
  *		Distances between many vectors and many others.
  *
  * Targets are divided into blocks of about HY_BLOCK_BYTES, which stay in the second-level cache
- * while they are compared with all queries of a group.  Norms are computed once per query, and once
- * per target row while its block is in the cache, unless the matrix provides its own.
+ * while they are compared with all queries of a group.  Unless a matrix provides its norms, a part
+ * computes each norm only once, and the norms of targets while their block is in the cache.
  *
- * A part for a thread is a group of queries and a run of blocks.
+ * The work is divided into parts for the threads.  A part is a group of queries and a run of
+ * blocks.
  */
 #include "core/distance_blocks.h"
 

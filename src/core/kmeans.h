@@ -79,7 +79,7 @@ extern void hy_kmeans_add(double *sums, const float *row, int dims);
  *
  * hy_kmeans_add_on_grid: do the same as hy_kmeans_add, but round each element to a grid so coarse
  * that sums are exact.  The result has the same bits whatever the order in which rows and partial
- * sums are added.  The grid spacing is 2^-(50 - log2 rows) of the largest element.
+ * sums are added.  The grid spacing is about largest * rows * 2^-50.
  */
 extern double hy_kmeans_grid(double largest, int64_t rows);
 extern void hy_kmeans_add_on_grid(double *sums, const float *row, int dims, double grid);

@@ -4,15 +4,15 @@
  *		algorithm to detect community structures in large-scale networks", 2007).
  *
  * Each node begins with a label of its own.  In each pass, in a random order, a node takes the
- * label that has the largest sum of weights among its neighbors.  If its own label is among those
- * with the largest sum, it keeps it.  Otherwise, a random number for each label decides among them.
- * So each change increases the weight of the edges within communities, and the passes end when
- * nothing changes.  Rounding may make equal sums unequal, and labels could then change forever.  So
- * the number of passes is limited.
+ * label that has the largest sum of weights among its neighbors.  It keeps its own label if no
+ * other label has a larger sum.  Otherwise, a random number per label breaks ties.  So each change
+ * increases the weight of the edges within communities, and the passes end when nothing changes.
+ * Rounding may make equal sums unequal, and labels could then change forever.  So the number of
+ * passes is limited.
  *
- * A node whose neighbors have kept their labels since it was last examined would keep its label: it
- * has one of the largest sums.  So a pass skips it, which changes no result.  In a graph without
- * structure, many passes change only a few labels.
+ * If no neighbor of a node has changed its label since the node was last examined, the node would
+ * keep its own label.  So a pass skips this node, which does not change the result.  In a graph
+ * without structure, many passes change only a few labels.
  */
 #include "core/label_propagation.h"
 
@@ -26,7 +26,7 @@
 /* The sums of a node with at most this many neighbors are kept in a list. */
 #define FEW_NEIGHBORS 32
 
-/* How many nodes before its use the start of a row is prefetched, and then its entries. */
+/* prefetch distances, in nodes, of the start of a row and of its entries */
 #define START_AHEAD 16
 #define ENTRIES_AHEAD 8
 
@@ -37,7 +37,7 @@ typedef struct Labels
 	uint64_t seed;
 	uint32_t *label;
 	uint32_t *order;
-	double *sum; /* weight of a node's neighbors with each label; all 0 before the next node */
+	double *sum; /* per label, weight of the current node's edges to it; all 0 between two nodes */
 	uint32_t *touched; /* labels whose sum is not 0 */
 	uint64_t *stale;   /* bitmap of the nodes with a neighbor that has changed its label */
 } Labels;
@@ -79,7 +79,7 @@ hy_label_propagation(const HyCsr *graph, uint64_t seed, const HyAllocator *alloc
 	status = HY_OK;
 	for (step = 0; step < MOST_PASSES && changed && status == HY_OK; step++)
 		status = pass(&labels, step, cancel, &changed);
-	/* touched is not needed any more; now it holds the smallest number of a node with each label */
+	/* touched is not needed any more; reuse it for the smallest node with each label */
 	memset(labels.touched, -1, nodes * sizeof(uint32_t));
 	for (i = 0; i < graph->nodes; i++)
 	{
@@ -142,7 +142,7 @@ pass(Labels *labels, int step, const HyCancel *cancel, bool *changed)
 	return HY_OK;
 }
 
-/* prefetch_node: prefetch what the nodes after place i of the order need. */
+/* prefetch_node: prefetch the rows of nodes that soon follow node i of the order. */
 static void
 prefetch_node(const Labels *labels, int64_t i)
 {

@@ -17,8 +17,8 @@
  * i.  The graph was built with HY_DIRECTION_BOTH.  Self loops and entries of weight 0 do not count.
  * The result depends on the graph and the seed only.
  *
- * Takes time in the order of nodes + edges for each of at most 100 passes, and memory for the nodes.
- * Returns HY_OK, HY_NOMEM or HY_CANCELLED.
+ * Takes O(nodes + edges) time for each of at most 100 passes, and O(nodes) memory.  Returns HY_OK,
+ * HY_NOMEM or HY_CANCELLED.
  */
 extern HyStatus
 hy_label_propagation(const HyCsr *graph, uint64_t seed, const HyAllocator *allocator,

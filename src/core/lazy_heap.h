@@ -1,6 +1,6 @@
 /*
  * lazy_heap.h
- *		Taking the smallest of many items, most of which are never taken.
+ *		A heap of many items, of which only a few of the smallest are ever taken.
  *
  * One array holds a heap (min_heap.h) of the items whose keys are at most a pivot, followed by the
  * waiting items in order of arrival.  Only the smallest key of the waiting items is known.  When
@@ -17,7 +17,8 @@
 
 #include "core/min_heap.h"
 
-#define HY_LAZY_FEW 64    /* minimum items moved into the heap, and items left in a crowded heap */
+/* an empty heap gets at least this many items, and a crowded heap keeps about this many */
+#define HY_LAZY_FEW 64
 #define HY_LAZY_CROWD 4   /* factor by which a heap grows before it is crowded */
 #define HY_LAZY_SHARE 8   /* one in this many waiting items is moved into the heap */
 #define HY_LAZY_SAMPLE 64 /* sampled keys from which the pivot is chosen */
@@ -52,8 +53,8 @@ hy_lazy_least(const HyLazyHeap *order)
 }
 
 /*
- * hy_lazy_pivot: return an estimate, from a sample, of the key that `few` of the items do not
- * exceed.  `few` is less than count.
+ * hy_lazy_pivot: estimate, from a sample, a key such that about `few` items have no greater key.
+ * `few` is less than count.
  */
 static inline float
 hy_lazy_pivot(const HyHeapItem *items, int count, int few)
@@ -71,8 +72,8 @@ hy_lazy_pivot(const HyHeapItem *items, int count, int few)
 }
 
 /*
- * hy_lazy_part: partition the first `count` items, which are not counted as waiting.  Items up to
- * the pivot become the heap, and the rest join the waiting items.
+ * hy_lazy_part: partition the first `count` items, whose keys order->least does not include yet.
+ * Items up to the pivot become the heap, and the rest join the waiting items.
  */
 static inline void
 hy_lazy_part(HyLazyHeap *order, int count, float pivot)

@@ -5,25 +5,25 @@
  *
  * A round begins with the communities of the round before, or with each node alone:
  *
- *		move		a queue holds the nodes that may be better off elsewhere.  A node moves to the
- *					neighboring community, or to an empty one, where modularity gains most.
+ *		move		a queue holds the nodes that may be better off elsewhere.  Each moves to the
+ *					neighboring or empty community that increases modularity most.
  *		refine		within each community, nodes that are alone join well-connected groups of nodes.
- *		aggregate	each group becomes a node of a smaller graph, whose communities are those that
- *					its groups belong to.
+ *		aggregate	each group becomes a node of a smaller graph.  The community of this node is
+ *					that of the group.
  *
  * These steps repeat on the smaller graph until each community is one node.  Rounds repeat until
  * modularity no longer grows.  The paper chooses among the groups at random, with a preference for
- * a larger gain.  Here a node joins the group with the largest gain, which is the limit of that
- * rule for a strong preference.  So no exponential has to have the same bits on every machine.  The
- * nodes are visited in random orders, which depend on the seed.
+ * a larger gain.  Here a node always joins the group with the largest gain, which is the limit of a
+ * strong preference.  So no exponential function is needed, whose bits may differ between machines.
+ * The nodes are visited in random orders, which depend on the seed.
  *
  * At the end of a round, communities that are not connected are divided, which can only increase
  * modularity.  Such communities result from rounding, or from a step in which no node could join a
  * group.  In such a step the communities themselves are aggregated.
  *
  * The gain of node i in community c, times m, is w_ic - resolution * k_i * K_c / 2m.  Here w_ic is
- * the weight of the edges between i and c, and k_i and K_c are the sums of their rows, without i in
- * c.
+ * the weight of the edges between i and c, k_i is the sum of row i, and K_c is the sum of the rows
+ * of c.  Both w_ic and K_c leave out i itself.
  */
 #include "core/leiden.h"
 
@@ -37,10 +37,14 @@
 /* Maximum number of rounds. */
 #define MOST_ROUNDS 10
 
-/* A gain must exceed this share of k_i.  Otherwise rounding errors could move a node back and forth. */
+/*
+ * A node moves only if this gains more than LEAST_GAIN * k_i, and another round must increase
+ * modularity by more than LEAST_GAIN.  Otherwise rounding errors could move nodes back and forth,
+ * or cause useless rounds.
+ */
 #define LEAST_GAIN 1e-10
 
-/* Level: a graph whose nodes are groups of nodes of the graph below. */
+/* Level: the graph itself, or a graph whose nodes are groups of nodes of the previous level. */
 typedef struct Level
 {
 	int64_t nodes;
@@ -64,16 +68,15 @@ typedef struct Leiden
 	uint64_t step; /* number of random orders used so far */
 	const HyAllocator *allocator;
 	const HyCancel *cancel;
-	int64_t polled;      /* entries looked at since the last poll */
-	uint32_t *community; /* of each node of the level */
-	uint32_t *group;     /* of each node of the level: the part of its community that it joined */
-	uint32_t *member;    /* node of the level that each node of the graph belongs to */
+	int64_t polled;      /* entries examined since the last poll */
+	uint32_t *community; /* community of each node of the level */
+	uint32_t *group;     /* group of each node of the level, a part of its community */
+	uint32_t *member;    /* for each node of the graph, the node of the level that contains it */
 	double *total;       /* strength of each community */
 	double *outside;     /* of each group: weight of the edges to the rest of its community */
 	double *group_total; /* strength of each group */
-	uint32_t *size;      /* nodes of each community or group */
-	double
-		*sum; /* weight of a node's edges to each community or group; all 0 before the next node */
+	uint32_t *size;      /* number of nodes in each community or group */
+	double *sum; /* weight of a node's edges to each community or group; all 0 between nodes */
 	uint32_t *touched; /* communities or groups whose sum is not 0 */
 	uint32_t *order;   /* a random order, or the queue */
 	uint32_t *spare;   /* numbers of empty communities, or scratch */
@@ -198,7 +201,7 @@ release(Leiden *leiden)
 	hy_free(allocator, leiden->queued);
 }
 
-/* run_round: improve the communities of the graph, which may have any numbers below `nodes`. */
+/* run_round: run one round.  The numbers in community[] may be any numbers below `nodes`. */
 static HyStatus
 run_round(Leiden *leiden, uint32_t *community)
 {
@@ -230,7 +233,7 @@ run_round(Leiden *leiden, uint32_t *community)
 		groups = hy_communities_compact(level.nodes, leiden->group, level.nodes, leiden->spare);
 		if (groups == level.nodes)
 		{
-			/* no node has joined another: the communities are the groups */
+			/* no node has joined another, so use the communities as groups */
 			memcpy(leiden->group, leiden->community, (size_t) level.nodes * sizeof(uint32_t));
 			groups = hy_communities_compact(level.nodes, leiden->group, level.nodes, leiden->spare);
 		}
@@ -421,7 +424,7 @@ join_group(Leiden *leiden, const Level *level, uint32_t node)
 
 /*
  * aggregate: replace the level by the graph of its groups, which are numbered 0 .. groups - 1.
- * Changes community[] and member[] to these numbers.
+ * Then member[] maps to the groups, and community[g] is the community of group g.
  */
 static HyStatus
 aggregate(Leiden *leiden, Level *level, int64_t groups)
@@ -467,7 +470,10 @@ order_by_group(Leiden *leiden, const Level *level, int64_t groups)
 	int64_t i;
 	int64_t g;
 
-	/* spare[g] is the number of nodes of group g, then the place of its next node */
+	/*
+	 * spare[g] is first the number of nodes of group g, and then the index of its next node in
+	 * order[]
+	 */
 	memset(leiden->spare, 0, (size_t) groups * sizeof(uint32_t));
 	for (i = 0; i < level->nodes; i++)
 		leiden->spare[leiden->group[i]]++;
@@ -580,9 +586,9 @@ divide(Leiden *leiden, uint32_t *community, double *modularity)
 }
 
 /*
- * touch: add up the weights of the edges from a node to each community or group that of[] gives to
- * its neighbors.  inside: only neighbors in the node's own community.  Returns the number of
- * communities or groups that were touched.
+ * touch: add up the weights of the edges from a node to each community or group.  of[] is the
+ * community or group of each node.  If `inside` is set, only neighbors in the node's own community
+ * count.  Returns the number of communities or groups with a sum.
  */
 static int64_t
 touch(Leiden *leiden, const Level *level, uint32_t node, const uint32_t *of, bool inside)
@@ -614,7 +620,9 @@ clear(Leiden *leiden, int64_t touched)
 		leiden->sum[leiden->touched[i]] = 0;
 }
 
-/* must_stop: poll the caller's cancel once a block.  entries is the number of the next entries. */
+/*
+ * must_stop: count entries to be examined next, and poll cancel once per HY_CANCEL_BLOCK of them.
+ */
 static bool
 must_stop(Leiden *leiden, int64_t entries)
 {
@@ -625,7 +633,7 @@ must_stop(Leiden *leiden, int64_t entries)
 	return hy_cancelled(leiden->cancel);
 }
 
-/* free_level: free what belongs to the level, which is nothing for the first. */
+/* free_level: free the arrays that the level owns.  The first level owns none. */
 static void
 free_level(Level *level, const HyAllocator *allocator)
 {

@@ -18,15 +18,16 @@
  *
  *		1 / 2m * sum over communities of (w_c - resolution * s_c^2 / 2m)
  *
- * Here w_c is the sum of the entries within community c, s_c is the sum of all entries in its rows,
- * and 2m is the sum of all entries.  If 2m is 0, the modularity is 0 and each node is a community of
- * its own.  The graph was built with HY_DIRECTION_BOTH, so a self loop counts twice.  resolution is
- * finite and >= 0; a larger resolution gives smaller communities.  Each community is connected by
- * edges of weight above 0.  The result depends on the graph, the resolution and the seed only.
+ * Here w_c is the sum of the entries within community c, s_c is the sum of all entries in the rows
+ * of its nodes, and 2m is the sum of all entries.  If 2m is 0, the modularity is 0 and each node is
+ * a community of its own.  The graph was built with HY_DIRECTION_BOTH, so a self loop counts twice.
+ * resolution is finite and >= 0; a larger resolution gives smaller communities.  Each community is
+ * connected by edges of weight above 0.  The result depends on the graph, the resolution and the
+ * seed only.
  *
- * Usually takes time in the order of nodes + edges, times a small number of rounds.  Takes memory for
- * the nodes, and for twice the edges.  Returns HY_OK, HY_NOMEM, HY_CANCELLED, or HY_INVALID for a
- * resolution out of range.
+ * Usually takes O(nodes + edges) time for each of a few rounds.  Takes memory for the nodes, and for
+ * twice the edges.  Returns HY_OK, HY_NOMEM, HY_CANCELLED, or HY_INVALID for a resolution out of
+ * range.
  */
 extern HyStatus
 hy_leiden(const HyCsr *graph, double resolution, uint64_t seed, const HyAllocator *allocator,

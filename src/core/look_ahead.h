@@ -6,12 +6,12 @@
  * on another memory page, where the hardware prefetcher has to start anew.  Half of the time of a
  * distance computation is spent waiting for its row.  But the addresses follow a pattern.  Rows of
  * the same size lie at the same offsets in each page of a table, and pages are often adjacent in
- * the buffers.  HyLookAhead records the distance from each such offset to the next value.  Once a
- * recorded distance has proved right, HyLookAhead uses it to predict the next address.  If there is
- * no pattern, it predicts nothing.
+ * the buffers.  For each section of a page, HyLookAhead records the distance from a value there to
+ * the next value.  Once a recorded distance has been right twice, HyLookAhead uses it to predict
+ * the next address.  If there is no pattern, it predicts nothing.
  *
- * It only compares and adds addresses.  A predicted address may be wrong or invalid.  Use such an
- * address only with hy_fetch, which reads nothing.
+ * HyLookAhead only compares and adds addresses.  A predicted address may be wrong or invalid.  Use
+ * such an address only with hy_fetch, which reads nothing.
  */
 #ifndef HY_LOOK_AHEAD_H
 #define HY_LOOK_AHEAD_H

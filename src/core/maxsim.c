@@ -2,9 +2,9 @@
  * maxsim.c
  *		MaxSim of a query and a document.
  *
- * With a rounded query, the document is rounded some rows at a time.  For each vector of the query, the
- * row with the largest rounded product is examined first.  Its canonical product excludes most other
- * rows, whose bounds are below it.  The rest is examined, too.
+ * If the query was rounded, the document is rounded as well, one block of rows at a time.  For each
+ * vector of the query, the row with the largest rounded product is examined first.  Most other rows
+ * have a bound below the canonical product of this row, and are excluded.  The rest are examined, too.
  */
 #include "core/maxsim.h"
 

@@ -5,7 +5,7 @@
  * For each vector of the query, take the largest inner product with a vector of the document.  MaxSim
  * is the sum of these products, in double precision and in the order of the query's vectors.  Products
  * are canonical (distance.h), so MaxSim has the same bits on every machine.  A product that is NaN does
- * not count.  If no product of a query's vector counts, MaxSim is NaN.
+ * not count.  If no product of some query vector counts, MaxSim is NaN.
  */
 #ifndef HY_MAXSIM_H
 #define HY_MAXSIM_H
@@ -32,8 +32,8 @@ extern void hy_maxsim_free(HyMaxsim *maxsim, const HyAllocator *allocator);
 
 /*
  * hy_maxsim: compute MaxSim of a query of fp32 vectors and a document, both with at least one row, of
- * the same dimensions.  rounded was created from this query, or is NULL.  The result is the same.
- * Returns HY_INVALID, HY_CANCELLED, or HY_OK.
+ * the same dimensions.  rounded was created from this query, or is NULL; this does not change the
+ * result.  Returns HY_INVALID, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_maxsim(const HyMatrix *query, HyMaxsim *rounded, const HyMatrix *document,
                           double *out, const HyCancel *cancel);

@@ -2,7 +2,7 @@
  * merge_sort.c
  *		A sort that can be canceled: see merge_sort.h.
  *
- * Blocks are sorted by qsort, and merged.
+ * Blocks are sorted by qsort, and then merged.
  */
 #include "core/merge_sort.h"
 

@@ -13,9 +13,9 @@
 #include "core/status.h"
 
 /*
- * hy_merge_sort: sort as qsort does, but poll cancel.  An array longer than a block of cancel.h
- * needs scratch memory of its own size.  Returns HY_NOMEM or HY_CANCELLED with the elements in any
- * order; after HY_CANCELLED some may be missing.
+ * hy_merge_sort: sort as qsort does, but poll cancel.  An array of more than HY_CANCEL_BLOCK
+ * elements needs scratch memory of its own size.  Returns HY_OK, HY_NOMEM or HY_CANCELLED.  After
+ * HY_CANCELLED, the elements may be in any order, and some may be lost.
  */
 extern HyStatus
 hy_merge_sort(void *array, int64_t count, size_t size, int (*compare)(const void *, const void *),

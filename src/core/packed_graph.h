@@ -3,13 +3,13 @@
  *		Layout of a graph in one contiguous range of device memory, and the host's description of it.
  *
  * There are up to five parts, each at a multiple of HY_PACKED_ALIGN: the columns of a HyCsr, its
- * weights, s_i of each node, the divisor of each node if the graph is packed for a hub, and the rows
- * that have entries.  The rows form three lists by length, one after another, each in node order.  A
- * kernel pulls one list at a time, so the rows of a pass have similar cost.
+ * weights, s_i of each node, the divisor r_j^hub of each node (spread.h) unless hub is 0, and the
+ * rows that have entries.  The rows form three lists by length, one after another, each in node
+ * order.  A kernel pulls one list at a time, so the rows of a pass have similar cost.
  *
- * The layout depends only on the numbers of nodes and edges, and on whether there is a hub.  So its
- * size is known before anything is packed.  If some nodes have no entries, the end of the memory stays
- * unused.
+ * The layout depends only on the numbers of nodes and edges, and on whether there are divisors.  So
+ * its size is known before anything is packed.  If some nodes have no entries, the end of the memory
+ * stays unused.
  */
 #ifndef HY_PACKED_GRAPH_H
 #define HY_PACKED_GRAPH_H
@@ -24,7 +24,7 @@
 
 #define HY_PACKED_ALIGN 256
 #define HY_PACKED_SHORT 8   /* maximum entries of a row in the first list */
-#define HY_PACKED_LONG 1024 /* same for the second list; longer rows are in the third list */
+#define HY_PACKED_LONG 1024 /* the same for the second list; longer rows are in the third */
 #define HY_PACKED_LISTS 3
 
 /*
@@ -67,7 +67,7 @@ typedef struct HyPackedGraph
 	HyPackedLayout layout;
 	int64_t nodes;
 	int64_t edges;
-	bool hub;                        /* whether there are divisors */
+	bool hub;                        /* whether there are divisors r_j^hub */
 	int64_t rows[HY_PACKED_LISTS];   /* rows of each list */
 	HyPackedRow *row;                /* all rows; this is the last part */
 	uint64_t *work[HY_PACKED_LISTS]; /* work[l][b]: cost, in entries, of blocks before b */

@@ -2,11 +2,11 @@
  * path.c
  *		The shortest path between two nodes, searched backward from the target.
  *
- * A graph for pulling lists the edges that end in a node.  So the search starts at the target, and
+ * For each node, the graph lists the edges that end there.  So the search starts at the target, and
  * the path is then read from the source on.  The weighted search is E. W. Dijkstra's (Numerische
  * Mathematik 1, pages 269 to 271, 1959), with a binary heap in which nodes move up when they get
- * nearer.  Among equal distances, the node with the smaller number is taken first.  Both searches
- * stop when they take the source.
+ * nearer.  Among equal distances, the node with the smaller number is taken first.  The search by
+ * weight stops when it takes the source, and the search by edges as soon as it reaches the source.
  *
  * Costs are added again from the source on.  So the cost of a node on the path does not depend on
  * the nodes after it.
@@ -23,12 +23,12 @@ typedef struct Search
 {
 	const HyCsr *graph;
 	const HyCancel *cancel;
-	uint32_t *next; /* node after each node on the path to the target; NONE before it is reached */
-	double *distance; /* cost from each node to the target; INFINITY before it is reached */
-	uint32_t *heap;   /* nodes that are reached and not taken; without weights: the queue */
-	uint32_t *place;  /* place of each node in the heap */
+	uint32_t *next; /* next node from each node to the target; NONE if it is not reached yet */
+	double *distance; /* cost from each node to the target; INFINITY if it is not reached yet */
+	uint32_t *heap;   /* nodes that are reached but not taken; without weights: the queue */
+	uint32_t *place;  /* index of each node in the heap */
 	int64_t count;    /* nodes in the heap */
-	int64_t polled;   /* entries looked at since the last poll */
+	int64_t polled;   /* entries examined since the last poll */
 } Search;
 
 static HyStatus search_by_edges(Search *search, uint32_t source, uint32_t target);
@@ -147,7 +147,9 @@ search_by_weight(Search *search, uint32_t source, uint32_t target)
 	return HY_OK;
 }
 
-/* must_stop: poll the caller's cancel once a block.  entries is the number of the next entries. */
+/*
+ * must_stop: count entries to be examined next, and poll cancel once per HY_CANCEL_BLOCK of them.
+ */
 static bool
 must_stop(Search *search, int64_t entries)
 {
@@ -166,7 +168,7 @@ is_nearer(const Search *search, uint32_t a, uint32_t b)
 	return a < b;
 }
 
-/* move_up: move the node at place i of the heap up to its place. */
+/* move_up: move the node at index i of the heap up to where it belongs. */
 static void
 move_up(Search *search, int64_t i)
 {

@@ -17,17 +17,17 @@
 typedef struct HyPath
 {
 	uint32_t *step; /* the nodes, from source to target */
-	double *cost;   /* the cost from the source to each of them */
+	double *cost;   /* the cost from the source to each of these nodes */
 	int64_t steps;  /* number of nodes, 0 if there is no path */
 } HyPath;
 
 /*
  * hy_path: find a path from source to target with the smallest cost.  The cost is the sum of the
- * weights in fp64, or, unless `weighted`, the number of edges.  Among several paths of the smallest
- * cost, the choice depends on the graph only.
+ * weights in fp64 if `weighted` is set, and otherwise the number of edges.  Among several paths of
+ * the smallest cost, the choice depends on the graph only.
  *
- * Takes time in the order of nodes + edges, or of (nodes + edges) * log(nodes) if `weighted` is set.
- * Returns HY_OK, HY_NOMEM or HY_CANCELLED.
+ * Takes O(nodes + edges) time, or O((nodes + edges) log(nodes)) if `weighted` is set.  Returns
+ * HY_OK, HY_NOMEM or HY_CANCELLED.
  */
 extern HyStatus hy_path(const HyCsr *graph, uint32_t source, uint32_t target, bool weighted,
                         const HyAllocator *allocator, const HyCancel *cancel, HyPath *path);

@@ -56,7 +56,7 @@ hy_postings_add(HyMetric metric, float element, float step, const uint16_t *rows
 	float unit = element * step, size = fabsf(element);
 	int i;
 
-	/* adding 0 makes a term of -0 one of +0, so that no row's sum stays as hy_postings_clear has left it */
+	/* adding 0 turns a term of -0 into +0, so that a sum with any term does not stay -0 */
 	if (metric != HY_METRIC_L1)
 	{
 		for (i = 0; i < count; i++)
@@ -106,7 +106,7 @@ hy_postings_dimension(HyPostingsBounds *bounds, float element, float step, float
 	bounds->dims++;
 	if (bounds->metric == HY_METRIC_L1)
 	{
-		/* the term changes by twice as much as the value at most */
+		/* the term changes by at most twice as much as the value */
 		bounds->loss += 2.0 * (double) loss;
 		bounds->terms += 2.0 * (size + most);
 	}
@@ -136,7 +136,7 @@ hy_postings_bound(const HyPostingsBounds *bounds, float sum, float measure, doub
 	double row = (double) measure, terms = bounds->terms, error = sum_error(bounds), middle, size;
 	bool known = isfinite(sum) && isfinite(measure) && isfinite(bounds->measure);
 
-	/* the operator's sums overflow where these are not far from it */
+	/* if these sums are large, the operator's sums may overflow */
 	known = known && isfinite(error) && terms < (double) FLT_MAX / 4;
 	*lower = -INFINITY;
 	*upper = INFINITY;
@@ -163,7 +163,7 @@ hy_postings_bound(const HyPostingsBounds *bounds, float sum, float measure, doub
 			return;
 		case HY_METRIC_COSINE:
 			size = bounds->measure * row;
-			/* beyond these, the operator's squares are rounded much, or overflow */
+			/* beyond these lengths, the operator's squares lose precision or overflow */
 			if (fmin(bounds->measure, row) < SHORTEST || fmax(bounds->measure, row) > LONGEST)
 				return;
 			middle = 1.0 - (double) sum / size;
@@ -196,8 +196,8 @@ hy_postings_test_init(HyPostingsTest *test, const HyPostingsBounds *bounds, doub
 	test->shortest = 0.0f;
 	test->longest = FLT_MAX;
 	/*
-	 * The margins are wider than those of hy_postings_bound. A row for which that knows nothing may be excluded by
-	 * L2 and L1, but only if its distance is infinite.
+	 * The margins are wider than those of hy_postings_bound. If hy_postings_bound knows nothing about a row, this
+	 * test may still exclude the row for L2 and L1, but only if its distance is infinite.
 	 */
 	if (!isfinite(limit) || !isfinite(error) || !isfinite(query) ||
 	    !(bounds->terms < (double) FLT_MAX / 4))
@@ -238,8 +238,8 @@ hy_postings_near(const HyPostingsTest *test, const float *sums, const float *mea
 	int i;
 
 	/*
-	 * Two loops, so that compilers use vector instructions for the first. (1,200 queries over 50,000 rows: .9 s, and
-	 * 1.8 s with one loop.)
+	 * Two loops, so that compilers use vector instructions for the first. (1,200 queries over 50,000 rows take .9 s,
+	 * and 1.8 s with a single loop.)
 	 */
 	for (i = 0; i < 32; i++)
 	{

@@ -3,7 +3,7 @@
  *		Inverted lists of sparse vectors: sums over the elements that rows share with a query, and bounds of
  *		distances.
  *
- * A posting is an element of a row: the row's number, and its value. The list of a dimension has the postings of all
+ * A posting is an element of a row: the row's number, and the value. The list of a dimension has the postings of all
  * rows that have an element there. Let q be the query and v a row. For each metric, the distance follows from one
  * number of the row (its measure), and from a sum over the dimensions that both have:
  *
@@ -14,7 +14,7 @@
  *
  * So one pass over the lists of the query's dimensions estimates the distance of every row (Zobel and Moffat,
  * "Inverted files for text search engines", 2006: term-at-a-time evaluation with accumulators). Values are rounded to
- * 16 bits, and sums to fp32. The errors of both are bounded, and so is the error of the operator's own sum. The
+ * 16 bits, and sums to fp32. The errors of both are bounded, and so is the error of the SQL operator's own sum. The
  * bounds of a distance therefore hold for every row, and searches that use them find exactly the nearest rows.
  */
 #ifndef HY_POSTINGS_H
@@ -34,7 +34,10 @@
 extern void
 hy_postings_round(const float *values, int count, int16_t *multiples, float *step, float *loss);
 
-/* hy_postings_clear: set HY_POSTING_ROWS sums to -0, which tells rows apart to which no term is added. */
+/*
+ * hy_postings_clear: set HY_POSTING_ROWS sums to -0. A sum that is still -0 at the end shows that
+ * its row got no term.
+ */
 extern void hy_postings_clear(float *sums);
 
 /*
@@ -50,13 +53,13 @@ extern void hy_postings_add(HyMetric metric, float element, float step, const ui
  */
 extern float hy_postings_measure(HyMetric metric, const HySparse *row);
 
-/* HyPostingsBounds: how far the estimates of one query may be wrong. */
+/* HyPostingsBounds: bounds of the errors of one query's estimates. */
 typedef struct HyPostingsBounds
 {
 	HyMetric metric;
 	double measure; /* of the query */
 	int dims;       /* number of dimensions whose postings were added */
-	double loss;    /* bound of the error by rounded values */
+	double loss;    /* bound of the error caused by rounding the values */
 	double terms;   /* bound of the sum of the magnitudes of a row's terms */
 } HyPostingsBounds;
 
@@ -65,15 +68,15 @@ extern void hy_postings_begin(HyPostingsBounds *bounds, HyMetric metric, const H
 
 /*
  * hy_postings_dimension: take into account that postings of a dimension were added. `step` and `loss` are the
- * greatest of all its postings.
+ * greatest values for any of these postings.
  */
 extern void hy_postings_dimension(HyPostingsBounds *bounds, float element, float step, float loss);
 
 /*
  * hy_postings_bound: compute bounds of the distance between the query and a row with this sum and measure, as the
- * operator computes it. If nothing is known, in particular if the distance may be NaN, they are infinite. If the row
- * has no dimension of the query, they are equal for the inner product and cosine, so that these rows are known to be
- * ties.
+ * operator computes it. If nothing is known, in particular if the distance may be NaN, the bounds are infinite. If
+ * the row has no dimension of the query, the two bounds are equal for the inner product and cosine, so that such
+ * rows are known to be ties.
  */
 extern void hy_postings_bound(const HyPostingsBounds *bounds, float sum, float measure,
                               double *lower, double *upper);
@@ -88,7 +91,7 @@ typedef struct HyPostingsTest
 	double sign;
 	double least;
 	double slope;
-	float shortest; /* rows whose measures are not between these two are not excluded */
+	float shortest; /* only rows whose measures lie between these two can be excluded */
 	float longest;
 } HyPostingsTest;
 
@@ -96,7 +99,7 @@ typedef struct HyPostingsTest
 extern void
 hy_postings_test_init(HyPostingsTest *test, const HyPostingsBounds *bounds, double limit);
 
-/* hy_postings_near: return a mask of those of 32 rows that the test does not exclude. */
+/* hy_postings_near: test 32 rows, and return the mask of the rows that are not excluded. */
 extern uint32_t
 hy_postings_near(const HyPostingsTest *test, const float *sums, const float *measures);
 

@@ -50,10 +50,13 @@
 static const double target_price[HY_METRIC_COUNT] = {
 	[HY_METRIC_L2] = 6.5, [HY_METRIC_IP] = 4.5, [HY_METRIC_COSINE] = 3.5};
 
-/* Error bound of the arithmetic in tests that subtract squared lengths, relative to them. */
+/*
+ * For L2, t and v contain squared lengths.  This bounds the error of their arithmetic, relative to
+ * the squares.
+ */
 #define SQUARE_SLACK 4e-6
 
-/* Worker: what each thread needs for itself. */
+/* Worker: the memory of one thread. */
 typedef struct Worker
 {
 	HyPrefilterRows *target;
@@ -79,15 +82,15 @@ typedef struct Search
 	int group;   /* queries rounded at a time, a multiple of the panel width */
 	int block;   /* targets per block, a multiple of the panel width */
 	Worker workers[HY_THREADS_MOST];
-	HyTopKLocks locks; /* one for several panels; used if there are several threads */
+	HyTopKLocks locks; /* for the queries' heaps, by panel; used only with several threads */
 
 	float *middle;
 	HyPrefilterRows *query;
 	float *weight;            /* w of prefilter.h, for each query of the group */
 	float *threshold;         /* t of prefilter.h; atomic */
-	HyPrefilterExtent extent; /* of the group */
+	HyPrefilterExtent extent; /* of the group's queries */
 
-	int64_t first_query; /* the group: its first query and their number */
+	int64_t first_query; /* first query of the current group, and the number of its queries */
 	int queries;
 	int slices; /* slices of the group's queries */
 	int slice;  /* queries per slice, a multiple of the panel width */
@@ -234,7 +237,7 @@ begin(Search *search, const HyAllocator *allocator)
 		search->query->middle = search->middle;
 		search->workers[0].target->middle = search->middle;
 	}
-	/* Without memory for a thread, the search goes on with the others. */
+	/* If the memory of a thread cannot be allocated, the search goes on with fewer threads. */
 	for (i = 1; i < search->threads && begin_worker(search, &search->workers[i], allocator); i++)
 		search->workers[i].target->middle = search->middle;
 	if (i < search->threads)
@@ -310,7 +313,7 @@ first_block(const Search *search)
 }
 
 /*
- * find_block: find a block of targets by its number: its first row, and the number of its rows.
+ * find_block: set *first and *n to the first row and the number of rows of a block of targets.
  * Returns the number of blocks.
  */
 static int64_t
@@ -406,7 +409,9 @@ search_group(Search *search, int64_t first, int count, const HyCancel *cancel)
 	return hy_threads_run(search->threads, blocks * search->slices, search_part, search, cancel);
 }
 
-/* load_some_queries: round LOADED_PANELS panels of the group. */
+/*
+ * load_some_queries: round LOADED_PANELS panels of queries, and set their weights and thresholds.
+ */
 static HyStatus
 load_some_queries(void *arg, int64_t part, int number, const HyCancel *cancel)
 {

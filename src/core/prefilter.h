@@ -23,9 +23,9 @@
  *						v = -|x - c|^2 / 2, w = 1 / s	(c: the center of some targets)
  *
  * The reach u of a row is the error bound above in the same units.  It uses the largest values of
- * |q| / s and |q - q~| / s among the queries of a group.  Each of the two ratios is about equal for
- * most queries, because the length determines the scale.  u also covers the errors of the canonical
- * sums and of the fp32 arithmetic in the test itself.
+ * |q| / s and |q - q~| / s among the queries of a group.  Each ratio is about the same for most
+ * queries, because a query's length determines its scale.  u also covers the errors of the
+ * canonical sums and of the fp32 arithmetic in the test itself.
  */
 #ifndef HY_PREFILTER_H
 #define HY_PREFILTER_H
@@ -49,7 +49,7 @@ extern bool hy_prefilter_allowed(void);
 extern bool
 hy_prefilter_pays(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);
 
-/* HyNearest: a search for the k nearest targets of each query, and where it puts them. */
+/* HyNearest: a search for the k nearest targets of each query, and the arrays for its results. */
 typedef struct HyNearest
 {
 	HyMetric metric;

@@ -20,12 +20,12 @@
 #define SHORTEST 1e-30f
 #define LONGEST 1e30f
 
-#define REST_MARGIN 1.02f /* exceeds the part of quantize's error that SUM_SLACK does not cover */
+#define REST_MARGIN 1.02f /* covers the part of quantize's error that SUM_SLACK does not */
 #define ADD_STEP 16
 
 /*
- * Error bound of canonical sums and of the arithmetic in the test, relative to the product of the
- * lengths.
+ * Bounds the error of a canonical sum, and of the fp32 arithmetic that compares a product of a tile
+ * with reach[] (prefilter.c).  It is relative to the product of the two lengths.
  */
 #define SUM_SLACK 4e-6
 #define ROUND_UP 1.00001

@@ -24,8 +24,8 @@ typedef enum HyPanelSide
 } HyPanelSide;
 
 /*
- * HyPrefilterRows: storage for rounded rows.  Lengths are lengths of x - middle.  Under cosine,
- * lengths are relative to |x|, so `length` is 1.
+ * HyPrefilterRows: storage for rounded rows.  Below, x stands for the row minus middle.  Under
+ * cosine, lengths are relative to |x|, so `length` is 1.
  */
 typedef struct HyPrefilterRows
 {
@@ -44,8 +44,8 @@ typedef struct HyPrefilterRows
 	float *rest;   /* upper bound of |x - scale X| */
 	float *norm;   /* canonical sum of squares of the original row; only for cosine */
 
-	int16_t *whole; /* rows of one panel of either side, contiguous */
-	float *row;     /* one row, widened and moved */
+	int16_t *whole; /* scratch space: rounded rows of one panel, contiguous */
+	float *row;     /* scratch space: one row, widened, relative to middle */
 } HyPrefilterRows;
 
 /*
@@ -67,9 +67,9 @@ extern void
 hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t first, int n);
 
 /*
- * hy_prefilter_rows_from: return a view of the rows from row i, a multiple of the width.  To load
- * rows through it, it uses memory of `scratch`, so that several threads can load rows at the same
- * time.
+ * hy_prefilter_rows_from: return a view of the rows from row i, a multiple of the width.  Loading
+ * rows into the view uses the scratch space of `scratch`, so several threads can load rows at the
+ * same time.
  */
 extern HyPrefilterRows
 hy_prefilter_rows_from(const HyPrefilterRows *rows, int i, const HyPrefilterRows *scratch);

@@ -2,9 +2,9 @@
  * reach.c
  *		Breadth-first search: see reach.h.
  *
- * `order` is the queue of the search.  The nodes of a hop lie next to each other in it, in the
- * order in which the search found them.  A count of the nodes of each hop then gives the place of
- * each node in the final order, as in a counting sort.
+ * `order` is the queue of the search.  In the queue, the nodes of a hop lie next to each other, in
+ * the order in which the search found them.  A counting sort by hop then puts all nodes in the
+ * final order.
  */
 #include "core/reach.h"
 
@@ -17,8 +17,8 @@ typedef struct Search
 	const HyCancel *cancel;
 	int32_t *hop;
 	uint32_t *order;
-	int64_t found;  /* nodes in order */
-	int64_t polled; /* entries looked at since the last poll */
+	int64_t found;  /* number of nodes in order */
+	int64_t polled; /* entries examined since the last poll */
 } Search;
 
 static bool visit(Search *search, const uint32_t *neighbor, int64_t count, int32_t hop);
@@ -63,7 +63,7 @@ visit(Search *search, const uint32_t *neighbor, int64_t count, int32_t hop)
 {
 	int64_t i;
 
-	/* a node without neighbors counts as one entry */
+	/* count one more entry, so that nodes without neighbors count, too */
 	search->polled++;
 	for (i = 0; i < count; i++)
 	{
@@ -84,7 +84,7 @@ visit(Search *search, const uint32_t *neighbor, int64_t count, int32_t hop)
 	return true;
 }
 
-/* sort_by_hop: list the nodes that were found by hop, then by number. */
+/* sort_by_hop: sort the nodes that were found, by hop and then by number. */
 static HyStatus
 sort_by_hop(const HyCsr *graph, const HyAllocator *allocator, Search *search)
 {

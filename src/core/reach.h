@@ -1,6 +1,6 @@
 /*
  * reach.h
- *		The nodes within a number of edges of some nodes: breadth-first search.
+ *		The nodes within a given number of edges of the start nodes: breadth-first search.
  */
 #ifndef HY_REACH_H
 #define HY_REACH_H
@@ -25,7 +25,7 @@ typedef struct HyReachStarts
 typedef struct HyReached
 {
 	int32_t *hop;    /* edges on the shortest path from any start to the node, -1 for none */
-	uint32_t *order; /* the nodes that are reached, by hop, then by number */
+	uint32_t *order; /* the nodes that are reached, ordered by hop and then by number */
 	int64_t count;   /* number of nodes in order */
 } HyReached;
 
@@ -34,7 +34,7 @@ typedef struct HyReached
  * Paths follow the edges (HY_DIRECTION_OUT), follow them backward, or both.  hops may be
  * HY_REACH_UNLIMITED.
  *
- * Takes time in the order of the nodes of the graph and the edges of the nodes that are reached.
+ * Takes time proportional to the nodes of the graph plus the edges of the nodes that are reached.
  * Returns HY_OK, HY_NOMEM or HY_CANCELLED.
  */
 extern HyStatus

@@ -2,7 +2,7 @@
  * record_sort.c
  *		A radix sort of records: see record_sort.h.
  *
- * It sorts by a byte of the key at a time.  Bytes that all keys share are skipped.
+ * Each pass sorts by one byte of the key.  A byte that is the same in all keys is skipped.
  */
 #include "core/record_sort.h"
 

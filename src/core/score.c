@@ -15,7 +15,7 @@
 #define CHUNK_BYTES (256 * 1024) /* bytes of codes scored against all queries at a time */
 #define PIECE 16                 /* blocks of a list scored before the heap is updated */
 #define POLL_BYTES (1024 * 1024) /* bytes of codes between two polls of cancel */
-#define CODE_WORK 0.05           /* work of a dimension of a code, for hy_threads_for */
+#define CODE_WORK 0.05           /* work per dimension of a code, for hy_threads_for */
 #define PARTS_PER_THREAD 4       /* so that no thread waits long for the others */
 
 typedef struct Scoring
@@ -25,7 +25,7 @@ typedef struct Scoring
 	int32_t k;
 	HyNeighbor *out;
 	int32_t *counts;
-	int32_t slice; /* queries of a part */
+	int32_t slice; /* queries per part */
 } Scoring;
 
 static HyStatus score_some(void *arg, int64_t part, int worker, const HyCancel *cancel);

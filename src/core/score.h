@@ -2,9 +2,10 @@
  * score.h
  *		Candidate rows for each of many queries, from the codes of many lists.
  *
- * This is the first step of a search in all lists of an index.  Each row gets a lower bound of its
- * distance (codes.h), and each query keeps the k rows with the smallest bounds.  The caller then
- * reads vectors in this order, and stops when the next bound is above the distances found so far.
+ * This is the first step of a search through all lists of an index.  Each row gets a lower bound of
+ * its distance (codes.h), and each query keeps the k rows with the smallest bounds.  The caller
+ * then reads vectors in this order, and stops when the next bound is above the distances found so
+ * far.
  *
  * Bounds are computed as by hy_code_score, so results have the same bits on every instruction set
  * and device.  Rows are totally ordered by (bound, row), so results do not depend on how the work

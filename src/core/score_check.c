@@ -1,6 +1,6 @@
 /*
  * score_check.c
- *		Validates the input of scoring, in a separate file for plug-ins that do not score.
+ *		Checks the arguments of hy_score. Plug-ins link this file without score.c.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -19,12 +19,12 @@ typedef enum HySimilarity
 
 /*
  * hy_similar: set similarity[i] for every node other than `node`, and 0 for `node` itself.  The
- * neighbors of a node are the nodes that an edge leads to from it; under HY_DIRECTION_BOTH, the
- * nodes that it has an edge with.  A self loop makes a node its own neighbor.  Weights do not count.
- * Common neighbors are added in ascending order of their numbers.
+ * neighbors of a node are the nodes to which an edge leads from it.  Under HY_DIRECTION_BOTH, an
+ * edge in either direction makes two nodes neighbors.  A self loop makes a node its own neighbor.
+ * Weights do not count.  Common neighbors are added in ascending order of their numbers.
  *
- * Takes time in the order of the nodes of the graph and the edges that enter the neighbors of node.
- * Returns HY_OK or HY_CANCELLED.
+ * Takes time proportional to the nodes of the graph plus the edges that enter the neighbors of
+ * `node`.  Returns HY_OK or HY_CANCELLED.
  */
 extern HyStatus hy_similar(const HyCsr *graph, uint32_t node, HySimilarity method,
                            const HyCancel *cancel, double *similarity);

@@ -14,7 +14,7 @@
 #include "core/distance.h"
 #include "core/fma.h"
 
-/* Elements of a block: those between two flushes of the lanes to their twins, in the dense order. */
+/* elements between two flushes of the lanes to their twins, in the dense order */
 #define HY_BLOCK (HY_LANES * HY_FLUSH_STEPS)
 
 /*

@@ -34,14 +34,14 @@
 
 #define PARTS_PER_THREAD 16 /* so that threads end a step at about the same time */
 
-/* Walks: the walks of the threads, one for each, which take the sets in turn. */
+/* Walks: the state of each thread.  The threads take the sets in turn. */
 typedef struct Walks
 {
 	HySpreadWalk *walk;
 	int count;
 	const HySpreadSeeds *seeds;
 	const HySpreadResult *result;
-	uint64_t *reached; /* of all sets; NULL: not wanted */
+	uint64_t *reached; /* bitmaps of all sets; NULL: not wanted */
 } Walks;
 
 static int threads_by_set(const HyCsr *graph, int32_t sets);
@@ -140,7 +140,7 @@ hy_spread_via(const HyCsr *graph, const double *sent, const uint64_t *reached, i
 	return via;
 }
 
-/* threads_by_set: return how many threads walk whole sets; 1 if sets follow each other. */
+/* threads_by_set: return how many threads process whole sets; 1 if the sets follow one another. */
 static int
 threads_by_set(const HyCsr *graph, int32_t sets)
 {
@@ -331,8 +331,8 @@ run_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
 }
 
 /*
- * first_word: return the first word of a part.  By entries, all parts have about the same number of
- * nodes and entries together.
+ * first_word: return the first word of a part.  If by_entries is set, all parts have about the same
+ * number of nodes plus entries.
  */
 static int64_t
 first_word(const HySpreadStep *step, int64_t part)
@@ -340,7 +340,7 @@ first_word(const HySpreadStep *step, int64_t part)
 	const HyCsr *graph = step->walk->graph;
 	int64_t words = hy_spread_words(graph->nodes);
 	int64_t all = graph->nodes + graph->edges;
-	/* without overflow, since parts are few */
+	/* this cannot overflow, because there are few parts */
 	int64_t wanted = all / step->parts * part + all % step->parts * part / step->parts;
 	int64_t low = 0;
 	int64_t high = words;
@@ -370,7 +370,7 @@ mark_reached(HySpreadWalk *walk, int64_t reach)
 	const HyCsr *graph = walk->graph;
 	const HySpreadCharges charges = {walk->charge, walk->firing};
 	int64_t most = graph->edges / SPARSE_SHARE;
-	/* only pulls run on several threads */
+	/* only pulls can run on several threads, so push if one thread would do */
 	bool push = walk->params->combine == HY_COMBINE_SUM && graph->at_least_one &&
 	            threads_for(walk, (double) reach * ENTRY_WORK) == 1;
 

@@ -1,6 +1,6 @@
 /*
  * spread.h
- *		Spreading activation over a pulled graph, with one definition for every backend.
+ *		Spreading activation over a graph, with one definition for every backend.
  *
  * With r_j = sum_i w_ij, T_ij = w_ij / (s_i^fan r_j^hub), y_0 = seeds and a = y_0, for each hop
  *
@@ -40,7 +40,9 @@
 
 #define HY_SPREAD_LANES 32
 
-/* Threads walk whole sets if there are so many for each: then they end at about the same time. */
+/*
+ * Threads process whole sets if each gets at least this many: then they end at about the same time.
+ */
 #define HY_SPREAD_SETS_PER_THREAD 2
 
 /* hy_spread_fold: sum the HY_SPREAD_LANES lanes as a tree.  Overwrites them. */
@@ -81,7 +83,7 @@ typedef struct HySpreadSeeds
 {
 	int32_t sets;
 	const int64_t *start; /* sets + 1 */
-	const uint32_t *node; /* dense node numbers; values of repeated nodes are summed */
+	const uint32_t *node; /* node numbers; values of repeated nodes are summed */
 	const double *value;  /* finite, >= 0 */
 } HySpreadSeeds;
 
@@ -89,7 +91,7 @@ typedef struct HySpreadSeeds
 typedef struct HySpreadResult
 {
 	double *activation;
-	int32_t *hop; /* at which the node first had activation > 0: 0 for seeds, -1 for never */
+	int32_t *hop; /* hop at which the node first had activation: 0 for seeds, -1 for never */
 	double *sent; /* sum (or maximum) of c_i over the hops, in their order; NULL: not wanted */
 } HySpreadResult;
 
@@ -126,8 +128,8 @@ hy_spread_hub(const HyCsr *graph, double exponent, const HyCancel *cancel, doubl
 extern bool hy_spread_converges(const HyCsr *graph, const HySpreadParams *params, double *norm);
 
 /*
- * hy_spread_hub_norm: set *norm to the same product with params->hub.  scratch has an element for
- * each node.  Returns HY_CANCELLED or HY_OK.
+ * hy_spread_hub_norm: set *norm to the product of hy_spread_converges, computed with params->hub.
+ * scratch has an element for each node.  Returns HY_CANCELLED or HY_OK.
  */
 extern HyStatus hy_spread_hub_norm(const HyCsr *graph, const HySpreadParams *params,
                                    const HyCancel *cancel, double *scratch, double *norm);
@@ -158,7 +160,7 @@ hy_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds 
 /*
  * hy_spread_reached: do the same as hy_spread, but set only the results of nodes that are reached,
  * which saves time if they are few.  `reached` has hy_spread_words(nodes) words for each set.  On
- * return they are the bitmap of the nodes whose hop is not -1.
+ * return, the words are the bitmap of the nodes whose hop is not -1.
  */
 extern HyStatus
 hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
@@ -168,8 +170,8 @@ hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpre
 /*
  * hy_spread_via: return the other node that sent most to this node, or -1 if no other node sent
  * anything.  If several sent the same amount, it is the smallest of them.  sent is the part of a
- * HySpreadResult for one set.  It is read only where `reached`, the bitmap of that set, has bits;
- * NULL: everywhere.
+ * HySpreadResult for one set.  It is read only where the bitmap `reached` of this set has bits, or
+ * everywhere if `reached` is NULL.
  */
 extern int64_t
 hy_spread_via(const HyCsr *graph, const double *sent, const uint64_t *reached, int64_t node);

@@ -1,6 +1,6 @@
 /*
  * spread_check.c
- *		Validates the input of spreading, in a separate file for plug-ins with their own spreading.
+ *		Checks the arguments of hy_spread.  Plug-ins link this file without spread.c.
  */
 #include "core/spread.h"
 
@@ -50,8 +50,8 @@ params_valid(const HyCsr *graph, const HySpreadParams *params)
 		return false;
 	if (params->hops == -1)
 		/*
-		 * The host may have no sums for a graph that lies on a device.  In this case, convergence
-		 * was checked on the side that has the sums.
+		 * The host may have no sums for a graph that lies on a device.  Convergence was then
+		 * checked where the sums are.
 		 */
 		return params->tolerance > 0 && (graph->out_weight == NULL || params->hub != NULL ||
 		                                 hy_spread_converges(graph, params, NULL));

@@ -21,7 +21,7 @@
 /* Rows of at most this many entries are summed without lanes in memory. */
 #define SHORT_ROW 4
 
-/* How many listed rows before its pull the start of a row is prefetched, and then its entries. */
+/* prefetch distances, in listed rows, of the start of a row and of its entries */
 #define START_AHEAD 24
 #define ENTRIES_AHEAD 12
 
@@ -65,8 +65,8 @@ fires(const HySpreadCharges *charges, uint32_t node)
 }
 
 /*
- * firing_entries: list the positions of the entries, at most HY_SPREAD_LANES, whose sources fire, and
- * return their number.
+ * firing_entries: list the positions of the entries whose sources fire, and return their number.
+ * count is at most HY_SPREAD_LANES.
  */
 ALWAYS_INLINE int
 firing_entries(const uint32_t *column, int64_t count, const HySpreadCharges *charges,
@@ -124,7 +124,7 @@ add_firing(const uint32_t *column, const float *weight, int64_t count,
 
 /*
  * few_firing_sum: store the sum of a row of at most HY_SPREAD_LANES entries, each in a lane of its
- * own.  Returns false, and stores nothing, if more than two of the neighbors fire.
+ * own.  Returns false, and stores nothing, if more than two of the sources fire.
  */
 ALWAYS_INLINE bool
 few_firing_sum(const uint32_t *column, const float *weight, int64_t count,
@@ -189,7 +189,7 @@ add_sum(const uint32_t *column, const float *weight, int64_t count, const double
 
 /*
  * rows_sum: sum whole rows.  If a row has fewer entries than there are lanes, the fold skips the
- * empty lanes, because x + 0 is x.
+ * empty lanes, because adding 0 changes nothing.
  */
 ALWAYS_INLINE void
 rows_sum(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)

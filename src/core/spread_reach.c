@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Weights that leave a node, if their sum is exact. */
+/* With fewer weights than this, a weight above 1 shows in their fp64 sum. */
 #define MOST_WEIGHTS ((int64_t) 1 << 29)
 
 static bool sends_ones(const HyCsr *graph, int64_t node);
@@ -68,7 +68,7 @@ sends_ones(const HyCsr *graph, int64_t node)
 {
 	int64_t count = graph->out_start[node + 1] - graph->out_start[node];
 
-	/* a weight above 1 would make the sum larger than their number */
+	/* a weight above 1 would make the sum larger than the number of weights */
 	return graph->at_least_one && graph->out_weight[node] == (double) count && count < MOST_WEIGHTS;
 }
 
@@ -95,7 +95,7 @@ push_charge(const HyCsr *graph, int64_t node, double charge, const HySpreadRows 
 			y[row] += charge;
 		}
 		else
-			/* the order in which three are added matters */
+			/* pull this row, because the order in which three charges are added matters */
 			rows->pulled[w] |= bit;
 	}
 }

@@ -10,7 +10,7 @@
 /* Entries between two polls of the caller's cancel: about 0.3 ms; a multiple of the lanes. */
 #define BLOCK 65536
 
-/* Rows that are listed before they are pulled. */
+/* maximum number of rows in a list that is pulled at once */
 #define LISTED 512
 
 static uint64_t fire_all(const HySpreadWalk *walk, int64_t first);
@@ -129,7 +129,7 @@ hy_spread_clear_charges(HySpreadStep *step, int64_t from, int64_t end, const HyC
 	return HY_OK;
 }
 
-/* in blocks of about BLOCK entries or rows */
+/* Pull at most BLOCK rows and BLOCK entries at a time. */
 HyStatus
 hy_spread_pull_all(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *cancel)
 {

@@ -2,8 +2,9 @@
  * spread_steps.h
  *		The steps of a hop of activation spreading, each over a range of words of the bitmaps.
  *
- * A hop runs these steps one after the other: nodes fire, the charges of the others become 0 if all
- * rows are pulled, rows are pulled, and what they received arrives in the result.
+ * A hop runs these steps in order.  Nodes fire.  If all rows will be pulled, the charges of the
+ * other nodes are set to 0.  Rows are pulled.  Then the activation that each row received is added
+ * to the result.
  */
 #ifndef HY_SPREAD_STEPS_H
 #define HY_SPREAD_STEPS_H

@@ -15,7 +15,7 @@
 
 #include "core/distance.h"
 
-/* Threshold: where the peaks begin, and the part of a normal distribution above that point. */
+/* Threshold: where the peaks begin, and how a normal distribution looks above that point. */
 typedef struct Threshold
 {
 	double begin;  /* standard deviations above the mean */

@@ -7,8 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST 8 /* number of rows below which nothing is predicted */
-/* before any row is measured: the standard deviation of log(a / e), with the weight of PRIOR rows */
+#define LEAST 8 /* minimum number of rows for a prediction */
+/*
+ * ASSUMED is the standard deviation of log(a / e) before any row is measured, with the weight of
+ * PRIOR rows
+ */
 #define PRIOR 2
 #define ASSUMED 0.1
 #define STEEPEST 0.9 /* with a slope of 1 or more, e would not grow with a */
@@ -61,7 +64,10 @@ hy_taxicab_square(const HyTaxicab *taxicab, double distance, double deviations)
 	xy = taxicab->xy - taxicab->x * taxicab->y / n;
 	yy = taxicab->yy - taxicab->y * taxicab->y / n;
 	slope = fmin(xy / xx, STEEPEST);
-	/* of all of y: the rows were read in the order of e, so what a slope leaves of y is less than for other rows */
+	/*
+	 * the variance of y, not of y less the slope: rows are read in the order of e, so theirs would
+	 * be too small
+	 */
 	variance = (yy + weight) / (n + PRIOR);
 	away = log(distance) - taxicab->first_x - taxicab->x / n;
 	variance *= 1 + 1 / n + away * away / xx;

@@ -3,10 +3,10 @@
  *		The Euclidean distance of rows that are at a given taxicab distance.
  *
  * Let a be the taxicab and e the Euclidean distance of two vectors with d dimensions. Then e <= a <= sqrt(d) e. In many
- * dimensions the ratio a / e is nearly the same for all rows that are near a query, whatever it is. So a search measures
- * log(a / e) for the rows whose vectors it reads, and fits a line over log(a). The line predicts e from a, with an error
- * that the same rows show. (For rows of zeros and ones, a = e^2, so the slope is 1/2. For normally distributed
- * differences, the slope is about 0 and the standard deviation is 0.27 / sqrt(d).)
+ * dimensions the ratio a / e is nearly the same for all rows near a query, whatever its value. So a search measures
+ * log(a / e) for the rows whose vectors it reads, and fits a line over log(a). The line predicts e from a, and the same
+ * rows show the error of the prediction. (For rows of zeros and ones, a = e^2, so the slope is 1/2. For normally
+ * distributed differences, the slope is about 0 and the standard deviation is 0.27 / sqrt(d).)
  */
 #ifndef HY_TAXICAB_H
 #define HY_TAXICAB_H
@@ -36,9 +36,9 @@ extern void hy_taxicab_add(HyTaxicab *taxicab, double distance, double square);
 extern int hy_taxicab_known(const HyTaxicab *taxicab);
 
 /*
- * hy_taxicab_square: predict the squared Euclidean distance of a row at this taxicab distance. The result is greater by
- * this number of standard deviations of the prediction's error. It is never outside of the bounds that hold for all
- * vectors. Without any row that differs from the query, it is the upper bound.
+ * hy_taxicab_square: predict the squared Euclidean distance of a row at this taxicab distance, plus this number of
+ * standard deviations of the prediction's error. The result stays within the bounds that hold for all vectors. If no
+ * measured row differs from the query, it is the upper bound.
  */
 extern double hy_taxicab_square(const HyTaxicab *taxicab, double distance, double deviations);
 

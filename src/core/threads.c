@@ -304,8 +304,8 @@ spin_for_end(Team *team)
 }
 
 /*
- * spin_for_team: spin until the next team or the request to end, but not beyond the time `end`.  Returns
- * whether there was one.  The caller holds the mutex, which is released meanwhile.
+ * spin_for_team: spin until the next team is published or the threads must end, but not beyond the time
+ * `end`.  Returns whether either happened.  The caller holds the mutex, which is released meanwhile.
  */
 static bool
 spin_for_team(uint64_t end)
@@ -396,7 +396,10 @@ new_condition(pthread_cond_t *condition)
 	return done;
 }
 
-/* start_threads: try to have `count` threads.  The caller holds the mutex. */
+/*
+ * start_threads: start threads until there are `count`, or until one fails to start.  The caller
+ * holds the mutex.
+ */
 static void
 start_threads(int count)
 {
@@ -476,7 +479,7 @@ thread_main(void *arg)
 			/* teams that this thread cannot join do not prolong the time */
 			spin_end = team->soon ? now() + SPIN_NS : 0;
 			lock_for(team);
-			/* The team is gone as soon as the mutex is released. */
+			/* The team may be gone as soon as the mutex is released. */
 			if (__atomic_sub_fetch(&team->running, 1, __ATOMIC_RELAXED) == 0)
 				pthread_cond_signal(&pool.done);
 			waited = 0;

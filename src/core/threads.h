@@ -79,8 +79,8 @@ extern void hy_threads_set_main_thread_work(const HyMainThreadWork *main_thread_
 extern void hy_threads_pause_main_thread_work(bool paused);
 
 /*
- * hy_threads_main_thread_work_ns: return the time of this work since the last call of
- * hy_threads_set_main_thread_work.
+ * hy_threads_main_thread_work_ns: return the time spent on this work, in nanoseconds, since the
+ * last call of hy_threads_set_main_thread_work.
  */
 extern uint64_t hy_threads_main_thread_work_ns(void);
 

@@ -11,10 +11,9 @@
  * the elements 2p and 2p + 1 of the first vector, then those of the second, and so on; then the
  * next pair.  Missing vectors or elements are 0.
  *
- * A matrix unit (tile_amx.c) has smaller elements.  The elements are either bytes or bfloat16.
- * With bytes, a pair as described above holds four elements.  Sums of bfloat16 products are not
- * exact.  The table of kernels describes these differences; int16_t is then only a unit of two
- * bytes.
+ * A matrix unit (tile_amx.c) uses other elements, which are either bytes or bfloat16.  With bytes,
+ * a pair as described above holds four elements.  Sums of bfloat16 products are not exact.  The
+ * table of kernels describes these differences; int16_t is then only a unit of two bytes.
  */
 #ifndef HY_TILE_H
 #define HY_TILE_H

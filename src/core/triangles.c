@@ -2,11 +2,11 @@
  * triangles.c
  *		Counts triangles along directed edges.
  *
- * Each edge is directed from the node with fewer neighbors to the one with more, and among equals to
- * the larger number.  So no node has more than about sqrt(2 * edges) edges that leave it, and each
- * triangle has one node that two of its edges leave.  Marking the targets of that node finds the
- * triangle once (T. Schank and D. Wagner, "Finding, counting and listing all triangles in large
- * graphs", 2005).
+ * Each edge is directed from the node with fewer neighbors to the node with more, or between equals,
+ * to the larger number.  So at most about sqrt(2 * edges) edges leave a node, and each triangle has
+ * exactly one node that two of its edges leave.  Marking the targets of that node finds the triangle
+ * once (T.  Schank and D. Wagner, "Finding, counting and listing all triangles in large graphs",
+ * 2005).
  */
 #include "core/triangles.h"
 
@@ -27,7 +27,7 @@ typedef struct Directed
 	uint32_t *mark[HY_THREADS_MOST];
 } Directed;
 
-/* Counting: the nodes whose triangles are counted, in parts with about the same number of nodes. */
+/* Counting: a count of all triangles.  Its parts have about the same number of nodes. */
 typedef struct Counting
 {
 	const HyCsr *graph;
@@ -96,7 +96,7 @@ direct(const HyCsr *graph, const HyCancel *cancel, Directed *directed)
 	int64_t i;
 	int64_t e;
 
-	/* the number of neighbors is wanted for each edge: mark holds it until the edges are directed */
+	/* until the edges are directed, mark holds the number of neighbors of each node */
 	for (i = 0; i < graph->nodes; i++)
 		mark[i] = (uint32_t) neighbors_of(graph, i);
 	for (i = 0; i < graph->nodes; i++)

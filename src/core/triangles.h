@@ -15,8 +15,8 @@
 #define HY_TRIANGLES_THREAD sizeof(uint32_t)
 
 /*
- * hy_triangles_work: estimate the size of the computation for a graph of so many nodes and entries, as
- * hy_threads_for expects it.
+ * hy_triangles_work: estimate the size of the computation for a graph with these numbers of nodes and
+ * entries, as hy_threads_for expects it.
  */
 extern double hy_triangles_work(int64_t nodes, int64_t edges);
 
@@ -28,7 +28,7 @@ extern double hy_triangles_work(int64_t nodes, int64_t edges);
  * Self loops and weights do not count.
  *
  * Takes time proportional to edges^1.5, and memory proportional to nodes + edges.  Uses the threads
- * that hy_threads_allow allows; each but one takes HY_TRIANGLES_THREAD bytes for each node.
+ * that hy_threads_allow allows; each thread but the first takes HY_TRIANGLES_THREAD bytes per node.
  * Returns HY_OK, HY_NOMEM or HY_CANCELLED.
  */
 extern HyStatus hy_triangles(const HyCsr *graph, const HyAllocator *allocator,
