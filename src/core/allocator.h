@@ -14,7 +14,7 @@
 typedef struct HyAllocator
 {
 	void *(*alloc)(void *arg, size_t size); /* 16-byte alignment is not guaranteed */
-	void (*free)(void *arg, void *pointer); /* pointer may be NULL */
+	void (*free)(void *arg, void *pointer); /* hy_free never passes NULL */
 	void *arg;
 } HyAllocator;
 

@@ -57,7 +57,7 @@ typedef struct HyAssignTiles
 /* hy_assign_tiles: return the kernels for the level of hy_kernels(). */
 extern const HyAssignTiles *hy_assign_tiles(void);
 
-extern const HyAssignTiles hy_assign_tiles_any; /* for every machine */
+extern const HyAssignTiles hy_assign_tiles_any; /* runs on every machine */
 extern const HyAssignTiles hy_assign_tiles_avx2;
 extern const HyAssignTiles hy_assign_tiles_avx512;
 

@@ -68,8 +68,8 @@ hy_matrix_row(const HyMatrix *matrix, int64_t i)
 }
 
 /*
- * hy_metric_name: return 'l2', 'ip', 'cosine', 'l1' or 'unknown'.  hy_dtype_name: return 'float32',
- * 'float16' or 'unknown'.
+ * hy_metric_name: return 'l2', 'ip', 'cosine', 'l1' or 'unknown'.
+ * hy_dtype_name: return 'float32', 'float16' or 'unknown'.
  */
 extern const char *hy_metric_name(HyMetric metric);
 extern const char *hy_dtype_name(HyDtype dtype);

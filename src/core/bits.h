@@ -36,7 +36,10 @@ extern const HyBitKernels *hy_bit_kernels_at(HySimd level);
 /* hy_hamming: return the number of bits in which a and b differ. */
 extern double hy_hamming(const uint8_t *a, const uint8_t *b, size_t bytes);
 
-/* hy_jaccard: return 1 - bits set in both / bits set in either; 1 when no bit is set in both. */
+/*
+ * hy_jaccard: return 1 - (bits set in both) / (bits set in either), or 1 when no bit is set in
+ * both.
+ */
 extern double hy_jaccard(const uint8_t *a, const uint8_t *b, size_t bytes);
 
 /*

@@ -88,8 +88,8 @@ count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t 
 		size_t line;
 
 		/*
-		 * Counting does not use all load slots.  Use the free slots to prefetch the memory that
-		 * follows, whether or not it belongs to this string.
+		 * Counting leaves some of the processor's load slots free.  Use them to prefetch the memory
+		 * that follows, whether or not it belongs to this string.
 		 */
 		for (line = 0; line < 4 * HY_REG_BYTES; line += 64)
 			__builtin_prefetch(b + i + HY_AHEAD + line);

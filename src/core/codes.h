@@ -2,13 +2,13 @@
  * codes.h
  *		Codes with one bit per dimension, for unbiased distance estimates and distance bounds.
  *
- * The method is RaBitQ (J. Gao and C. Long, arXiv 2405.12497; with more bits arXiv 2409.09913).  A
- * row x belongs to a list with centroid c.  All vectors are taken relative to one root, which is
- * fixed for an index, and are rotated (rotation.h): r = P(x - c), c' = P(c - root), q' = P(q -
- * root), each with D padded dimensions.  The code of x is b, the signs of r (a bit is 1 if the
- * element is not negative).  The vector s = b - 1/2 points roughly in the direction of r.  For any
- * y, <r,y> is estimated by |r|^2 <s,y> / <s,r>.  Because P is random, the error of this estimate is
- * approximately normal, with mean 0 and a standard deviation of at most
+ * The method is RaBitQ (J.  Gao and C. Long, arXiv 2405.12497; with more bits arXiv 2409.09913).  A
+ * row x belongs to a list with centroid c.  An index has one fixed point, its root.  Vectors are
+ * taken relative to the root or to a centroid, and are rotated by P (rotation.h): r = P(x - c), c'
+ * = P(c - root), q' = P(q - root), each with D padded dimensions.  The code of x is b, the signs of
+ * r (a bit is 1 if the element is not negative).  The vector s = b - 1/2 points roughly in the
+ * direction of r.  For any y, <r,y> is estimated by |r|^2 <s,y> / <s,r>.  Because P is random, the
+ * error of this estimate is approximately normal, with mean 0 and a standard deviation of at most
  *
  *		|r| |y| sqrt((|r|^2 |s|^2 / <r,s>^2 - 1) / (D - 1)),		|s|^2 = D / 4
  *
@@ -21,8 +21,8 @@
  *
  * The parts that depend only on the row are stored as three factors.  For every query and list
  *
- *		estimate = (add + base) + rescale * <s,q'>			base = |q - c|^2 or -<q,c>
- *		lower = estimate - e * error * |q - c|				without the tables' errors, see below
+ *		estimate = (add + base) + rescale * <s,q'>base = |q - c|^2 or -<q,c> lower = estimate - e *
+ *		error * |q - c|ignores rounding of tables, see below
  *
  * e is the number of standard deviations that the caller wants to allow for.  It is not part of the
  * stored factors.  For cosine distance, normalize the vectors first; the cosine distance is then
@@ -45,7 +45,7 @@
  *
  * where a = error * |q - c| and b = -rescale * slack.  After a random rotation, b / a is nearly the
  * same for all rows: 3.3 slack / |q - c|, the value for a normally distributed r.  Therefore t is
- * computed from that ratio once per list.  The resulting error is of second order:
+ * computed from that ratio once per list, with an error of second order:
  *
  *		lower = estimate - e (cos t error |q - c| - sin t rescale slack)
  *
@@ -194,7 +194,7 @@ typedef struct HyCodeLimits
 	float base;      /* |q - c|^2, or -<q,c> */
 	float reach;     /* |q - c| */
 	float eps;       /* standard deviations to allow for: 1.9 .. 4 */
-	float threshold; /* in the unit of the estimates */
+	float threshold; /* a distance, in the unit of the estimates */
 	float early;     /* standard deviations for the early bound; 0 disables the early decision */
 } HyCodeLimits;
 
@@ -322,7 +322,8 @@ typedef struct HyCodeKernels
 	 * is the sum of |q[i]| over each i for which bit i of c equals the sign of q[i] (1 if not
 	 * negative).  The additions have the order of `widest`.  The sum is multiplied by inverse,
 	 * increased by 0.5, and truncated.  Adds the squared rounding error to losses[c], table by
-	 * table.  Returns the sum of all entries.  No product is above 127.5.
+	 * table.  Returns the sum of all entries.  The caller chooses inverse so that no product
+	 * exceeds 127.5.
 	 */
 	uint32_t (*tables)(const float *q, int count, float inverse, uint8_t *tables, float losses[16]);
 

@@ -267,7 +267,7 @@ code_score(const HyCodeScorer *scorer, const uint8_t *codes, const uint8_t *next
 	int first = scorer->early.count, after = first * 16;
 	int i;
 
-	/* These stores have the same width as the loads that follow. */
+	/* These stores have the width of the loads that follow, so the processor can forward them. */
 	for (i = 0; i < HY_CODE_ROWS; i += 8)
 		_mm256_storeu_si256((__m256i *) (void *) (sums + i), _mm256_setzero_si256());
 	code_sums(tables, codes, next, first, sums);

@@ -33,7 +33,7 @@ extern bool hy_simd_has_vnni(void);
 /* hy_simd_has_vpopcntdq: test whether AVX-512, if available, can count bits. */
 extern bool hy_simd_has_vpopcntdq(void);
 
-/* hy_simd_name: return 'scalar', 'avx2', 'avx512', 'amx' or 'neon'. */
+/* hy_simd_name: return 'scalar', 'avx2', 'avx512', 'amx', 'neon' or 'unknown'. */
 extern const char *hy_simd_name(HySimd level);
 
 #endif

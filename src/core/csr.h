@@ -53,13 +53,13 @@ typedef struct HyCsr
 	uint32_t *column;    /* `edges` entries: the source of each entry */
 	float *weight;       /* `edges` entries */
 	double *out_weight;  /* `nodes` entries: s_i as defined above, in canonical order */
-	uint32_t *out_start; /* nodes + 1 entries, for sparse frontiers; NULL if unknown */
+	uint32_t *out_start; /* nodes + 1 entries: starts of the lists in out_row; NULL if unknown */
 	uint32_t *out_row; /* `edges` destinations, ascending per node; node i starts at out_start[i] */
 	bool at_least_one; /* no weight is below 1; false if unknown */
 } HyCsr;
 
 /*
- * The origins of its entries let a graph be patched (csr_patch.h).  An origin is any number above 0
+ * With the origins of its entries, a graph can be patched (csr_patch.h).  An origin is any number above 0
  * that the caller assigns to edges, for example the number of a page.
  */
 #define HY_ORIGIN_MANY 0
@@ -82,8 +82,8 @@ typedef struct HyOrigins
 } HyOrigins;
 
 /*
- * hy_csr_room: return the number of elements to allocate for an array of `count` elements.  A graph with
- * origins has this spare room, so that a patch can add edges.
+ * hy_csr_room: return the number of elements to allocate for an array of `count` elements in a graph
+ * with origins.  The spare room lets a patch add edges.
  */
 static inline int64_t
 hy_csr_room(int64_t count)

@@ -192,7 +192,7 @@ sort_by_row(Build *build, const int64_t *column_end, uint32_t *start)
 
 	if (sorted == NULL)
 		return HY_NOMEM;
-	/* start[r + 1] is the next free place in row r, and thus the end of the row when it is full */
+	/* start[r + 1] is the next free index in row r, and thus the end of the row when it is full */
 	memset(start, 0, (size_t) (nodes + 1) * sizeof(uint32_t));
 	for (i = 0; i < build->cells; i++)
 	{

@@ -10,8 +10,8 @@
 /* HyCsrInput: the edges of a graph. */
 typedef struct HyCsrInput
 {
-	HyEdge *edge;     /* is overwritten */
-	uint32_t *origin; /* of each edge; NULL if the origins of entries are not wanted */
+	HyEdge *edge;     /* edges; the build overwrites them */
+	uint32_t *origin; /* origin of each edge; NULL if origins are not wanted */
 	int64_t count;
 	bool owned; /* the build frees edge and origin with its allocator, also on failure */
 	HyDirection direction;
@@ -36,8 +36,8 @@ extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction
                              const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
 
 /*
- * hy_csr_build_from: build as hy_csr_build does, and fill origins, which is NULL if input has no
- * origins.
+ * hy_csr_build_from: build as hy_csr_build does, and fill origins.  `origins` may be NULL if the
+ * input has none.
  */
 extern HyStatus hy_csr_build_from(const HyCsrInput *input, const HyAllocator *allocator,
                                   const HyCancel *cancel, HyCsr *csr, HyOrigins *origins);

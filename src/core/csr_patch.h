@@ -19,9 +19,9 @@ typedef struct HyCsrPatch
 	/* changed[o] is set if the edges of origin o are replaced, and never for HY_ORIGIN_MANY */
 	const bool *changed;
 	const HyEdge *edge;     /* the edges that these origins have now */
-	const uint32_t *origin; /* of each edge */
+	const uint32_t *origin; /* origin of each of these edges */
 	int64_t count;
-	HyDirection direction; /* as in the build */
+	HyDirection direction; /* must be the same as in the build */
 	HyMerge merge;
 	/* called before the graph or its origins change, but not if nothing changes; may be NULL */
 	HyStatus (*before_change)(void *arg);
@@ -29,10 +29,10 @@ typedef struct HyCsrPatch
 } HyCsrPatch;
 
 /*
- * hy_csr_patch: patch a graph.  Sets *differs if the patch changes the graph itself, and not only
- * origins.  The arrays are changed in place.  Returns the same errors as a build, or the error of
- * before_change.  On failure, the graph and its origins are freed.  But if there is a before_change
- * and it has not succeeded, both are unchanged.
+ * hy_csr_patch: patch a graph.  Sets *differs to whether the patch changes the graph itself, and
+ * not only origins.  The arrays are changed in place.  Returns the same errors as a build, or the
+ * error of before_change.  On failure, the graph and its origins are freed.  But if there is a
+ * before_change and it has not succeeded, both are unchanged.
  */
 extern HyStatus hy_csr_patch(HyCsr *csr, HyOrigins *origins, const HyCsrPatch *patch,
                              const HyAllocator *allocator, const HyCancel *cancel, bool *differs);

@@ -22,7 +22,7 @@ typedef struct HyCsrCell
 /* HyCsrEdit: what happens to an entry. */
 typedef struct HyCsrEdit
 {
-	int64_t row; /* ids */
+	int64_t row; /* ids of the entry's row and column */
 	int64_t column;
 	int64_t at;     /* index of the entry, or the index before which it is inserted */
 	int32_t change; /* 1 inserted, -1 deleted, 0 replaced */
@@ -36,8 +36,8 @@ typedef struct HyCsrStep
 {
 	int64_t at;
 	int64_t change; /* 1 or -1 */
-	int64_t id;     /* of the node, or of the node whose list contains the entry */
-	int64_t other; /* id of the other end of the entry; scratch space in HyCsrPlan.node */
+	int64_t id;     /* id of the node, or of the node whose list contains the entry */
+	int64_t other;  /* id of the other end of the entry; scratch space in HyCsrPlan.node */
 } HyCsrStep;
 
 /* HyCsrPlan: the plan of a patch.  The arrays edit and parallel grow. */

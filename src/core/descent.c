@@ -13,12 +13,12 @@
 #include "core/threads.h"
 
 #define PART_ROWS 64
-#define PAIRS_PER_K 12  /* a row is compared with at most this times k rows per round */
+#define PAIRS_PER_K 12  /* per round, a row is compared with at most PAIRS_PER_K * k rows */
 #define KNOWN UINT8_MAX /* instead of votes: the row itself or one of its neighbors */
 #define MOST_VOTES 254  /* more votes do not count */
 #define FRESH 1         /* flag of an edge; the row number is in the other bits */
 
-/* Worker: what each thread needs for itself. */
+/* Worker: the memory of one thread. */
 typedef struct Worker
 {
 	uint8_t *votes;   /* one per row of the matrix; all 0 between two calls of improve */

@@ -38,9 +38,9 @@ extern HyDescent *hy_descent_create(const HyAllocator *allocator, HyMetric metri
 extern void hy_descent_free(const HyAllocator *allocator, HyDescent *descent);
 
 /*
- * hy_descent_work: return the size of a round, for hy_threads_for.  hy_descent_round: compare each
- * row with at most 12 k others.  Sets *kept to the number of rows that entered a heap.  Returns
- * HY_CANCELLED or HY_OK.
+ * hy_descent_work: return the size of a round, for hy_threads_for.
+ * hy_descent_round: compare each row with at most 12 k others.  Sets *kept to the number of rows that
+ * entered a heap.  Returns HY_CANCELLED or HY_OK.
  */
 extern double hy_descent_work(const HyDescent *descent);
 extern HyStatus hy_descent_round(HyDescent *descent, int64_t *kept, const HyCancel *cancel);

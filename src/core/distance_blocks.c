@@ -3,8 +3,9 @@
  *		Distances between many vectors and many others.
  *
  * Targets are divided into blocks of about HY_BLOCK_BYTES, which stay in the second-level cache
- * while they are compared with all queries of a group.  Unless a matrix provides its norms, a part
- * computes each norm only once, and the norms of targets while their block is in the cache.
+ * while they are compared with all queries of a group.  For the cosine distance, a part computes
+ * each norm once, unless the matrix provides it.  The norms of targets are computed while their
+ * block is in the cache.
  *
  * The work is divided into parts for the threads.  A part is a group of queries and a run of
  * blocks.
@@ -22,7 +23,7 @@
 /* Elements between two polls: a millisecond in plain C, tens of microseconds with AVX. */
 #define HY_POLL_ELEMENTS (1 << 20)
 
-#define PARTS_PER_THREAD 4 /* so that no thread waits long for the others */
+#define PARTS_PER_THREAD 4 /* several, so that no thread waits long for the others */
 
 typedef struct Pairs
 {

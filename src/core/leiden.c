@@ -48,7 +48,7 @@
 typedef struct Level
 {
 	int64_t nodes;
-	const uint32_t *start; /* as in HyCsr: the entries of each row */
+	const uint32_t *start; /* start of each row's entries, as in HyCsr */
 	const uint32_t *neighbor;
 	const float *base_weight; /* weights of the entries of the first level; else NULL */
 	double *weight; /* weights of any other level; this array and own_* belong to the level */
@@ -73,7 +73,7 @@ typedef struct Leiden
 	uint32_t *group;     /* group of each node of the level, a part of its community */
 	uint32_t *member;    /* for each node of the graph, the node of the level that contains it */
 	double *total;       /* strength of each community */
-	double *outside;     /* of each group: weight of the edges to the rest of its community */
+	double *outside;     /* per group, weight of the edges to the rest of its community */
 	double *group_total; /* strength of each group */
 	uint32_t *size;      /* number of nodes in each community or group */
 	double *sum; /* weight of a node's edges to each community or group; all 0 between nodes */
@@ -201,7 +201,10 @@ release(Leiden *leiden)
 	hy_free(allocator, leiden->queued);
 }
 
-/* run_round: run one round.  The numbers in community[] may be any numbers below `nodes`. */
+/*
+ * run_round: run one round, which replaces the communities in community[].  Their numbers may be
+ * any below `nodes`.
+ */
 static HyStatus
 run_round(Leiden *leiden, uint32_t *community)
 {

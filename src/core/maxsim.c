@@ -32,7 +32,7 @@ struct HyMaxsim
 	float *reach;
 	float *shift; /* zeros */
 	float *dots;  /* products of a panel of queries with a block, tile by tile */
-	float *best;  /* for each vector of the query: the largest product so far, at first NaN */
+	float *best;  /* per vector of the query, the largest product so far; initially NaN */
 };
 
 static HyStatus

@@ -23,7 +23,7 @@ typedef struct Search
 {
 	const HyCsr *graph;
 	const HyCancel *cancel;
-	uint32_t *next; /* next node from each node to the target; NONE if it is not reached yet */
+	uint32_t *next;   /* next node from each node to the target; NONE if it is not reached yet */
 	double *distance; /* cost from each node to the target; INFINITY if it is not reached yet */
 	uint32_t *heap;   /* nodes that are reached but not taken; without weights: the queue */
 	uint32_t *place;  /* index of each node in the heap */

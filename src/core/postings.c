@@ -117,7 +117,7 @@ hy_postings_dimension(HyPostingsBounds *bounds, float element, float step, float
 	}
 }
 
-/* sum_error: return a bound of the difference between a row's sum and the operator's. */
+/* sum_error: return a bound of the difference between a row's sum and the SQL operator's sum. */
 static double
 sum_error(const HyPostingsBounds *bounds)
 {

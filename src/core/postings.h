@@ -24,12 +24,12 @@
 
 #include "core/sparse.h"
 
-/* number of rows that share inverted lists: the range of a row's number */
+/* number of rows that share inverted lists; the row numbers in postings are below it */
 #define HY_POSTING_ROWS 65536
 
 /*
- * hy_postings_round: round values to multiples of *step, from -32,767 to 32,767 times. *loss is set to the greatest
- * error. Values are finite.
+ * hy_postings_round: round finite values to multiples of *step. Each multiple is from -32,767 to 32,767. *loss is
+ * set to the greatest error.
  */
 extern void
 hy_postings_round(const float *values, int count, int16_t *multiples, float *step, float *loss);
@@ -57,7 +57,7 @@ extern float hy_postings_measure(HyMetric metric, const HySparse *row);
 typedef struct HyPostingsBounds
 {
 	HyMetric metric;
-	double measure; /* of the query */
+	double measure; /* measure of the query */
 	int dims;       /* number of dimensions whose postings were added */
 	double loss;    /* bound of the error caused by rounding the values */
 	double terms;   /* bound of the sum of the magnitudes of a row's terms */
@@ -95,7 +95,7 @@ typedef struct HyPostingsTest
 	float longest;
 } HyPostingsTest;
 
-/* hy_postings_test_init: prepare the test whether the lower bounds of distances exceed this limit. */
+/* hy_postings_test_init: prepare a test of whether a row's lower bound exceeds `limit`. */
 extern void
 hy_postings_test_init(HyPostingsTest *test, const HyPostingsBounds *bounds, double limit);
 

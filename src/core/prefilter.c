@@ -10,7 +10,7 @@
  * Several threads share the rounded queries, the thresholds and the heaps of a group.  A part of
  * the work is one block of targets, compared with all panels of the group or with a slice of them.
  * A heap's lock is held only while one distance is offered to the heap.  A thread may read a
- * threshold that another thread is about to raise.  It then examines a row in vain.
+ * threshold that another thread is about to raise.  The thread then examines a row in vain.
  */
 #include "core/prefilter.h"
 
@@ -31,7 +31,7 @@
 #define MIDDLE_ROWS 256
 #define POLL_ELEMENTS (4 << 20)
 #define SETTLED_ELEMENTS 8 /* tile elements that take as long as one canonical element */
-#define PARTS_PER_THREAD 4 /* so that no thread waits long for the others */
+#define PARTS_PER_THREAD 4 /* several, so that no thread waits long for the others */
 /* minimum number of queries in a slice, because a block is rounded again for each slice */
 #define SLICE_QUERIES 64
 #define LOADED_PANELS 16 /* panels of queries that are rounded as one part */
@@ -82,13 +82,13 @@ typedef struct Search
 	int group;   /* queries rounded at a time, a multiple of the panel width */
 	int block;   /* targets per block, a multiple of the panel width */
 	Worker workers[HY_THREADS_MOST];
-	HyTopKLocks locks; /* for the queries' heaps, by panel; used only with several threads */
+	HyTopKLocks locks; /* locks of the queries' heaps, by panel; used only with several threads */
 
 	float *middle;
 	HyPrefilterRows *query;
 	float *weight;            /* w of prefilter.h, for each query of the group */
 	float *threshold;         /* t of prefilter.h; atomic */
-	HyPrefilterExtent extent; /* of the group's queries */
+	HyPrefilterExtent extent; /* extent of the group's queries */
 
 	int64_t first_query; /* first query of the current group, and the number of its queries */
 	int queries;
@@ -378,7 +378,7 @@ find_middle(Search *search)
 	}
 }
 
-/* search_group: search for the `count` queries from query `first`. */
+/* search_group: search the targets of `count` queries, starting at query `first`. */
 static HyStatus
 search_group(Search *search, int64_t first, int count, const HyCancel *cancel)
 {
@@ -440,7 +440,7 @@ load_some_queries(void *arg, int64_t part, int number, const HyCancel *cancel)
 }
 
 /*
- * set_threshold: compute t of prefilter.h from the worst distance that still counts, rounded down.
+ * set_threshold: compute t of prefilter.h, rounded down, from the worst distance that still counts.
  */
 static void
 set_threshold(Search *search, int64_t query, int i)

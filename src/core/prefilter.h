@@ -58,7 +58,7 @@ typedef struct HyNearest
 	const HyMatrix *targets;
 	/* queries->rows entries, or NULL; rows farther than their query's limit may be missing */
 	const double *limits;
-	HyNeighbor *out; /* as for hy_topk_search */
+	HyNeighbor *out; /* out and counts: as for hy_topk_search */
 	int32_t *counts;
 } HyNearest;
 

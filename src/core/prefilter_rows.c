@@ -24,8 +24,8 @@
 #define ADD_STEP 16
 
 /*
- * Bounds the error of a canonical sum, and of the fp32 arithmetic that compares a product of a tile
- * with reach[] (prefilter.c).  It is relative to the product of the two lengths.
+ * Bounds the error of a canonical sum, and of the fp32 arithmetic that compares the products of a
+ * tile with reach[] in prefilter.c.  It is relative to the product of the two lengths.
  */
 #define SUM_SLACK 4e-6
 #define ROUND_UP 1.00001

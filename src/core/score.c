@@ -16,7 +16,7 @@
 #define PIECE 16                 /* blocks of a list scored before the heap is updated */
 #define POLL_BYTES (1024 * 1024) /* bytes of codes between two polls of cancel */
 #define CODE_WORK 0.05           /* work per dimension of a code, for hy_threads_for */
-#define PARTS_PER_THREAD 4       /* so that no thread waits long for the others */
+#define PARTS_PER_THREAD 4       /* several, so that no thread waits long for the others */
 
 typedef struct Scoring
 {

@@ -1,6 +1,6 @@
 /*
  * score_check.c
- *		Checks the arguments of hy_score. Plug-ins link this file without score.c.
+ *		Checks the arguments of hy_score.  Plug-ins link this file without score.c.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -14,7 +14,7 @@
 typedef enum HySimilarity
 {
 	HY_SIMILARITY_JACCARD = 0, /* common neighbors, divided by all neighbors of either node */
-	HY_SIMILARITY_ADAMIC_ADAR /* sum of 1 / ln(nodes that have it as neighbor) over the common ones */
+	HY_SIMILARITY_ADAMIC_ADAR  /* sum over common neighbors c of 1 / ln(nodes with an edge to c) */
 } HySimilarity;
 
 /*

@@ -42,7 +42,7 @@ typedef enum SumOp
 typedef struct Lanes
 {
 	float lane[HY_LANES];
-	uint32_t block[HY_LANES]; /* number of the block whose elements lane has summed */
+	uint32_t block[HY_LANES]; /* number of the block whose elements are in the lane */
 	double twin[HY_LANES];
 } Lanes;
 
@@ -311,7 +311,7 @@ HY_INLINE float
 sum_pairs(SumOp op, bool fused, const HySparse *a, const HySparse *b)
 {
 	Lanes lanes;
-	/* local copies, which writes to lanes cannot change */
+	/* local copies, so that compilers know that writes to lanes do not change them */
 	const int32_t *left = a->indices;
 	const int32_t *right = b->indices;
 	const float *x = a->values;

@@ -7,9 +7,9 @@
  *
  * The bits agree because an element that is absent from both vectors changes nothing.  It would add
  * +0 to its lane, and an untouched lane would add +0 to its twin.  The moment at which a lane is
- * added to its twin does matter.  As in the dense order, this happens after every 16 steps.  A
- * flush therefore happens between two elements whose indices, divided by 1,024, differ, however few
- * elements came before.
+ * added to its twin does matter.  As in the dense order, this happens after every 16 steps.  A lane
+ * is therefore flushed between two elements whose indices are in different blocks of 1,024, however
+ * few elements came before.
  */
 #ifndef HY_SPARSE_H
 #define HY_SPARSE_H

@@ -32,7 +32,7 @@
 #define ENTRY_WORK 20.0
 #define NODE_WORK 20.0
 
-#define PARTS_PER_THREAD 16 /* so that threads end a step at about the same time */
+#define PARTS_PER_THREAD 16 /* several, so that threads end a step at about the same time */
 
 /* Walks: the state of each thread.  The threads take the sets in turn. */
 typedef struct Walks
@@ -360,9 +360,9 @@ first_word(const HySpreadStep *step, int64_t part)
 }
 
 /*
- * mark_reached: decide whether to pull only rows that are reached.  If so, mark them in next, set y of
- * those that need no pull, and return the number of entries of the others.  Otherwise return -1.  A
- * charge of 0 reaches nothing, because it could only add 0.
+ * mark_reached: decide whether to pull only rows that are reached.  If so, mark these rows in next,
+ * set y of the rows that need no pull, and return the number of entries of the other rows.  Otherwise
+ * return -1.  A charge of 0 reaches nothing, because it could only add 0.
  */
 static int64_t
 mark_reached(HySpreadWalk *walk, int64_t reach)

@@ -5,10 +5,9 @@
  * fma() is a call into libm unless the compiler may use the instruction, so the sum is compiled
  * twice.  Both versions round in the same way.
  *
- * When few nodes fire, most of the time is spent waiting for memory: the rows lie anywhere, and so
- * do the charges of their sources.  So rows are prefetched before they are pulled.  A charge is
- * read only if the bitmap says that its node fires.  The bitmap is small enough for the nearest
- * cache.
+ * When few nodes fire, most of the time is spent waiting for memory: the rows and the charges of
+ * their sources are scattered.  So rows are prefetched before they are pulled.  A charge is read
+ * only if the bitmap says that its node fires.  The bitmap is small enough for the nearest cache.
  */
 #include "core/spread_pull.h"
 
@@ -98,7 +97,10 @@ prefetch_listed(const HyCsr *graph, const uint32_t *row, int64_t i, int64_t coun
 	}
 }
 
-/* add_firing: add the entries of one row to its lanes.  The first entry belongs to lane 0. */
+/*
+ * add_firing: add the entries of one row whose sources fire to its lanes.  The first entry belongs
+ * to lane 0.
+ */
 ALWAYS_INLINE void
 add_firing(const uint32_t *column, const float *weight, int64_t count,
            const HySpreadCharges *charges, double *lane)

@@ -44,7 +44,7 @@ typedef struct HySpreadStep
 	HySpreadWalk *walk;
 	HyStatus (*run)(struct HySpreadStep *step, int64_t from, int64_t to, const HyCancel *cancel);
 	int64_t parts;
-	bool by_entries; /* whether parts have about the same number of entries instead of nodes */
+	bool by_entries; /* whether parts have about equal numbers of nodes plus entries, or of nodes */
 	bool any;        /* hy_spread_fire, atomic: whether any node fires */
 	int64_t reach;   /* hy_spread_fire, atomic: number of entries that leave the firing nodes */
 } HySpreadStep;
@@ -60,7 +60,7 @@ hy_spread_fire(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *ca
 extern HyStatus
 hy_spread_clear_charges(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *cancel);
 
-/* hy_spread_pull_all: compute y of every row of some words. */
+/* hy_spread_pull_all: compute y of every row in a range of words. */
 extern HyStatus
 hy_spread_pull_all(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *cancel);
 
@@ -69,8 +69,9 @@ extern HyStatus
 hy_spread_pull_reached(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *cancel);
 
 /*
- * hy_spread_arrive: finish a pull.  Makes the new y active, and combines it into the result.  If
- * `everywhere` is set, any row may have a new y.  Otherwise, only the rows marked in next may have one.
+ * hy_spread_arrive: finish a pull.  Marks nodes whose new y is not 0 as active, and combines y into the
+ * result.  If `everywhere` is set, any row may have a new y.  Otherwise, only the rows marked in next
+ * may have one.
  */
 extern HyStatus
 hy_spread_arrive(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *cancel);

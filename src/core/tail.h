@@ -1,7 +1,7 @@
 /*
  * tail.h
- *		The upper tail of a distribution from a sample, and the expected number of values of many
- *		groups beyond a limit.
+ *		Fits the upper tail of a distribution to a sample, and estimates how many values of many
+ *		groups are beyond a limit.
  *
  * The method is peaks over a threshold.  For many distributions, the excess of a sample over a
  * threshold is close to an exponential distribution (J. Pickands, "Statistical inference using

@@ -65,8 +65,8 @@ hy_taxicab_square(const HyTaxicab *taxicab, double distance, double deviations)
 	yy = taxicab->yy - taxicab->y * taxicab->y / n;
 	slope = fmin(xy / xx, STEEPEST);
 	/*
-	 * the variance of y, not of y less the slope: rows are read in the order of e, so theirs would
-	 * be too small
+	 * use the variance of y itself, not of its deviation from the line: the rows were read in the
+	 * order of e, so their deviation is less than that of other rows
 	 */
 	variance = (yy + weight) / (n + PRIOR);
 	away = log(distance) - taxicab->first_x - taxicab->x / n;

@@ -13,12 +13,12 @@
  * number of teams that have been published.  The caller also spins before it sleeps.  In such runs
  * all threads spin to lock the mutex, too, because each holds it only briefly.
  *
- * Two threads are 1.71 to 1.97 times as fast as one in searches, distances and assignments.  The cores
- * themselves allowed 1.82 to 2.01 (bench/threads.c).
+ * Two threads are 1.71 to 1.97 times as fast as one in searches, distances and assignments.  The
+ * cores themselves allowed a factor of 1.82 to 2.01 (bench/threads.c).
  *
  * The mutex protects the pool and the members `open`, `joined` and `running` of the team.  No part
- * runs under it.  It records its owner, because a signal handler that ends the process may call
- * hy_threads_stop while the interrupted code holds the mutex.
+ * runs while the mutex is held.  The mutex records its owner, because a signal handler that ends
+ * the process may call hy_threads_stop while the interrupted code holds the mutex.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -37,7 +37,7 @@
 #define POLL_NS INT64_C(1000000)    /* time between two polls of a waiting caller */
 #define SPIN_NS UINT64_C(200000)    /* time to spin before sleeping */
 #define SPINS 64                    /* pauses between two readings of the clock */
-#define LEAST_WORK 2e6              /* work of a thread: 100 to 200 microseconds */
+#define LEAST_WORK 2e6              /* least work of a thread: 100 to 200 microseconds */
 
 typedef struct Team
 {
@@ -47,7 +47,7 @@ typedef struct Team
 	int64_t next;           /* atomic; the next part */
 	int stop;               /* atomic; not 0: start no part */
 	int status;             /* atomic; a HyStatus, of the first part that failed */
-	const HyCancel *cancel; /* the caller's */
+	const HyCancel *cancel; /* cancel of the caller */
 	int open;               /* workers that may still join; 0: the team is closed */
 	int joined;             /* threads that have joined */
 	int running;            /* atomic; threads that have joined and are not done */
@@ -57,15 +57,15 @@ typedef struct Team
 /* Spin: a wait without sleeping. */
 typedef struct Spin
 {
-	uint64_t end; /* when to stop, in the time of now() */
+	uint64_t end; /* end of the wait, in the time of now() */
 	int pauses;
 } Spin;
 
 typedef enum SlotState
 {
 	SLOT_FREE = 0,
-	SLOT_TAKEN, /* by a thread that works or waits for work */
-	SLOT_LEFT   /* by a thread that has ended, or is about to, and was not joined yet */
+	SLOT_TAKEN, /* taken by a thread that works or waits for work */
+	SLOT_LEFT   /* taken by a thread that has ended, or is about to, and is not joined yet */
 } SlotState;
 
 typedef struct ThreadSlot
@@ -229,7 +229,7 @@ run_team(Team *team, int threads)
 		threads = HY_THREADS_MOST;
 	if (threads <= 1 || !open_pool() || pool.team != NULL)
 		return run_alone(team->parts, team->run, team->arg, team->cancel);
-	/* the other threads may take all parts before the caller polls in one */
+	/* the other threads may take all parts, and then the caller would never poll */
 	if (hy_cancelled(team->cancel))
 		return HY_CANCELLED;
 

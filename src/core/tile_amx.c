@@ -15,11 +15,11 @@
  * in the manual.  If n numbers are added in any order, and each sum is rounded to one of its two
  * neighbors, the error is at most (1 + 2^-23)^n - 1 of the sum of their magnitudes (Higham,
  * Accuracy and Stability of Numerical Algorithms, chapters 3 and 4).  By the Cauchy-Schwarz
- * inequality, that sum is at most |X||Y|.  Vectors are rounded at length 1, where values below
- * 2^-126 are negligible.  Elements that the unit would treat as 0 are set to 0 during rounding, so
- * they are part of the measured rounding error.
+ * inequality, that sum is at most |X||Y|.  Vectors are scaled to length 1 before they are rounded,
+ * so values below 2^-126 are negligible.  Elements that the unit would treat as 0 are set to 0
+ * during rounding, so they are part of the measured rounding error.
  *
- * The tiles hold data only between begin and end.  The thread state that the kernel saves stays
+ * The tiles hold data only between begin and end.  So the thread state that the kernel saves stays
  * small, and other code that uses tiles finds them unconfigured, as it left them.
  *
  * distance_avx512.c describes HY_SIMD_HEADER.

@@ -16,14 +16,14 @@
 #include "core/threads.h"
 
 #define ENTRY_WORK 20.0     /* work of comparing an entry, for hy_threads_for */
-#define PARTS_PER_THREAD 32 /* so that threads end at about the same time */
+#define PARTS_PER_THREAD 32 /* several, so that threads end at about the same time */
 
 /* Directed: the edges that leave each node. */
 typedef struct Directed
 {
 	int64_t *start;   /* nodes + 1 entries */
 	uint32_t *target; /* ascending for each node */
-	/* for each thread, the last node that marked each node; UINT32_MAX at first */
+	/* per thread, the last node that marked each node; initially UINT32_MAX */
 	uint32_t *mark[HY_THREADS_MOST];
 } Directed;
 
@@ -64,7 +64,7 @@ hy_triangles(const HyCsr *graph, const HyAllocator *allocator, const HyCancel *c
 	if (graph->nodes == 0)
 		return HY_OK;
 	directed.start = hy_alloc_array(allocator, (size_t) graph->nodes + 1, sizeof(int64_t));
-	/* half of the entries, as each edge has two, and self loops are left out */
+	/* half of the entries: each edge has two, and self loops are left out */
 	directed.target = hy_alloc_array(allocator, (size_t) graph->edges / 2 + 1, sizeof(uint32_t));
 	directed.mark[0] = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(uint32_t));
 	if (directed.start == NULL || directed.target == NULL || directed.mark[0] == NULL)
