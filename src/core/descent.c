@@ -34,7 +34,7 @@ struct HyDescent
 	HyMatrix rows;
 	int32_t k;
 	HyTopK *best;
-	int32_t *forward; /* k edges per row; an edge is the row number of its target, and a flag */
+	int32_t *forward; /* up to k edges per row; an edge is its target's row number and a flag */
 	int32_t *forwards;
 	int32_t *backward; /* per row, at most k rows with an edge to it, in the same format */
 	int32_t *backwards;

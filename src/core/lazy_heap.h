@@ -3,7 +3,7 @@
  *		A heap of many items, of which only a few of the smallest are ever taken.
  *
  * One array holds a heap (min_heap.h) of the items whose keys are at most a pivot, followed by the
- * waiting items in order of arrival.  Only the smallest key of the waiting items is known.  When
+ * waiting items in no particular order.  Only the smallest key of the waiting items is known.  When
  * the heap is empty, and only then, some of the waiting items are moved into it.  When the heap is
  * crowded, the pivot is lowered and most of the heap joins the waiting items.  An item that is
  * never taken thus costs little more than storing it.  (Compare the near and far buckets of

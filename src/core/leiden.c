@@ -38,9 +38,9 @@
 #define MOST_ROUNDS 10
 
 /*
- * A node moves only if this gains more than LEAST_GAIN * k_i, and another round must increase
- * modularity by more than LEAST_GAIN.  Otherwise rounding errors could move nodes back and forth,
- * or cause useless rounds.
+ * A node moves, or joins a group, only if this gains more than LEAST_GAIN * k_i.  Another round
+ * must increase modularity by more than LEAST_GAIN.  Otherwise rounding errors could move nodes
+ * back and forth, or cause useless rounds.
  */
 #define LEAST_GAIN 1e-10
 

@@ -43,8 +43,9 @@ extern bool hy_prefilter_allowed(void);
 
 /*
  * hy_prefilter_pays: test whether the prefilter is allowed and saves time.  It saves no time for
- * L1, for fewer than about five queries, for few targets (with k = 10 and 16 queries, fewer than
- * 128 to 256), or when k is a large part of the targets.
+ * L1, for few queries (fewer than 5 for cosine, 6 for inner products, 8 for L2), for few targets
+ * (with k = 10 and 16 queries, fewer than about 100 to 160), or when k is a large part of the
+ * targets.
  */
 extern bool
 hy_prefilter_pays(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);

@@ -11,7 +11,10 @@
 #ifndef HY_TAXICAB_H
 #define HY_TAXICAB_H
 
-/* HyTaxicab: the rows that were measured. x is log(a), and y is log(a / e), both less their values for the first row. */
+/*
+ * HyTaxicab: sums over the rows that were measured. x is log(a), and y is log(a / e), both relative
+ * to the first row that differs from the query.
+ */
 typedef struct HyTaxicab
 {
 	int dims;
