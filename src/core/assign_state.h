@@ -43,7 +43,7 @@ typedef struct Assignment
 	int block;    /* centroids per block, a multiple of the panel width */
 	float *middle;
 	float *room;
-	float *panels; /* aligned start of the panels within room */
+	float *panels; /* aligned start of the panels within `room` */
 	float *half;   /* half the squared length of each target of the block */
 	float *reach;  /* error bound of a product per unit of the row's length */
 	float *moved;  /* rows of a tile or one target of a panel, relative to middle */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Edges, entries or nodes of a graph between two polls: about 0.3 ms. */
+/* number of edges, entries or nodes of a graph between two polls: about 0.3 ms */
 #define HY_CANCEL_BLOCK 65536
 
 typedef struct HyCancel

@@ -5,10 +5,10 @@
  * The server and the benchmarks pass a monotonic clock.  The unit tests pass a virtual clock that
  * stands still until some code waits.
  *
- * A process uses one clock.  The duration of a task is finished - started on that clock, whether
- * its parts ran in real time or in simulated time.  An emulated device calls skip to subtract its
- * real computing time and to add its simulated time.  Code that waits for an emulated device skips
- * instead of sleeping.
+ * A process uses one clock.  The duration of a task is the difference of two readings of that
+ * clock, whether the parts of the task ran in real time or in simulated time.  An emulated device
+ * calls skip to subtract its real computing time and to add its simulated time.  Code that waits
+ * for an emulated device skips instead of sleeping.
  */
 #ifndef HY_CLOCK_H
 #define HY_CLOCK_H

@@ -67,7 +67,7 @@ typedef struct HyCsr
 /* HyParallel: one of several edges that share an entry. */
 typedef struct HyParallel
 {
-	uint32_t at; /* number of the entry */
+	uint32_t at; /* index of the entry */
 	uint32_t origin;
 	float weight;
 } HyParallel;

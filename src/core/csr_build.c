@@ -348,7 +348,7 @@ sort_run(Build *build, HyParallel *run, int64_t count)
 	return status;
 }
 
-/* merge_run: add an entry for parallel edges, which ascend by weight. */
+/* merge_run: add an entry for parallel edges, which are in ascending order of weight. */
 static HyStatus
 merge_run(Build *build, const HyParallel *run, int64_t count)
 {

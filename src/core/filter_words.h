@@ -61,7 +61,7 @@ extern void hy_word_below(HyWordCondition *condition, uint64_t word, bool exact)
 /* hy_word_any: set the condition to the words of a set.  Sorts the words. */
 extern void hy_word_any(HyWordCondition *condition, uint64_t *words, int count);
 
-/* hy_word_between: test whether a word from `least` to `most` satisfies the condition. */
+/* hy_word_between: test whether any word from `least` to `most` satisfies the condition. */
 extern bool hy_word_between(const HyWordCondition *condition, uint64_t least, uint64_t most);
 
 /*

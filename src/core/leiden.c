@@ -465,7 +465,10 @@ done:
 	return status;
 }
 
-/* order_by_group: list the nodes in order[] by group.  Group g ends before spare[g]. */
+/*
+ * order_by_group: list the nodes in order[], sorted by group.  On return, group g ends before
+ * spare[g].
+ */
 static void
 order_by_group(Leiden *leiden, const Level *level, int64_t groups)
 {

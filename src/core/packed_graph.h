@@ -69,7 +69,7 @@ typedef struct HyPackedGraph
 	int64_t edges;
 	bool hub;                        /* whether there are divisors r_j^hub */
 	int64_t rows[HY_PACKED_LISTS];   /* rows of each list */
-	HyPackedRow *row;                /* all rows; this is the last part */
+	HyPackedRow *row;                /* rows of all lists; this is the last part */
 	uint64_t *work[HY_PACKED_LISTS]; /* work[l][b]: cost, in entries, of blocks before b */
 } HyPackedGraph;
 

@@ -4,8 +4,8 @@
  *		distances.
  *
  * A posting is an element of a row: the row's number, and the value. The list of a dimension has the postings of all
- * rows that have an element there. Let q be the query and v a row. For each metric, the distance follows from one
- * number of the row (its measure), and from a sum over the dimensions that both have:
+ * rows with an element in this dimension. Let q be the query and v a row. For each metric, the distance follows from
+ * one number of the row (its measure), and from a sum over the dimensions in which both have an element:
  *
  *		inner product	-sum of q v
  *		L2				square root of |q|^2 + |v|^2 - 2 * (sum of q v)

@@ -40,7 +40,10 @@ typedef struct HyScoreRows
 	int32_t first, blocks; /* range of blocks to score */
 } HyScoreRows;
 
-/* HyScoreReach: the distance between a query and the centroid of a list, as bounds need it. */
+/*
+ * HyScoreReach: the distance between a query and the centroid of a list, in the forms that bounds
+ * need.
+ */
 typedef struct HyScoreReach
 {
 	float base;  /* |q - c|^2, or -<q,c> */

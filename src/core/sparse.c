@@ -36,8 +36,7 @@ typedef enum SumOp
 
 /*
  * Lanes: the state of a canonical sum.  A lane is flushed to its twin when an element of a later
- * block is added to it, or at the end.  Between two flushes of the dense order, a lane receives
- * only +0 from absent elements.
+ * block is added to it, or at the end.  Until then, absent elements would only add +0 to the lane.
  */
 typedef struct Lanes
 {

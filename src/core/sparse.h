@@ -24,8 +24,8 @@
 #define HY_SPARSE_DENSE_DIMS 4096
 
 /*
- * HySparse: a view.  Indices start at 0, ascend, and are below dims.  Values are finite and not
- * zero.
+ * HySparse: a view of a sparse vector.  Indices start at 0, ascend, and are below dims.  Values are
+ * finite and not zero.
  */
 typedef struct HySparse
 {

@@ -149,7 +149,10 @@ threads_by_set(const HyCsr *graph, int32_t sets)
 	return sets / HY_SPREAD_SETS_PER_THREAD >= threads ? threads : 1;
 }
 
-/* open_walk: allocate the arrays of a walk.  If this fails, some of them are NULL. */
+/*
+ * open_walk: allocate the arrays of a walk.  Returns false, with some of them NULL, if out of
+ * memory.
+ */
 static bool
 open_walk(HySpreadWalk *walk, bool reached, const HyAllocator *allocator)
 {
@@ -240,7 +243,7 @@ walk_set(HySpreadWalk *walk, const HySpreadSeeds *seeds, int32_t set)
 		if (hy_cancelled(walk->cancel))
 			return HY_CANCELLED;
 		walk->number = (int32_t) h;
-		/* after a sparse hop, only a few nodes are active */
+		/* after a sparse hop only a few nodes are active, so one thread is enough */
 		status = run_step(&firing, walk->everywhere ? nodes_work : 0);
 		if (status == HY_OK && !firing.any)
 			break;

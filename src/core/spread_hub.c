@@ -1,6 +1,6 @@
 /*
  * spread_hub.c
- *		The divisors by which spreading keeps activation away from nodes that everything leads to.
+ *		The divisors r_j^hub, which reduce the activation of nodes that many edges lead to.
  *
  * The power is computed here, because pow() of the C library rounds differently from one library
  * and processor to another.  With x = m * 2^e, log2(m) is the series of 2 / ln(2) * artanh(t),

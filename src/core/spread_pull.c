@@ -82,7 +82,7 @@ firing_entries(const uint32_t *column, int64_t count, const HySpreadCharges *cha
 	return found;
 }
 
-/* prefetch_listed: prefetch what the pull of later rows of the list needs. */
+/* prefetch_listed: prefetch rows that come later in the list. */
 ALWAYS_INLINE void
 prefetch_listed(const HyCsr *graph, const uint32_t *row, int64_t i, int64_t count)
 {

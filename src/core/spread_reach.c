@@ -38,7 +38,9 @@ hy_spread_reach(const HyCsr *graph, const HySpreadCharges *charges, const double
 				mark_pulled(graph, i, rows);
 		}
 	}
-	/* counted afterward, in ascending order, so that the processor does not wait for each row */
+	/*
+	 * count entries afterward, in ascending order, so that the processor need not wait for each row
+	 */
 	for (w = 0; w < words && entries <= most; w++)
 	{
 		uint64_t bits = rows->pulled[w];
@@ -100,7 +102,7 @@ push_charge(const HyCsr *graph, int64_t node, double charge, const HySpreadRows 
 	}
 }
 
-/* mark_pulled: mark the rows that a node reaches.  All of them must be pulled. */
+/* mark_pulled: mark all rows that a node reaches as rows to be pulled. */
 static void
 mark_pulled(const HyCsr *graph, int64_t node, const HySpreadRows *rows)
 {

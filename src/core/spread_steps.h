@@ -26,14 +26,14 @@ typedef struct HySpreadWalk
 	bool by_set;        /* each thread walks sets of its own, so that a step runs on one thread */
 	bool everywhere;    /* the last pull computed all rows; initially false */
 	int32_t number;     /* number of the current hop */
-	double *y;          /* activation that arrived in the last hop; undefined outside active */
-	double *charge;     /* c_i; undefined outside firing, unless all rows are pulled */
+	double *y;          /* activation that arrived in the last hop; undefined for nodes not in `active` */
+	double *charge;     /* c_i; undefined for nodes not in `firing`, unless all rows are pulled */
 	int32_t *fired;     /* times each node has fired; NULL without refire */
 	uint64_t *active;   /* bitmap of nodes whose y is not 0 */
 	uint64_t *firing;   /* bitmap of nodes whose charge is not 0 */
 	HySpreadRows next;  /* rows that the next hop may reach; all 0 between hops */
 	uint64_t *reached;  /* bitmap of nodes with activation so far */
-	double *activation; /* undefined outside reached, as are hop and sent */
+	double *activation; /* undefined for nodes not in `reached`, as are hop and sent */
 	int32_t *hop;
 	double *sent; /* NULL: not wanted */
 } HySpreadWalk;

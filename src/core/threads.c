@@ -410,7 +410,10 @@ start_threads(int count)
 	{
 		ThreadSlot *slot = &pool.slots[i];
 
-		/* The thread released the mutex after its last access to the pool. */
+		/*
+		 * This does not wait for the mutex, which the thread released after its last access to the
+		 * pool.
+		 */
 		if (slot->state == SLOT_LEFT)
 		{
 			pthread_join(slot->thread, NULL);
@@ -476,7 +479,7 @@ thread_main(void *arg)
 			(void) __atomic_fetch_add(&team->running, 1, __ATOMIC_RELAXED);
 			pthread_mutex_unlock(&pool.mutex);
 			take_parts(team, worker, &polled);
-			/* teams that this thread cannot join do not prolong the time */
+			/* teams that this thread cannot join do not prolong its spinning */
 			spin_end = team->soon ? now() + SPIN_NS : 0;
 			lock_for(team);
 			/* The team may be gone as soon as the mutex is released. */
