@@ -410,7 +410,7 @@ hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first
 		for (d = 0; d < dims; d++, to += TARGETS)
 			*to = assignment->moved[d];
 		/*
-		 * A value is the product minus half of the square.  Half of the square is rounded down, so
+		 * A value is the product minus half of the squared length.  This half is rounded down, so
 		 * that only the error of the product can make a value too low.
 		 */
 		assignment->half[i] = (float) ((double) square / 2 * (1 - assignment->error));

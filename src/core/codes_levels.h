@@ -10,7 +10,7 @@
 #include "core/codes.h"
 
 #define HY_CODE_ENTRY 127 /* largest entry of a table */
-#define HY_CODE_CHUNK 512 /* number of tables whose sum always fits in 16 bits: 127 * 512 < 65,536 */
+#define HY_CODE_CHUNK 512 /* tables whose sum is sure to fit in 16 bits: 127 * 512 < 65,536 */
 
 extern const HyCodeKernels hy_code_kernels_scalar;
 extern const HyCodeKernels hy_code_kernels_avx2;   /* x86-64 */

@@ -153,8 +153,8 @@ next_parallel(const HyCsrPlan *plan, int64_t p)
 }
 
 /*
- * next_entry: advance *e to the next entry that has only one edge and whose origin has changed.
- * Stops at `stop`.
+ * next_entry: advance *e to the next entry that has only one edge and whose origin has changed.  If
+ * `stop` comes first, advances *e to `stop`.
  */
 static HyStatus
 next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)

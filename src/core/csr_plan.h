@@ -40,7 +40,7 @@ typedef struct HyCsrStep
 	int64_t other;  /* id of the other end of the entry; scratch space in HyCsrPlan.node */
 } HyCsrStep;
 
-/* HyCsrPlan: the plan of a patch.  The arrays edit and parallel grow. */
+/* HyCsrPlan: the plan of a patch.  The arrays `edit` and `parallel` grow. */
 typedef struct HyCsrPlan
 {
 	HyCsr *csr;

@@ -27,7 +27,7 @@ typedef struct HyMaxsim HyMaxsim;
  */
 extern HyMaxsim *hy_maxsim_create(const HyMatrix *query, const HyAllocator *allocator);
 
-/* hy_maxsim_free: free what hy_maxsim_create returned, which may be NULL. */
+/* hy_maxsim_free: free what hy_maxsim_create returned.  maxsim may be NULL. */
 extern void hy_maxsim_free(HyMaxsim *maxsim, const HyAllocator *allocator);
 
 /*

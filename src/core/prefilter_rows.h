@@ -56,7 +56,7 @@ extern HyPrefilterRows *
 hy_prefilter_rows_create(const HyAllocator *allocator, HyMetric metric, const HyTileKernels *tiles,
                          int dims, HyPanelSide side, int room);
 
-/* hy_prefilter_rows_free: free the rows, which may be NULL. */
+/* hy_prefilter_rows_free: free the rows.  rows may be NULL. */
 extern void hy_prefilter_rows_free(const HyAllocator *allocator, HyPrefilterRows *rows);
 
 /*

@@ -2,14 +2,14 @@
  * spread.c
  *		Activation spreading on the CPU.
  *
- * In a hop, each row pulls activation from its sources.  If the firing nodes reach only a small
- * part of the graph, only the rows that they reach are pulled.  Each of these rows is pulled whole
- * and by the same kernel, so the bits are the same as if all rows were pulled.  A row that no
- * firing node reaches would only sum zeros.  Most rows that only one or two firing nodes reach need no
- * pull (spread_reach.h).  Bitmaps mark the nodes with activation in the current
- * hop, those that fire, and those that were ever reached.  The large arrays hold values only where
- * these bitmaps have bits, so that a walk that reaches few nodes need not clear them.  Sums that must
- * follow id order walk a bitmap in that order.
+ * The spreading from one set of seeds is called a walk.  In a hop of a walk, each row pulls activation
+ * from its sources.  If the firing nodes reach only a small part of the graph, only the rows that they
+ * reach are pulled.  Each of these rows is pulled whole and by the same kernel, so the bits are the
+ * same as if all rows were pulled.  A row that no firing node reaches would only sum zeros.  Most rows
+ * that only one or two firing nodes reach need no pull (spread_reach.h).  Bitmaps mark the nodes with
+ * activation in the current hop, those that fire, and those that were ever reached.  The large arrays
+ * hold values only where these bitmaps have bits, so that a walk that reaches few nodes need not clear
+ * them.  Sums that must follow id order walk a bitmap in that order.
  *
  * If there are several sets of seeds for each thread, each thread walks whole sets, with memory of its
  * own.  Otherwise the steps of a hop run on several threads if the hop is large enough.  Then each
@@ -34,7 +34,7 @@
 
 #define PARTS_PER_THREAD 16 /* several, so that threads end a step at about the same time */
 
-/* Walks: the state of each thread.  The threads take the sets in turn. */
+/* Walks: one walk per thread.  The threads take the sets in turn. */
 typedef struct Walks
 {
 	HySpreadWalk *walk;

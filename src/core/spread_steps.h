@@ -3,8 +3,8 @@
  *		The steps of a hop of activation spreading, each over a range of words of the bitmaps.
  *
  * A hop runs these steps in order.  Nodes fire.  If all rows will be pulled, the charges of the
- * other nodes are set to 0.  Rows are pulled.  Then the activation that each row received is added
- * to the result.
+ * other nodes are set to 0.  Rows are pulled.  Then the activation that each row received is
+ * combined into the result.
  */
 #ifndef HY_SPREAD_STEPS_H
 #define HY_SPREAD_STEPS_H
@@ -26,7 +26,7 @@ typedef struct HySpreadWalk
 	bool by_set;        /* each thread walks sets of its own, so that a step runs on one thread */
 	bool everywhere;    /* the last pull computed all rows; initially false */
 	int32_t number;     /* number of the current hop */
-	double *y;          /* activation that arrived in the last hop; undefined for nodes not in `active` */
+	double *y;          /* activation from the last hop; undefined for nodes not in `active` */
 	double *charge;     /* c_i; undefined for nodes not in `firing`, unless all rows are pulled */
 	int32_t *fired;     /* times each node has fired; NULL without refire */
 	uint64_t *active;   /* bitmap of nodes whose y is not 0 */

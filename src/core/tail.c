@@ -51,7 +51,7 @@ in_range(float x)
 	return x < 0 ? x : 0;
 }
 
-/* power_of: return 2 to the power of x, LEAST .. 0. */
+/* power_of: return 2 to the power of x, for x from LEAST to 0. */
 LOOPS float
 power_of(float x)
 {

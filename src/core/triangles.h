@@ -21,7 +21,7 @@
 extern double hy_triangles_work(int64_t nodes, int64_t edges);
 
 /*
- * hy_triangles: count the triangles of each node, which are sets of three nodes that are all
+ * hy_triangles: count the triangles of each node.  A triangle is a set of three nodes that are all
  * neighbors of each other.  triangles[i] is set to the number of triangles that contain node i.
  * clustering[i] is set to the share of the pairs of neighbors of i that are neighbors of each
  * other, or to 0 if i has fewer than two neighbors.  The graph was built with HY_DIRECTION_BOTH.
