@@ -1,6 +1,7 @@
 /*
  * backend.c
- *		The properties of a task that are known without running it: its shape, size and validity.
+ *		Computes what is known of a task before it runs: its shape, its size and whether it is
+ *		valid.
  *
  * This file is linked into hybrid.so and into every plug-in, so both check a task in the same way.
  */
@@ -137,8 +138,9 @@ hy_task_check(const HyTask *task)
 }
 
 /*
- * centroids_met: return the number of vectors that a row is compared with.  It is the number of
- * centers, plus the average number of centroids in the groups that a row examines.
+ * centroids_met: return the number of vectors that each row is compared with.  These are all group
+ * centers, plus the centroids in the `probes` groups that the row examines, on average.  Without
+ * groups, they are all centroids.
  */
 static int64_t
 centroids_met(const HyAssignTask *assign)

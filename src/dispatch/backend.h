@@ -5,19 +5,20 @@
  * A backend runs tasks on some hardware.  The CPU backend is linked in.  Others are plug-ins:
  * shared libraries with one entry symbol, found by name next to hybrid.so.  No PostgreSQL type,
  * exception or longjmp crosses this interface.  A backend calls only the functions of HyHost, and
- * only from one thread.  Only the parts that it passes to HyHost.run run on other threads.
+ * only from one thread.  Only the parts of a task that it passes to HyHost.run may run on other
+ * threads.
  *
  * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close. Life of a
  * task: submit returns a ticket, and poll says whether the task is done.  A poll that reports done
- * or an error has also released the ticket.  cancel asks a running task to stop; the caller then
- * polls until the task is done. A backend reads and writes the task's memory only inside submit and
- * poll, and not at all once cancel was called.  So the caller may reuse that memory immediately
- * after cancel, and poll later to learn whether the device has stopped.
+ * or an error also releases the ticket.  cancel asks a running task to stop; the caller then polls
+ * until the task is done. A backend reads and writes the task's memory only inside submit and poll,
+ * and never after cancel was called.  So the caller may reuse that memory immediately after cancel,
+ * and poll later to learn whether the device has stopped.
  *
  * A device that was idle for a while may close itself.  Its context, its memory and the contents of
- * its buffers are then gone.  The next task gets HY_CONTEXT_LOST, and idle returns true.  A call of
- * idle does not count as use of the device.  The caller must still call close, and may free buffers
- * before that.
+ * its buffers are then gone.  The next task fails with HY_CONTEXT_LOST, and the function idle
+ * returns true.  Calling idle does not count as use of the device.  The caller must still call
+ * close, and may free buffers before it does.
  */
 #ifndef HY_BACKEND_H
 #define HY_BACKEND_H
@@ -38,15 +39,15 @@
 
 #define HY_BACKEND_ABI 10
 #define HY_NAME_LENGTH 64
-#define HY_BACKEND_DEVICES 64 /* a backend numbers its devices from 0 to 63 */
+#define HY_BACKEND_DEVICES 64 /* a backend has at most this many devices, numbered from 0 */
 #define HY_TEXT_LENGTH 160
 
 typedef enum HyOp
 {
 	HY_OP_DISTANCE = 0, /* Q x N distances */
-	HY_OP_TOPK,         /* the k nearest of N targets for each of Q queries, fused */
+	HY_OP_TOPK,         /* the k nearest of N targets for each of Q queries, in one pass */
 	HY_OP_ASSIGN,       /* the nearest of C centroids for each of N rows */
-	HY_OP_SCORE_CODES,  /* the k smallest lower bounds among N codes for each of Q queries */
+	HY_OP_SCORE_CODES,  /* the k codes of N with the smallest lower bounds, for each of Q queries */
 	HY_OP_SPREAD        /* activation spreading over a CSR graph from S seed sets */
 } HyOp;
 
@@ -55,7 +56,7 @@ typedef enum HyOp
 typedef enum HyClass
 {
 	HY_CLASS_EXACT = 0, /* output bits equal the canonical result */
-	HY_CLASS_FILTER     /* proposes candidates that the caller rescores */
+	HY_CLASS_FILTER     /* approximate result: candidates that the caller rescores */
 } HyClass;
 
 /*
@@ -68,7 +69,10 @@ typedef struct HyDistanceTask
 	HyMatrix queries; /* fp32, host */
 	HyMatrix targets;
 	double *out; /* queries.rows * targets.rows, host */
-	/* number of doubles from the start of a query's output to the next; 0: targets.rows */
+	/*
+	 * number of doubles from the start of a query's output to the start of the next; 0:
+	 * targets.rows
+	 */
 	int64_t out_stride;
 } HyDistanceTask;
 
@@ -97,7 +101,7 @@ typedef struct HyScoreTask
 	HyScoreRows rows; /* all arrays are in host memory */
 	HyScoreQueries queries;
 	int32_t k;       /* 1 .. HY_SCORE_MOST */
-	HyNeighbor *out; /* queries.count * k, host; each has a lower bound and a row number */
+	HyNeighbor *out; /* queries.count * k, host; each element is a lower bound and a row number */
 	int32_t *counts; /* queries.count, host */
 } HyScoreTask;
 
@@ -111,8 +115,8 @@ typedef struct HySpreadTask
 	const HyPackedGraph *packed; /* packed form of this graph, host; NULL: none */
 	HyBuffer *buffer;            /* device buffer with the packed graph; NULL: none */
 	/*
-	 * params.hub: graph->nodes elements, host; with a buffer, any value but NULL selects the
-	 * divisors in the buffer
+	 * params.hub is an array of graph->nodes elements, host.  If buffer is set, params.hub is only
+	 * a flag: any value but NULL selects the divisors in the buffer.
 	 */
 	HySpreadParams params;
 	HySpreadSeeds seeds;
@@ -120,8 +124,9 @@ typedef struct HySpreadTask
 	int32_t *hop;       /* same size as activation */
 	double *sent;       /* same size as activation; NULL: not wanted */
 	/*
-	 * hy_spread_words(graph->nodes) words for each set, host; NULL: none.  The caller sets all bits.  A
-	 * backend may clear the bits of nodes that were not reached, and leaves their results undefined.
+	 * hy_spread_words(graph->nodes) words for each set, host; NULL: none.  The caller sets all
+	 * bits.  A backend may clear the bits of nodes that were not reached.  The results of these
+	 * nodes are then undefined.
 	 */
 	uint64_t *reached;
 } HySpreadTask;
@@ -143,7 +148,8 @@ typedef struct HyTask
 } HyTask;
 
 /*
- * HyShape: the properties of a task that determine its cost; the key of history and capabilities.
+ * HyShape: the properties of a task that determine its cost.  The history of observed times and the
+ * capabilities of a device are looked up by shape.
  */
 typedef struct HyShape
 {
@@ -155,7 +161,7 @@ typedef struct HyShape
 	int64_t targets; /* N, or edges, or the centers and centroids that a row is compared with */
 	int32_t k;       /* 0 for operations without k */
 	bool resident;   /* the large input is on the device already */
-	/* threads of the CPU that run the task; 0: one, or not known; does not matter on other devices */
+	/* number of CPU threads that run the task; 0: one, or not known; ignored on other devices */
 	int32_t threads;
 } HyShape;
 
@@ -178,7 +184,7 @@ typedef struct HyCaps
 	int64_t max_targets; /* largest N (or edges) of one task */
 	int32_t max_k;
 	HyClass numeric_class;
-	const char *reason; /* static text unless status is HY_OK */
+	const char *reason; /* why ok is false; static text, may be NULL */
 } HyCaps;
 
 /* HyEstimate: the resources that a task would need, in bytes. */
@@ -190,8 +196,8 @@ typedef struct HyEstimate
 	uint64_t bytes_down;
 	/*
 	 * Duration of the warm task without jitter, for a device with virtual time; else 0.  The value
-	 * is used only to evaluate decisions and never to make them, since no real device could report
-	 * it.
+	 * is used only to evaluate decisions, never to make them, because a real device could not
+	 * report it.
 	 */
 	uint64_t virtual_ns;
 	int32_t threads; /* CPU: threads on which the task would run now; 0: one */
@@ -201,9 +207,9 @@ typedef struct HyLimits
 {
 	uint64_t memory; /* bytes that this context may use; 0: 80% of free memory */
 	/*
-	 * Word that counts this context among the contexts of all processes; NULL: not counted.  A
-	 * backend that closes itself sets the word to 0 atomically, provided that it still has the
-	 * value it had at open.
+	 * Word in shared memory.  While it is not 0, this context counts as one of the open contexts of
+	 * all processes.  NULL: not counted.  A backend that closes itself sets the word to 0
+	 * atomically, but only if the word still has the value that it had at open.
 	 */
 	uint64_t *place;
 } HyLimits;
@@ -212,9 +218,9 @@ typedef struct HyLimits
 typedef struct HyTimings
 {
 	/*
-	 * Time from submit to done.  While the task runs, the time from submit to the end of the latest
-	 * part that has ended.  Whenever this value changes, the caller polls again soon.  The value is
-	 * 0 if no part has ended yet.  On the CPU it is always 0, since the caller reads a clock.
+	 * Time from submit to done.  While the task runs, it is the time from submit to the end of the
+	 * last part that has ended, or 0 if no part has ended yet.  When this value changes, the caller
+	 * polls again soon.  On the CPU it is always 0, because there the caller reads a clock.
 	 */
 	uint64_t total_ns;
 	/* valid once done */
@@ -225,7 +231,7 @@ typedef struct HyTimings
 		main_thread_work_ns; /* CPU: time that the calling thread spent on other work meanwhile */
 	/* valid while not done */
 	uint64_t remaining_ns; /* lower bound of the time until done; 0: not known */
-	bool may_skip;         /* nothing happens during remaining_ns: skip it instead of sleeping */
+	bool may_skip;         /* virtual time: advance the clock by remaining_ns instead of sleeping */
 } HyTimings;
 
 /* HyFailure: the last error of a device, with the device's own code and text. */
@@ -235,7 +241,7 @@ typedef struct HyFailure
 	char text[HY_TEXT_LENGTH];
 } HyFailure;
 
-/* HyHost: the services of the host process that a plug-in may use. */
+/* HyHost: the functions of the host process that a plug-in may use. */
 typedef struct HyHost
 {
 	uint32_t abi; /* HY_BACKEND_ABI of the host */
@@ -245,13 +251,13 @@ typedef struct HyHost
 	const char *(*setting)(void *arg, const char *name);
 	void *setting_arg;
 	/*
-	 * Runs each of the parts 0 .. parts - 1 once, on the calling thread and on threads that the host
-	 * lends for this call only.  op is the operation of the backend's task, and work is the size of
-	 * all parts together, in the unit of hy_threads_for.  A backend calls it in submit and poll.  A
-	 * part is pure code: it calls neither the host nor the device, and allocates no memory.  Returns
-	 * HY_OK if all parts have returned HY_OK.  After another status, some parts may not have run.  In
-	 * any case, all parts that began have ended when it returns.  NULL: the backend runs the parts
-	 * itself.
+	 * Runs each of the parts 0 .. parts - 1 once, on the calling thread and on threads that the
+	 * host lends for this call only.  op is the operation of the backend's task, and work is the
+	 * size of all parts together, in the unit of hy_threads_for.  A backend calls this function in
+	 * submit and poll.  A part is pure code: it calls neither the host nor the device, and
+	 * allocates no memory.  Returns HY_OK if all parts have returned HY_OK.  After another status,
+	 * some parts may not have run.  All parts that have begun have ended when the function returns.
+	 * NULL: the backend runs the parts itself.
 	 */
 	HyStatus (*run)(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg);
 	void *run_arg;
@@ -269,25 +275,29 @@ typedef struct HyBackend
 
 	/*
 	 * device_count stores the number of devices in *count, and probe describes device number i in
-	 * *info.  Neither opens a device.  HY_OK with 0 devices means that the machine has no device
-	 * and nothing is broken.  With 0 devices, or after an error, last_error returns the reason.
+	 * *info.  Neither opens a device.  HY_OK with 0 devices means that the machine has no such
+	 * device, which is not an error.  With 0 devices, or after an error, last_error returns the
+	 * reason.
 	 */
 	HyStatus (*device_count)(int32_t *count);
 	HyStatus (*probe)(int32_t device, HyDeviceInfo *info);
 
 	HyStatus (*open)(int32_t device, const HyLimits *limits, HyDevice **opened);
 	void (*close)(HyDevice *device);
-	/* returns whether the device has closed itself, which is final; NULL: it never does */
+	/* returns whether the device has closed itself for good; NULL: it never does that */
 	bool (*idle)(const HyDevice *device);
 
-	/* device may be NULL to ask for the properties that the backend would have once open */
+	/* If device is NULL, these two return the properties that the device would have once open. */
 	HyCaps (*caps)(const HyDevice *device, const HyShape *shape);
 	HyEstimate (*estimate)(const HyDevice *device, const HyShape *shape);
 	HyStatus (*mem_info)(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
 
 	/* allocates a buffer filled with zeros */
 	HyStatus (*buf_alloc)(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
-	/* The caller guarantees that no task reads the buffer.  No later buffer may expose its contents. */
+	/*
+	 * The caller guarantees that no task reads the buffer.  Its contents must not be readable in a
+	 * later buffer.
+	 */
 	void (*buf_free)(HyDevice *device, HyBuffer *buffer);
 	HyStatus (*upload)(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data,
 	                   uint64_t bytes);
@@ -304,8 +314,8 @@ typedef struct HyBackend
 
 /*
  * HY_PLUGIN_ENTRY: the entry symbol of a plug-in.  The function returns a backend that stays valid
- * as long as the library is loaded, or NULL when it cannot serve this host.  It must not touch any
- * device.
+ * as long as the library is loaded, or NULL if the plug-in cannot serve this host.  The function
+ * must not access any device.
  */
 #define HY_PLUGIN_ENTRY "hy_plugin_entry"
 typedef const HyBackend *(*HyPluginEntry)(const HyHost *host);
@@ -330,7 +340,8 @@ extern HyShape hy_task_shape(const HyTask *task);
 extern int64_t hy_shape_items(const HyShape *shape);
 
 /*
- * hy_distance_stride: return the number of doubles from the start of a query's output to the next.
+ * hy_distance_stride: return the number of doubles from the start of a query's output to the start
+ * of the next.
  */
 static inline int64_t
 hy_distance_stride(const HyDistanceTask *task)

@@ -1,6 +1,6 @@
 /*
  * balance.c
- *		Shares of the lanes of a bulk job: see balance.h.
+ *		Computes the rows that each lane gets: see balance.h.
  */
 #include "dispatch/model/balance.h"
 
@@ -9,12 +9,13 @@ hy_balance_level(const HyBalanceLane *lane, int lanes, double rows)
 {
 	uint64_t taken = 0;
 	double speed = 0;  /* total rows per ns of the lanes that take part */
-	double offset = 0; /* rows that these lanes would have completed by time 0 */
+	double offset = 0; /* rows that these lanes lose because they start after time 0 */
 	double level = 0;
 
 	/*
 	 * Add lanes in the order of their start times.  Each added lane lowers the level, but never
-	 * below its own start time.  So the lanes added before it still take part.
+	 * below its own start time.  So the level also stays above the start times of the lanes added
+	 * before.
 	 */
 	for (;;)
 	{

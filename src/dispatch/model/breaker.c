@@ -46,7 +46,7 @@ hy_breaker_would_allow(const HyBreaker *breaker, uint64_t now_ns)
 		case HY_BREAKER_HALF_OPEN:
 			break;
 	}
-	/* A probe that never reported (its caller was killed) must not block the breaker forever. */
+	/* A probe whose caller was killed never reports.  It must not block the breaker forever. */
 	return !breaker->probing || now_ns - breaker->probe_since_ns >= HY_BREAKER_PROBE_TIMEOUT_NS;
 }
 

@@ -3,10 +3,11 @@
  *		Decides whether a device may still run an operation.
  *
  * A closed breaker opens after 3 failures in a row.  It also opens when the window holds at least
- * 20 attempts and their success rate falls below the threshold.  It stays open for 1 s, doubled
- * with each reopening up to 5 min, and then is half-open.  A half-open breaker allows one probe at
- * a time: 3 successes close it, and a failure opens it again.  Time is an argument, so every
- * transition has a deterministic test. (M. Nygard, "Release It!", circuit breaker.)
+ * 20 attempts and their success rate falls below the threshold.  It stays open for 1 s and is then
+ * half-open.  The time doubles with each reopening, up to 5 min.  A half-open breaker allows one
+ * task at a time, the probe.  Three successful probes close the breaker, and one failure opens it
+ * again.  The current time is an argument, so every transition can be tested deterministically. (M.
+ * Nygard, "Release It!", circuit breaker.)
  */
 #ifndef HY_BREAKER_H
 #define HY_BREAKER_H
@@ -32,7 +33,7 @@ typedef enum HyBreakerState
 typedef struct HyBreaker
 {
 	HyBreakerState state;
-	uint64_t outcomes[2]; /* bit i: attempt i of the window succeeded; a ring of 100 */
+	uint64_t outcomes[2]; /* a ring of 100 bits; bit i: attempt i of the window succeeded */
 	int32_t count;        /* attempts in the window */
 	int32_t next;
 	int32_t successes; /* successes in the window */
@@ -50,20 +51,20 @@ extern void hy_breaker_init(HyBreaker *breaker);
 
 /*
  * hy_breaker_allow: return whether a task may go to the device now.  *probe is set if the task is
- * the only probe of a half-open breaker; the caller must then report its outcome.
+ * the probe of a half-open breaker.  The caller must then report the outcome of the task.
  */
 extern bool hy_breaker_allow(HyBreaker *breaker, uint64_t now_ns, bool *probe);
 
 /*
- * hy_breaker_would_allow: return the same answer, but leave the breaker unchanged and start no
- * probe.
+ * hy_breaker_would_allow: return what hy_breaker_allow would return, but leave the breaker
+ * unchanged and start no probe.
  */
 extern bool hy_breaker_would_allow(const HyBreaker *breaker, uint64_t now_ns);
 
 /* hy_breaker_record: record the outcome of an attempt; return true when the state changed. */
 extern bool hy_breaker_record(HyBreaker *breaker, uint64_t now_ns, bool success, double threshold);
 
-/* hy_breaker_abandon: end the probe without an outcome (canceled, out of memory). */
+/* hy_breaker_abandon: end a probe that shows nothing about the device (canceled, out of memory). */
 extern void hy_breaker_abandon(HyBreaker *breaker);
 
 /* hy_breaker_rate: return the success rate over the window; 1 without attempts. */

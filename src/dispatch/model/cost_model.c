@@ -2,10 +2,10 @@
  * cost_model.c
  *		The regression behind the dispatcher's predictions: see cost_model.h.
  *
- * Sizes range from one item to 10^12 and more, so the columns of the system differ by many powers
- * of ten.  Before it is solved, the system is scaled to a diagonal of ones.  A small value is then
- * added to the diagonal.  So even columns that always changed together have a unique solution,
- * which is the smallest.
+ * Sizes range from one item to 10^12 and more, so the columns of the linear system differ by many
+ * powers of ten.  Before the system is solved, it is scaled to a diagonal of ones, and a small
+ * value is added to the diagonal (a ridge).  So columns that always changed together have a unique
+ * solution too, the one with the smallest coefficients.
  */
 #include "dispatch/model/cost_model.h"
 
@@ -18,31 +18,36 @@
 #define RIDGE 1e-7
 /*
  * Weight, in observations, of the assumption that launch, work and bytes each took a third of a
- * device's time.  If the launch time is known, it is used instead of that third, and work and bytes
- * share the rest.  The assumption matters only with very few observations.  Two tasks that took
- * equally long do not prove that a thousand times as much work costs nothing.
+ * device's time.  If the launch time is known, the launch takes that time instead of a third, and
+ * work and bytes share the rest.  The assumption matters only with very few observations.  Two
+ * tasks that took equally long do not prove that a thousand times as much work costs nothing.
  */
 #define EVEN_PARTS 0.02
 #define KNOWN_RIDGE 1e-10
 /*
- * Weights of assumptions relative to an observation, whose error is about a tenth.  Each rate is
- * assumed to differ from its value in similar tasks by at most about that value.  A launch is
- * assumed to take at most about 30 times as long as in similar tasks, and at most about three times
- * the smallest time ever seen.
+ * Weights of the assumptions in hy_model_regularize, relative to an observation, whose relative
+ * error is about 0.1.  REGULARIZE_RATE: a coefficient other than the launch time is at most about
+ * twice that of similar tasks.  REGULARIZE_LAUNCH: a launch takes at most about 30 times as long as
+ * in similar tasks.  REGULARIZE_SEEN: a launch takes at most about SEEN_TIMES the smallest time
+ * ever seen.  REGULARIZE_LEAST is no weight: a coefficient of similar tasks counts as at least this
+ * share of the value that would explain their whole time.
  */
 #define REGULARIZE_RATE 1e-2
 #define REGULARIZE_LAUNCH 1e-5
 #define REGULARIZE_LEAST 0.03
 #define REGULARIZE_SEEN 1e-2
 #define SEEN_TIMES 3.0
-/* cost of inserting a neighbor into a heap, relative to a result (measured: 7 to 15 ns, and 4 ns) */
+/*
+ * cost of an insertion into a heap, relative to the cost of a result (measured: insertion 7 to 15
+ * ns, result 4 ns)
+ */
 #define INSERTION 3.0
 /*
- * Extra ridge on the CPU's launch and on a device's serial term.  So each of the two terms is used
- * only if the data clearly show it.
+ * Extra ridge on the CPU's launch term and on a device's serial term, so that each of them is used
+ * only if the observations clearly show it.
  */
 #define BELIEF_RIDGE 1e-2
-#define MOST_ROUNDS 8     /* limit on rounds that add a column; more rounds would be a cycle */
+#define MOST_ROUNDS 8     /* limit on rounds that add a column; more rounds would mean a cycle */
 #define LEAST_SLOPE 1e-10 /* smaller slopes are rounding errors */
 
 /* the columns of the system */
@@ -79,7 +84,8 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 	if (shape->op == HY_OP_SPREAD)
 	{
 		/*
-		 * 8 bytes per edge: a weight and an end node; the shape lacks the numbers of nodes and hops
+		 * 8 bytes per edge: a weight and an end node.  The shape does not contain the numbers of
+		 * nodes and hops.
 		 */
 		terms.bytes = (shape->resident ? 0 : 8 * targets) + 4 * queries * targets;
 		terms.serial = 0;
@@ -183,7 +189,7 @@ hy_model_regularize(HyModelState *state, const HyModelState *like, double launch
 	theta[SERIAL] = fit.serial_ns;
 	for (i = 0; i < TERMS; i++)
 	{
-		/* the coefficient if this term explained the whole time */
+		/* what the coefficient would be if this term explained the whole time */
 		double alone = sqrt(like->weight / like->information[place[i][i]]);
 		double size = theta[i] > REGULARIZE_LEAST * alone ? theta[i] : REGULARIZE_LEAST * alone;
 
@@ -219,7 +225,8 @@ hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coef
 	}
 	usable = scaled(state, RIDGE, system, scale);
 	/*
-	 * scaled coefficients: 'even' for a term that took the whole time, 'part' for its assumed part
+	 * Scaled coefficients: `even` is that of a term that took the whole time, and `part` is that of
+	 * the part that each term is assumed to take.
 	 */
 	even = sqrt(state->weight);
 	part[LAUNCH] = even / 3;
@@ -260,10 +267,10 @@ hy_cost_predict(const HyCoefficients *coefficients, HyCostTerms terms)
 int64_t
 hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit)
 {
-	int64_t low = 0; /* a number for which the side is not faster; 0 is below all numbers */
+	int64_t low = 0; /* largest number known to be too small; 0 is below all valid numbers */
 	int64_t high = 1;
 
-	/* Test the limit first: an advantage only at small sizes is no break-even. */
+	/* Test the limit first: a device that is faster only at small sizes has no break-even point. */
 	if (limit < 1 || !faster(arg, limit))
 		return -1;
 	while (high < limit / 2 && !faster(arg, high))
@@ -289,16 +296,16 @@ hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit)
 }
 
 /*
- * observe: add count equal rows.  A share of the earlier information is forgotten, but only along
- * the direction of these rows.  With z = A^-1 x, 1 / x'z is the information known along x, and r'z
- * is the predicted answer.
+ * observe: add count equal rows x.  A share of the earlier information is forgotten, but only along
+ * the direction of x.  Let A be the information matrix, r the response and z = A^-1 x.  Then 1 /
+ * x'z is the information known along x, and r'z is the predicted right-hand side.
  */
 static void
 observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window)
 {
 	double x[TERMS] = {1 / ns, terms.work / ns, terms.bytes / ns, terms.serial / ns};
 	double keep = count == 1 ? 1 - 1.0 / window : pow(1 - 1.0 / window, count);
-	/* how many of the 'count' rows remain in the window */
+	/* number of the `count` rows that remain after forgetting */
 	double rows = window == 1 ? 1 : (1 - keep) * window;
 	double system[TERMS][TERMS];
 	double right[TERMS];
@@ -339,8 +346,8 @@ observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_
 }
 
 /*
- * scaled: scale the system to a diagonal of ones plus ridge.  Returns the columns seen so far, as
- * bits.
+ * scaled: scale the system to a diagonal of ones, and add ridge to the diagonal.  Returns a bit for
+ * each column that has observations.
  */
 static int
 scaled(const HyModelState *state, double ridge, double system[TERMS][TERMS], double *scale)
@@ -369,8 +376,8 @@ scaled(const HyModelState *state, double ridge, double system[TERMS][TERMS], dou
 }
 
 /*
- * solve_subset: solve for the chosen columns by Gaussian elimination, with the other coefficients
- * 0.  Returns false if the system is singular.
+ * solve_subset: solve for the columns in subset by Gaussian elimination.  The other coefficients
+ * are 0.  Returns false if the system is singular.
  */
 static bool
 solve_subset(double system[TERMS][TERMS], const double *right, int subset, double *x)
@@ -420,9 +427,9 @@ solve_subset(double system[TERMS][TERMS], const double *right, int subset, doubl
 
 /*
  * fit: add the column that would improve the fit most, remove columns whose coefficient falls below
- * 0, and repeat until no column improves it.  (C. L. Lawson, R. J. Hanson, "Solving Least Squares
- * Problems", 1974, chapter 23.)  Each round fits better than the one before.  If rounding prevents
- * termination, the result of the last round is used.
+ * 0, and repeat until no column improves the fit.  (C. L. Lawson, R. J. Hanson, "Solving Least
+ * Squares Problems", 1974, chapter 23.)  Each round fits better than the one before.  If rounding
+ * prevents termination, the result of the last round is used.
  */
 static void
 fit(double system[TERMS][TERMS], const double *right, int usable, double *best)
@@ -474,8 +481,8 @@ fit(double system[TERMS][TERMS], const double *right, int usable, double *best)
 }
 
 /*
- * steepest: find the column outside the set whose growth improves the fit most; < 0: no column
- * improves it.
+ * steepest: find the column in `outside` whose growth improves the fit most.  Returns -1 if none
+ * improves the fit.
  */
 static int
 steepest(double system[TERMS][TERMS], const double *right, int outside, const double *x)

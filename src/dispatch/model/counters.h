@@ -2,8 +2,8 @@
  * counters.h
  *		Counts of the tasks and resident units of a device.
  *
- * All counts have a fixed size.  Each bucket of the histogram of latencies covers a power of two, so
- * a quantile is exact to within its bucket.
+ * All counts have a fixed size.  Each bucket of the latency histogram covers the range from one
+ * power of two to the next, so a quantile is exact to within its bucket.
  */
 #ifndef HY_COUNTERS_H
 #define HY_COUNTERS_H
@@ -19,8 +19,8 @@
 typedef struct HyCounters
 {
 	/*
-	 * tasks that this device finished; a task cut over several devices counts for the device chosen
-	 * first
+	 * tasks that this device finished; a task whose pieces ran on several devices counts only for
+	 * the first device chosen
 	 */
 	int64_t calls;
 	/*
@@ -32,7 +32,7 @@ typedef struct HyCounters
 	int64_t failures;                   /* failed attempts on this device */
 	int64_t by_status[HY_STATUS_COUNT]; /* all attempts by status, with HY_OK for a success */
 	int64_t fallbacks; /* tasks that failed on this device and then ran on the CPU */
-	int64_t by_cause[HY_STATUS_COUNT];  /* these fallbacks by the status of the last attempt */
+	int64_t by_cause[HY_STATUS_COUNT];  /* the same tasks by the status of the failed attempt */
 	int64_t by_reason[HY_REASON_COUNT]; /* number of tasks sent to this device for each reason */
 	uint64_t total_ns;
 	uint64_t bytes_up;
@@ -45,7 +45,10 @@ typedef struct HyCounters
 		scan_limits[HY_SCAN_LIMIT_COUNT];
 } HyCounters;
 
-/* HyResidencyCounts: counts of requests and units of one device; outlives the cache. */
+/*
+ * HyResidencyCounts: counts of the resident units of one device, which are blocks of rows that stay
+ * on it, and of the requests for units.  Outlives the cache of units.
+ */
 typedef struct HyResidencyCounts
 {
 	int64_t hits;      /* requests that found the unit */

@@ -18,31 +18,31 @@ typedef enum HyExecution
 	HY_EXECUTION_PREFER_CPU,
 	HY_EXECUTION_PREFER_GPU,
 	HY_EXECUTION_NAMED, /* uses the backend HyConfig.backend_name */
-	HY_EXECUTION_SPLIT  /* uses CPU and device at once, if both are able */
+	HY_EXECUTION_SPLIT  /* uses CPU and device at once, if both can run the task */
 } HyExecution;
 
 /*
- * HyReason: the reason why a side was chosen, one for each rule of the decision, in the order of
- * the rules.
+ * HyReason: the reason why the CPU or a device was chosen, in the order of the rules of the
+ * decision.
  */
 typedef enum HyReason
 {
 	HY_REASON_USER = 0,    /* chosen by hybrid.force_cpu or hybrid.execution */
 	HY_REASON_NO_DEVICE,   /* no device, plug-in missing or of another ABI, or device latched off */
-	HY_REASON_UNSUPPORTED, /* not among the device's capabilities */
-	HY_REASON_BELOW_MIN,   /* fewer items than hybrid.gpu_min_batch */
+	HY_REASON_UNSUPPORTED, /* the device cannot run such a task */
+	HY_REASON_BELOW_MIN,   /* the task has fewer items than hybrid.gpu_min_batch */
 	HY_REASON_UNRELIABLE,  /* the breaker does not allow the device */
-	HY_REASON_MEMORY,      /* does not fit the memory budget */
+	HY_REASON_MEMORY,      /* the task does not fit the memory budget */
 	HY_REASON_NOT_OPEN,    /* opening a context would not have paid off yet (ski rental) */
-	HY_REASON_COST,        /* the cheaper side according to history */
-	HY_REASON_EXPLORATION, /* a trial, to measure another side */
+	HY_REASON_COST,        /* faster according to history */
+	HY_REASON_EXPLORATION, /* a trial, to measure the time there */
 	HY_REASON_PROBE, /* a probe of a half-open breaker: tests whether the device works again */
-	HY_REASON_SPLIT  /* both sides at once are faster than one */
+	HY_REASON_SPLIT  /* CPU and device at once are faster than either */
 } HyReason;
 
 #define HY_REASON_COUNT (HY_REASON_SPLIT + 1)
 
-/* HyFlush: the cause for which a batch was flushed (accumulator.h). */
+/* HyFlush: why a batch of gathered rows was ended and sent to the dispatcher (accumulator.h). */
 typedef enum HyFlush
 {
 	HY_FLUSH_NONE = 0, /* the batch was not flushed */
@@ -73,8 +73,8 @@ typedef struct HyDecision
 	HyExecution execution;
 	char named[HY_NAME_LENGTH]; /* name of the requested backend, with HY_EXECUTION_NAMED */
 	/*
-	 * executor's number of the device that first got the task; 0: the CPU; HY_NOWHERE: no side ran
-	 * it
+	 * executor's number of the device that got the task first; 0: the CPU; HY_NOWHERE: the task did
+	 * not run
 	 */
 	int32_t device;
 	HyReason reason;

@@ -6,7 +6,10 @@
 
 #include <math.h>
 
-/* Layout of a kind's number: the bit KIND_USED, the parts of the kind, SIZE_BITS bits for a size. */
+/*
+ * Layout of a kind's number, from the top: the bit KIND_USED, the parts of the kind, SIZE_BITS bits
+ * for a size.
+ */
 #define SIZE_BITS 6
 #define THREADS_SHIFT 24 /* position of the thread class in a result of hy_shape_model */
 #define KIND_USED (UINT32_C(1) << 31)
@@ -41,9 +44,9 @@ hy_shape_class(const HyShape *shape)
 }
 
 /*
- * hy_shape_size: number the counts of queries and neighbors by classes that cover a factor of four;
- * all counts of 64 or more queries are one class.  Within such a class, the numbers grow with the
- * power of two of the work.
+ * hy_shape_size: combine the class of the query count, the class of k and the power of two of the
+ * work.  A class of counts covers a factor of four, and 64 or more queries are one class.  For
+ * equal counts, the number grows with the work.
  */
 uint32_t
 hy_shape_size(const HyShape *shape, double work)

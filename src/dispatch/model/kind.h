@@ -1,9 +1,10 @@
 /*
  * kind.h
- *		Numbers kinds of tasks, classes of their sizes, and the sides that may run them.
+ *		Assigns numbers to kinds of tasks, to classes of sizes, and to the sides that run tasks.
  *
- * A kind of task is (op, dtype, metric, dims class, residency).  The sides are the devices, and
- * classes of the CPU by the number of threads: one thread (device 0), then 2 to 3, 4 to 7, and so on.
+ * A kind of task is (op, dtype, metric, dims class, residency).  A side is what may run a task: a
+ * device, or the CPU with a class of thread counts.  The CPU with one thread is side 0.  The other
+ * classes are 2 to 3 threads, 4 to 7, and so on.
  */
 #ifndef HY_KIND_H
 #define HY_KIND_H
@@ -14,14 +15,14 @@
 #define HY_MAX_DEVICES 8
 #define HY_THREAD_CLASSES 5 /* the last class: 32 or more threads */
 #define HY_SIDES (HY_MAX_DEVICES + HY_THREAD_CLASSES)
-#define HY_SIZE_POWER_BITS 8 /* low bits of a size class: the power of two of its work */
+#define HY_SIZE_POWER_BITS 8 /* number of low bits that hold the power of two of the work */
 
 /* hy_shape_kind: return the kind of a shape as a number above 0. */
 extern uint32_t hy_shape_kind(const HyShape *shape);
 
 /*
- * hy_shape_model: return the kind of a shape, with the class of its threads if device is 0, as a number
- * above 0.
+ * hy_shape_model: return the kind of a shape as a number above 0.  If device is the CPU, the number
+ * includes the class of shape->threads.
  */
 extern uint32_t hy_shape_model(const HyShape *shape, int32_t device);
 
@@ -32,9 +33,9 @@ extern uint32_t hy_shape_model(const HyShape *shape, int32_t device);
 extern uint32_t hy_shape_class(const HyShape *shape);
 
 /*
- * hy_shape_size: return a number above 0 for the size class of a shape of this much work.  It is the
- * power of two of the work, together with the approximate counts of queries and neighbors.
- * hy_size_power: return the power of two of the work, from the number of a size class.
+ * hy_shape_size: return a number above 0 for the size class of a shape with this work.  The class
+ * consists of the power of two of the work and of the approximate counts of queries and neighbors.
+ * hy_size_power: return the exponent of two of the work, given the number of a size class.
  * hy_size_alike: return whether two size classes differ at most in the power of two of the work.
  */
 extern uint32_t hy_shape_size(const HyShape *shape, double work);
@@ -52,8 +53,8 @@ hy_size_alike(uint32_t size, uint32_t other)
 }
 
 /*
- * hy_side_of: return the number of the side that runs a shape on a device.  The number may be out of
- * range.
+ * hy_side_of: return the number of the side that runs a shape on a device.  An invalid device gives
+ * an invalid number.
  */
 extern int32_t hy_side_of(const HyShape *shape, int32_t device);
 

@@ -10,7 +10,7 @@
 #include "dispatch/model/kind.h"
 
 #define ELSEWHERE 0.5 /* weight, in observations, of a correction from other sizes */
-#define DOUBT 0.5     /* weight, in observations, of the prior assumption of no correction */
+#define DOUBT 0.5     /* weight, in observations, of the assumption that no correction is needed */
 #define WIDEST 1e6    /* limit of a correction in either direction */
 
 static double faded(uint32_t away);
@@ -107,7 +107,7 @@ hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit, uint32_t nu
 	return exp(correction);
 }
 
-/* faded: return the fraction of a correction that remains this many powers of two from its class. */
+/* faded: return the fraction of a class's correction that applies this many powers of two away. */
 static double
 faded(uint32_t away)
 {

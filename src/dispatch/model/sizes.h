@@ -3,9 +3,9 @@
  *		Keeps the observed times of the size classes of one kind of task on one device.
  *
  * Real hardware does not follow the form of the regression (cost_model.h): caches have limits, and
- * the last wave of a device is half empty.  So the mean time of every size class seen is kept.  The
- * ratio of this mean to the regression's prediction corrects predictions within the class and, to a
- * smaller degree, at sizes around it.
+ * the last wave of a device is half empty.  So the mean time of every observed size class is kept.
+ * The ratio of this mean to the regression's prediction corrects predictions for the class and, to
+ * a smaller degree, for nearby sizes.
  *
  * A size class is the power of two that the work falls into, together with the approximate number
  * of queries and neighbors, on which transfers and merging depend.  Since the regression is linear,
@@ -36,10 +36,16 @@ typedef struct HySizes
 	HySize size[HY_SIZES];
 } HySizes;
 
-/* hy_sizes_find: return the class with a number from hy_shape_size, or NULL if it was not seen. */
+/*
+ * hy_sizes_find: return the class with a number from hy_shape_size, or NULL if no task had this
+ * size.
+ */
 extern const HySize *hy_sizes_find(const HySizes *sizes, uint32_t number);
 
-/* hy_sizes_claim: return this class, and create it if necessary; now must grow from call to call. */
+/*
+ * hy_sizes_claim: return the class with a number, created if necessary in place of the least
+ * recently claimed one.  now must grow from call to call.
+ */
 extern HySize *hy_sizes_claim(HySizes *sizes, uint32_t number, uint64_t now);
 
 /*
@@ -51,11 +57,11 @@ hy_size_observe(HySize *size, HyCostTerms terms, double ns, int32_t count, int32
 
 /*
  * hy_sizes_correction: return the factor by which the time of a task of this class differs from the
- * fit, or 1 when nothing is known.  The factor is derived from the task's own class, and from
- * the nearest classes below and above with about as many queries and neighbors.  The weight of the
- * own class is its number of observations.  The nearest classes together weigh half an observation.
- * Beyond the sizes seen, the correction of the outermost class fades.  Its logarithm is halved after
- * seven doublings.
+ * fit, or 1 when nothing is known.  The factor comes from the task's own class, and from the next
+ * smaller and next larger classes with about as many queries and neighbors.  The weight of the own
+ * class is its number of observations.  The other two classes together weigh half an observation.
+ * Beyond the observed sizes, the correction of the outermost class fades: its logarithm is halved
+ * after seven doublings.
  */
 extern double hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit, uint32_t number);
 

@@ -138,7 +138,7 @@ hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *out
 		int32_t count = output->counts[q];
 		int32_t p;
 
-		/* drop results that are not among the k best; after the first slices, these are most */
+		/* drop results that are not among the k best; after the first slices, most are not */
 		if (answers.counts[q] == k)
 			count = before(part, count, first, &whole[k - 1]);
 		for (p = 0; p < count; p++)
@@ -295,7 +295,10 @@ merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part, int3
 	*count = n;
 }
 
-/* before: count those of n sorted neighbors, with first added to their rows, that precede limit. */
+/*
+ * before: count how many of n sorted neighbors precede limit, after first is added to their row
+ * numbers.
+ */
 static int32_t
 before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *limit)
 {
@@ -315,8 +318,8 @@ before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *lim
 }
 
 /*
- * cut_by_targets: return whether to cut by targets.  This is so if repeating the queries and answers
- * for each slice costs no more than repeating the targets.
+ * cut_by_targets: return whether to cut by targets.  Each slice then repeats the queries and
+ * answers, so this pays if they have no more bytes than the targets.
  */
 static bool
 cut_by_targets(const HyShape *shape)

@@ -3,14 +3,14 @@
  *		Cuts a task into slices that are tasks themselves, and merges their answers.
  *
  * A slice has a part of the task's queries (for spread, of its seed sets) and all targets, or a
- * part of the targets and all queries.  What all slices need is sent several times, so the task is
- * cut in the way that makes this repetition cheaper.  Most outputs, such as distances and
- * activations, are written directly to their place in the outputs of the whole task.  So slices may
- * be computed in any order, on any backend, and more than once.  Only top-k and scored codes, when
- * cut by targets, have separate answers for each slice.  hy_slice_merge merges these into the
- * answers of the whole task.  Neighbors are totally ordered by (distance, row).  So the merged
- * answers equal the answers of the uncut task, including all bits and the order of ties, in
- * whatever order the slices end.  Codes are cut between blocks, without regard to list boundaries.
+ * part of the targets and all queries.  Input that every slice needs is sent again with each slice,
+ * so the task is cut in the way that repeats fewer bytes.  Most outputs, such as distances and
+ * activations, are written directly into the output arrays of the whole task.  So slices may be
+ * computed in any order, on any backend, and more than once.  Only top-k and scored codes, when cut
+ * by targets, have separate answers for each slice.  hy_slice_merge merges these answers into those
+ * of the whole task.  Neighbors are totally ordered by (distance, row).  So the merged answers
+ * equal those of the uncut task bit for bit, whatever the order in which the slices end.  Codes are
+ * cut between blocks, without regard to list boundaries.
  */
 #ifndef HY_SLICE_H
 #define HY_SLICE_H
@@ -22,9 +22,8 @@ typedef struct HySlicing
 	const HyTask *task; /* the whole task; outlives its slices */
 	HyShape shape;      /* its shape */
 	bool by_targets;
-	bool merges; /* slices have outputs of their own */
-	int64_t
-		extent; /* rows, or blocks, that are divided among slices; below 2 the task cannot be cut */
+	bool merges;    /* slices have outputs of their own */
+	int64_t extent; /* rows, or blocks of codes, to divide; below 2: the task cannot be cut */
 } HySlicing;
 
 /* HySliceOutput: the answers of one slice, if they must be merged. */
@@ -50,8 +49,8 @@ extern uint64_t hy_slice_output_bytes(const HySlicing *slicing);
 extern HySliceOutput hy_slice_output_at(const HySlicing *slicing, void *memory);
 
 /*
- * hy_slice: return the slice with rows, or blocks, first .. first + count - 1 of the extent.
- * output is used only if slices are merged.
+ * hy_slice: return the slice with the rows, or blocks of codes, first .. first + count - 1.  output
+ * is used only if slices are merged.
  */
 extern HyTask
 hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOutput *output);
@@ -64,8 +63,8 @@ extern void hy_slice_merge(const HySlicing *slicing, int64_t first, const HySlic
                            HyNeighbor *spare);
 
 /*
- * hy_shape_extent: return the number of rows, or blocks, into which a task of this shape can be
- * cut.
+ * hy_shape_extent: return the number of rows, or of blocks of codes, into which a task of this
+ * shape can be cut.
  */
 extern int64_t hy_shape_extent(const HyShape *shape);
 

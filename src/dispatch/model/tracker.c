@@ -2,7 +2,8 @@
  * tracker.c
  *		Keeps the history of tasks by kind and device: see tracker.h.
  *
- * When memory is short, an observation is dropped: history helps but is never required.
+ * If memory cannot be allocated, the observation is dropped: history improves decisions but is
+ * never required.
  */
 #include "dispatch/model/tracker.h"
 
@@ -15,12 +16,15 @@
 #define CLIP_WEIGHT 20 /* minimum observations of all sizes for clipping around the regression */
 #define CLIP 0.5
 #define CLIP_WIDE 1.0
-/* minimum width of the band above the expected time, because the clock's resolution is limited */
+/*
+ * least distance from the expected time at which a time is clipped, because the clock's resolution
+ * is limited
+ */
 #define CLIP_FLOOR_NS 100
 #define LONGEST_NS 4e15 /* 46 days */
 #define MOVED 0.02      /* relative change that makes a prediction count as changed */
 #define LEAPED 0.25
-/* minimum observations of a size before its mean can become the device's smallest time */
+/* minimum observations of a size before its mean can become the smallest time of the device */
 #define LEAST_FROM 2
 
 static double
@@ -64,8 +68,8 @@ hy_tracker_set_window(HyTracker *tracker, int32_t window)
 	if (window > HY_TRACKER_MAX_WINDOW)
 		window = HY_TRACKER_MAX_WINDOW;
 	/*
-	 * Means over more observations than the new window allows are kept.  They adapt at the rate of
-	 * the new window from now on.
+	 * Means over more observations than the new window holds are kept.  From now on, they change at
+	 * the rate of the new window.
 	 */
 	tracker->window = window;
 }
@@ -226,7 +230,7 @@ hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device
 	HyTrackerCase task = hy_tracker_case(shape, device);
 	HyTrackerSide *side = (HyTrackerSide *) hy_tracker_find_side(tracker, &task);
 
-	/* a later calibration replaces an earlier calibration if there are no real observations yet */
+	/* a calibration replaces an earlier calibration if there are no real observations yet */
 	if (side != NULL && side->prior && side->observations == 0 && model->weight > 0)
 	{
 		memset(&side->model, 0, sizeof(side->model));
@@ -288,7 +292,8 @@ hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrack
 /*
  * clipped: return ns, clipped to a band around the expected time.  The expected time of a size with
  * few observations comes from the regression, if the regression rests on CLIP_WEIGHT observations.
- * The band is then wider, since the next observations of the size will show the true time.
+ * The band is then wider, because the regression may be wrong for this size until more observations
+ * correct it.
  */
 static double
 clipped(const HyTrackerSide *side, const HySize *size, const HyTrackerCase *task, double ns)

@@ -1,24 +1,26 @@
 /*
  * tracker.h
- *		Keeps the observed times of each side, and predicts times from them.
+ *		Keeps the observed times of tasks on the CPU and on each device, from which times are
+ *		predicted.
  *
  * A kind of task is (op, dtype, metric, dims class, residency).  Each kind and device has a
  * regression (cost_model.h).  Real hardware does not follow the regression's form, so the mean time
- * of every size class seen is kept as well.  The ratio of a class's mean to the regression's
- * prediction corrects predictions for the class and, to a smaller degree, at sizes around it.
+ * of every observed size class is kept as well (sizes.h).  The ratio of a class's mean to the
+ * regression's prediction corrects predictions for the class and, to a smaller degree, for nearby
+ * sizes.
  *
- * The history of the CPU is kept separately for each class of numbers of threads: 1, 2 to 3, 4 to
- * 7, and so on up to 32 and more.  Until several threads have a history or a prior, their predicted
- * time is that of one thread divided by their number.
+ * The history of the CPU is kept separately for each class of thread counts: 1, 2 to 3, 4 to 7, and
+ * so on up to 32 and more.  A class without history or prior is predicted to take the time of one
+ * thread divided by the number of threads.
  *
- * Means and regression follow the last tracker_window observations.  Failures are never recorded.
- * The first observation of a kind on a device is set aside (cold start).  Once a size class has
- * some observations, times are clipped to the range from 1/2 to 3/2 of the expected time.  Before
- * that, if the regression rests on enough observations, times are clipped to the range from half to
- * twice the expected time.
+ * Means and regression follow the last observations (hybrid.tracker_window).  Failures are never
+ * recorded.  The first observation of a kind on a device is set aside (cold start).  Once a size
+ * class has some observations, times are clipped to the range from 1/2 to 3/2 of the expected time.
+ * Before that, if the regression rests on enough observations, times are clipped to the range from
+ * half to twice the expected time.
  *
- * Memory is bounded: the least recently used kind is replaced, and within a kind the least recently
- * used size class.
+ * Memory is bounded: a new kind replaces the least recently used kind, and a new size class
+ * replaces the least recently used class of its kind and side.
  */
 #ifndef HY_TRACKER_H
 #define HY_TRACKER_H
@@ -73,15 +75,15 @@ extern uint32_t hy_tracker_leaps(const HyTracker *tracker);
 typedef struct HyTrackerRow
 {
 	/*
-	 * the last shape seen of the kind, on any device; for the CPU, threads is the least number of the
-	 * class, at least 1
+	 * the last shape of this kind, on any device; for the CPU, shape.threads is the least number of
+	 * threads in the class, at least 1
 	 */
 	HyShape shape;
 	int32_t dims_low; /* range of the dims class; 0 for operations without dims */
 	int32_t dims_high;
 	int32_t device;
 	int64_t observations; /* since the tracker began or was reset */
-	int64_t unseen;       /* tasks of the kind since this device last ran such a task */
+	int64_t unseen;       /* tasks of the kind that ran elsewhere since this device last ran one */
 	double samples;       /* weight of the regression in observations, at most the window */
 	bool cold;            /* only the first observation, which is set aside, is known */
 	bool known;           /* fit is valid */
@@ -94,9 +96,9 @@ typedef struct HyTrackerRow
 extern bool hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row);
 
 /*
- * hy_tracker_import: add a model from another source for tasks of shape's kind on device.  The model
- * counts for at most HY_TRACKER_PRIOR observations.  Returns false when the model was not added (no
- * memory, or invalid numbers).
+ * hy_tracker_import: add a model from another source, such as another process, for tasks of shape's
+ * kind on device.  The model counts for at most HY_TRACKER_PRIOR observations.  Returns false when
+ * the model was not added (no memory, or invalid numbers).
  */
 extern bool hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
                               const HyModelState *model);
@@ -107,13 +109,15 @@ extern bool hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, in
 
 /*
  * hy_tracker_import_size: add the average time ns of tasks of exactly this shape.  From then on,
- * predictions for its size class rest on this time, even if the regression changes.  Returns false
- * when the time was not added, also because the class was seen or imported before.
+ * predictions for the shape's size class rest on this time, even if the regression changes.
+ * Returns false if the time was not added, for example because the class already has a time.
  */
 extern bool
 hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns);
 
-/* HyTrackerNews: observations of a kind on a device that hy_tracker_take has not returned before. */
+/*
+ * HyTrackerNews: the observations of a kind on a device since hy_tracker_take last returned them.
+ */
 typedef struct HyTrackerNews
 {
 	HyShape shape;
@@ -122,9 +126,9 @@ typedef struct HyTrackerNews
 } HyTrackerNews;
 
 /*
- * hy_tracker_take: get the observations of the next kind and device that have not been taken yet.
- * *position is the state of the iteration, initially 0.  Bit d of devices: include device d.
- * Returns false at the end.
+ * hy_tracker_take: get the new observations of the next kind and device that have any.  *position
+ * is the state of the iteration, initially 0.  Bit d of devices: include device d.  Returns false
+ * at the end.
  */
 extern bool
 hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrackerNews *news);

@@ -8,9 +8,9 @@
 
 #include "dispatch/model/tracker_state.h"
 
-#define POOL_UNTIL 30 /* observations of the kind; with more, the pool hardly matters */
+#define POOL_UNTIL 30 /* with this many observations of a kind, its pool hardly matters */
 
-/* Contest: a device to compare with the CPU at various numbers of targets, for the break-even. */
+/* Contest: the arguments of device_wins, which compares a device with the CPU. */
 typedef struct Contest
 {
 	const HyTracker *tracker;
@@ -99,8 +99,8 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 			forecast.steps = power - hy_log2_floor(side->largest);
 			largest.work = side->largest;
 			/*
-			 * Scale the other terms likewise, since the predicted increase over the largest task may
-			 * be too high.
+			 * Scale the other terms in proportion to the work, to describe a task of the largest
+			 * size.
 			 */
 			largest.bytes *= side->largest / task.terms.work;
 			largest.serial *= side->largest / task.terms.work;
@@ -113,8 +113,8 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 }
 
 /*
- * divided: predict the time on several threads that have no history, as the time on one thread
- * divided by their number.  hint_ns is the prediction by other kinds on as many threads.
+ * divided: predict the time on several threads without history as the time on one thread divided by
+ * the number of threads.  hint_ns is the prediction from other kinds of task on as many threads.
  */
 static HyForecast
 divided(const HyTracker *tracker, const HyShape *shape, double hint_ns)
@@ -126,7 +126,7 @@ divided(const HyTracker *tracker, const HyShape *shape, double hint_ns)
 	forecast = hy_tracker_forecast(tracker, &alone, 0);
 	if (forecast.ns >= 0)
 		forecast.ns = fmax(forecast.ns / shape->threads, 1);
-	/* other kinds on as many threads say more than other kinds on one */
+	/* other kinds on as many threads predict better than other kinds on one thread */
 	if (hint_ns >= 0 && forecast.ns < 0)
 		forecast.hint_ns = hint_ns;
 	else if (forecast.hint_ns >= 0)
@@ -136,8 +136,8 @@ divided(const HyTracker *tracker, const HyShape *shape, double hint_ns)
 }
 
 /*
- * borrowed: return the prediction by other kinds of the same operation and residency, < 0 if there
- * is none.
+ * borrowed: return the prediction from all kinds with the same operation and residency, < 0 if
+ * there is none.
  */
 static double
 borrowed(const HyTracker *tracker, const HyTrackerCase *task)

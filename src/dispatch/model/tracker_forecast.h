@@ -15,7 +15,8 @@ extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape,
 
 /*
  * hy_tracker_knows: return whether the shape's kind has its own regression on device.  The CPU has
- * a regression for each class of threads, and only that of the class of shape->threads counts.
+ * one regression for each class of thread counts, and only the class of shape->threads matters
+ * here.
  */
 extern bool hy_tracker_knows(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
@@ -25,9 +26,9 @@ extern bool hy_tracker_knows(const HyTracker *tracker, const HyShape *shape, int
 extern double hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /*
- * hy_tracker_break_even: find the smallest number of targets, at most limit, at or above which a
- * task otherwise like shape is predicted to end no later on device than on the CPU.  Returns -1 if
- * there is no such number, or if a side has no history.
+ * hy_tracker_break_even: find the smallest number of targets, at most limit, from which on a task
+ * of this shape is predicted to take no longer on device than on the CPU.  Returns -1 if there is
+ * no such number, or if the CPU or the device has no history.
  */
 extern int64_t hy_tracker_break_even(const HyTracker *tracker, const HyShape *shape, int32_t device,
                                      int64_t limit);
@@ -38,13 +39,16 @@ typedef struct HyForecast
 	double ns;      /* result of hy_tracker_predict */
 	double hint_ns; /* if ns < 0: prediction by similar kinds of task on this device; < 0: none */
 	double weight;  /* observations in the regression */
-	/* if the shape is larger than all sizes seen, the prediction for the largest of these; else 0 */
+	/*
+	 * if the shape is larger than all observed sizes, the prediction for the largest of them; else
+	 * 0
+	 */
 	double largest_ns;
 	int64_t unseen;  /* tasks of the kind on any side since the last task on this device */
 	int32_t samples; /* observations of the shape's size class in the window, without cold start */
-	int32_t steps;   /* powers of two above the sizes seen; < 0: below the sizes seen, 0: within */
-	int32_t span;    /* powers of two from the smallest to the largest size seen */
-	int32_t above;   /* powers of two by which the shape exceeds the smallest size seen */
+	int32_t steps;   /* powers of two above the observed sizes; < 0: below them; 0: within */
+	int32_t span;    /* powers of two from the smallest to the largest observed size */
+	int32_t above;   /* powers of two by which the shape exceeds the smallest observed size */
 	bool cold;       /* only the first observation (cold start) is known */
 } HyForecast;
 

@@ -112,8 +112,8 @@ hy_tracker_launch(const HyTracker *tracker, int32_t device)
 }
 
 /*
- * claim_kind: create the kind with this number, which does not exist yet.  If the array is full, the
- * new kind replaces the least recently used kind.
+ * claim_kind: create a kind with this number, which must not exist yet.  If the array is full, the
+ * new kind replaces the least recently used one.
  */
 static HyTrackerKind *
 claim_kind(HyTracker *tracker, uint32_t number, const HyShape *shape)

@@ -2,8 +2,9 @@
  * tracker_state.h
  *		The table in which the tracker (tracker.h) keeps its history. The tracker's files share it.
  *
- * Kinds are in a fixed array, found through an open-addressed index.  The data of a side is allocated
- * when the side first runs the kind, so later calls allocate nothing.
+ * Kinds are stored in a fixed array and found through a hash index with open addressing.  The
+ * history of a kind on a side (kind.h) is allocated when it is first needed, so later calls
+ * allocate nothing.
  */
 #ifndef HY_TRACKER_STATE_H
 #define HY_TRACKER_STATE_H
@@ -15,7 +16,10 @@
 
 typedef struct HyTrackerKind HyTrackerKind;
 
-/* HyTrackerSide: the history of a kind of task on a device, or on a class of threads. */
+/*
+ * HyTrackerSide: the history of a kind of task on a device, or on the CPU with a class of thread
+ * counts.
+ */
 typedef struct HyTrackerSide
 {
 	HyTrackerKind *kind;
@@ -26,13 +30,13 @@ typedef struct HyTrackerSide
 	bool prior; /* model includes results of a calibration */
 	int64_t observations;
 	int64_t last;    /* HyTrackerKind.tasks at the last task on this device */
-	double smallest; /* smallest work observed, without the observation set aside; 0: none */
+	double smallest; /* smallest observed work, except in the observation set aside; 0: none */
 	double largest;
-	double least; /* smallest work of all observations, including the observation set aside */
+	double least; /* smallest observed work, including the observation set aside; 0: none */
 	HySizes sizes;
 } HyTrackerSide;
 
-/* HyTrackerKind: a kind of task, and its sides; NULL: never seen there. */
+/* HyTrackerKind: a kind of task, and its history on each side; NULL: none. */
 struct HyTrackerKind
 {
 	uint32_t number; /* 0: free */
@@ -58,7 +62,7 @@ struct HyTracker
 };
 
 /*
- * HyTrackerCase: a task on a device: the place of its history, and the amounts that determine its
+ * HyTrackerCase: a task on a device: the keys of its history, and the terms that determine its
  * time.
  */
 typedef struct HyTrackerCase
@@ -75,7 +79,10 @@ typedef struct HyTrackerCase
 /* hy_tracker_case: describe a task of this shape on a device, for the functions below. */
 extern HyTrackerCase hy_tracker_case(const HyShape *shape, int32_t device);
 
-/* hy_tracker_find_kind: return the kind with a number from hy_shape_kind, or NULL if it was never seen. */
+/*
+ * hy_tracker_find_kind: return the kind with a number from hy_shape_kind, or NULL if it has no
+ * entry.
+ */
 extern const HyTrackerKind *hy_tracker_find_kind(const HyTracker *tracker, uint32_t number);
 
 /* hy_tracker_find_side: return the history of a task on a device, or NULL if there is none. */
@@ -83,25 +90,26 @@ extern const HyTrackerSide *
 hy_tracker_find_side(const HyTracker *tracker, const HyTrackerCase *task);
 
 /*
- * hy_tracker_claim_side: like hy_tracker_find_side, but creates the kind and the side if necessary.  A
- * new kind keeps the shape for the views.  If the array is full, it replaces the least recently used
- * kind.  Returns NULL when out of memory.
+ * hy_tracker_claim_side: like hy_tracker_find_side, but creates the kind and the side if necessary.
+ * A new kind stores the shape for the views.  If the array is full, the new kind replaces the least
+ * recently used one.  Returns NULL if out of memory, or if there is no such device.
  */
 extern HyTrackerSide *
 hy_tracker_claim_side(HyTracker *tracker, const HyTrackerCase *task, const HyShape *shape);
 
-/* hy_tracker_forget_kind: free a kind. */
+/* hy_tracker_forget_kind: free the histories of a kind, and clear its entry. */
 extern void hy_tracker_forget_kind(const HyTracker *tracker, HyTrackerKind *kind);
 
 /*
- * hy_tracker_refit: recompute the coefficients.  The pool affects the coefficients that the kind's own
- * observations determine poorly.
+ * hy_tracker_refit: recompute the coefficients of a history.  Coefficients that its own
+ * observations determine poorly are pulled toward those of the pool of all kinds.
  */
 extern void hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyTrackerCase *task);
 
 /*
- * hy_tracker_launch: return the assumed launch time.  For a device, it is the smallest mean time of any
- * size class, since a launch cannot take much longer than the shortest task.
+ * hy_tracker_launch: return the launch time to assume, for hy_model_solve.  For a device, this is
+ * the smallest mean time of any size class, because a launch cannot take longer than the shortest
+ * task.
  */
 extern double hy_tracker_launch(const HyTracker *tracker, int32_t device);
 

@@ -1,6 +1,6 @@
 /*
  * able.c
- *		Which sides may run a task: see able.h.
+ *		Finds out whether the CPU and which devices may run a task: see able.h.
  */
 #include "dispatch/route/able.h"
 
@@ -11,7 +11,7 @@
 #include "dispatch/route/gauge.h"
 #include "dispatch/route/session.h"
 
-#define MOST_PIECES 1024 /* smaller pieces would spend most of their time starting */
+#define MOST_PIECES 1024 /* with more pieces, most of the time would be start costs */
 
 static int32_t named_device(const HyExecutor *executor, int32_t after);
 static bool may_be_meant(const HyConfig *config, const HyMember *member);
@@ -133,10 +133,7 @@ hy_executor_called(const HyExecutor *executor, int32_t device, const char *name)
 	return goes_by(&executor->member[device], name);
 }
 
-/*
- * named_device: return the next device after this one that the settings allow; 0 when there is
- * none.
- */
+/* named_device: return the next device after `after` that the settings allow; 0: none. */
 static int32_t
 named_device(const HyExecutor *executor, int32_t after)
 {
@@ -145,7 +142,7 @@ named_device(const HyExecutor *executor, int32_t after)
 	for (i = after + 1; i < executor->members; i++)
 	{
 		/*
-		 * A plug-in that could not be loaded has no devices, but its entry still supplies the
+		 * This also returns the entry of a plug-in that could not be loaded, because it has the
 		 * reason.
 		 */
 		if (hy_device_meant(executor, i))
@@ -161,9 +158,9 @@ may_be_meant(const HyConfig *config, const HyMember *member)
 }
 
 /*
- * goes_by: return whether a device has this name.  For a plug-in that could not be loaded, only the
- * file name is known, such as hybrid_cuda.  The part after the last underscore then counts as its
- * name.
+ * goes_by: return whether the backend of a device has this name.  Of a plug-in that could not be
+ * loaded, only the file name is known, such as hybrid_cuda.  The part after the last underscore
+ * then counts as the name.
  */
 static bool
 goes_by(const HyMember *member, const char *name)
@@ -176,8 +173,8 @@ goes_by(const HyMember *member, const char *name)
 }
 
 /*
- * why_none: explain why no device can be used.  If a device exists but the settings leave it out,
- * that explanation is preferred to one about a plug-in without a device.
+ * why_none: explain why no device can be used.  If the settings leave out an existing device, say
+ * so rather than report a plug-in without a device.
  */
 static const char *
 why_none(const HyExecutor *executor, const HyChoice *choice)
@@ -196,9 +193,9 @@ why_none(const HyExecutor *executor, const HyChoice *choice)
 }
 
 /*
- * reported_device: return the device that choice->why is about, if the decision should report it; else
- * NULL.  It is reported if the settings ask for a device, or if a driver exists and failed.  A
- * machine without a card is a normal case, and is not reported.
+ * reported_device: return the device that choice->why is about, if the decision should report it;
+ * else NULL.  An unusable device is reported if the settings ask for a device, or if a driver
+ * exists and failed.  A machine without a card is normal and is not reported.
  */
 static const HyMember *
 reported_device(const HyExecutor *executor, const HyChoice *choice)
@@ -213,8 +210,9 @@ reported_device(const HyExecutor *executor, const HyChoice *choice)
 }
 
 /*
- * able: apply rules 3 to 7 to one device.  If a rule excludes the device, choice->reason becomes
- * that rule, unless an earlier device passed more rules.
+ * able: return whether rules 3 to 7 allow the task on one device.  If a rule excludes the device,
+ * choice->reason becomes the reason of that rule, unless an earlier device passed at least as many
+ * rules.
  */
 static bool
 able(HyExecutor *executor, int32_t device, const HyShape *shape, HyClass numeric_class,

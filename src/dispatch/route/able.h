@@ -1,6 +1,6 @@
 /*
  * able.h
- *		Which sides may run a task: rules 3 to 7 of decide.c.
+ *		Finds out whether the CPU and which devices may run a task: rules 3 to 7 of decide.c.
  */
 #ifndef HY_ABLE_H
 #define HY_ABLE_H
@@ -9,9 +9,10 @@
 
 /*
  * hy_find_devices: apply rules 3 to 7 to every device that the settings allow, and set
- * choice->devices and choice->unable.  Returns the able device with the least work in flight.  If
- * no device is able, returns 0, and the choice has the reason of the device that passed the most
- * rules: choice->why explains it, and choice->missed is the device to report, if there is one.
+ * choice->devices and choice->unable.  Returns the device that passed them all and has the least
+ * work waiting or in flight.  If no device passed, returns 0.  The choice then has the reason of
+ * the device that passed the most rules, choice->why explains it, and choice->missed is the device
+ * to report (NULL: none).
  */
 extern int32_t hy_find_devices(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
                                uint64_t now, HyChoice *choice);
@@ -20,8 +21,8 @@ extern int32_t hy_find_devices(HyExecutor *executor, const HyShape *shape, HyCla
 extern bool hy_cpu_able(const HyExecutor *executor, const HyShape *shape);
 
 /*
- * hy_fits_memory: apply rule 7 to a device, for the whole task or in pieces, and set the memory
- * figures of the choice and choice->chunked.
+ * hy_fits_memory: return whether rule 7 allows the task on a device, whole or in pieces.  Sets
+ * choice->chunked if it must be cut, and the choice's bytes required and available.
  */
 extern bool hy_fits_memory(HyExecutor *executor, int32_t device, const HyShape *shape, uint64_t now,
                            HyChoice *choice);
@@ -29,7 +30,7 @@ extern bool hy_fits_memory(HyExecutor *executor, int32_t device, const HyShape *
 /* hy_side_able: return whether rules 3 to 7 allow an exact task of this shape on device. */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
 
-/* hy_side_can: check the same as hy_side_able, but only rules 3, 4 and 7. */
+/* hy_side_can: return whether rules 3, 4 and 7 allow an exact task of this shape on device. */
 extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /*

@@ -10,18 +10,18 @@
 #include "dispatch/route/memo.h"
 #include "dispatch/route/session.h"
 
-#define TIE 1.03       /* a larger size must be better by this factor */
+#define TIE 1.03       /* a larger size must be better by this factor to be chosen */
 #define TRIALS 3       /* a size with fewer observations is tried */
-#define MOST_TRIALS 64 /* most trials of neighbors of the best size, per accumulator */
+#define MOST_TRIALS 64 /* limit on trials of sizes next to the best, per accumulator */
 #define TRIAL_SHARE 32 /* a trial takes at most 1/32 of the time since the last trial of its size */
 #define LOSS_SHARE 512 /* a repeated trial is expected to lose at most 1/512 of that time */
 
-/* Forecast: the predicted time of a batch on a side, and how often tasks of its size ran on the side. */
+/* Forecast: the predicted time of a batch, and how often tasks of its size ran there. */
 typedef struct Forecast
 {
 	double ns; /* < 0: unknown */
 	int32_t samples;
-	bool refused; /* the settings ask for a device that cannot run it */
+	bool refused; /* the requested device cannot run it */
 } Forecast;
 
 static void begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
@@ -77,7 +77,10 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 	if (items == 0)
 		return;
 	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
-	/* The executor may have flushed the counters to the table after the call that ran the batch. */
+	/*
+	 * The executor may have flushed its counters to the table already, after the call that ran the
+	 * batch.
+	 */
 	executor->share.postponed = true;
 	begin_batch(accumulator, executor, bytes / (uint64_t) items);
 }
@@ -102,8 +105,8 @@ begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_byte
 }
 
 /*
- * waited: read the clock.  Returns true if the batch must be flushed; otherwise sets look_at, the
- * item count for the next reading.
+ * waited: read the clock, and return whether the batch must be flushed.  If not, set look_at, the
+ * item count at which to read the clock again.
  */
 static bool
 waited(HyAccumulator *accumulator)
@@ -155,7 +158,10 @@ most_items(const HyAccumulator *accumulator, const HyExecutor *executor, uint64_
 	return most < 1 ? 1 : most < INT64_MAX ? (int64_t) most : INT64_MAX;
 }
 
-/* still_chosen: return whether the size was chosen a short time ago.  A reset of spent_ns ends this. */
+/*
+ * still_chosen: return whether the size was chosen a short time ago, and spent_ns was not reset
+ * since.
+ */
 static bool
 still_chosen(const HyAccumulator *accumulator, const HyExecutor *executor)
 {
@@ -165,8 +171,8 @@ still_chosen(const HyAccumulator *accumulator, const HyExecutor *executor)
 }
 
 /*
- * choose_size: choose the size with the smallest predicted time per item.  Predictions are exact only
- * for sizes that have run, so other sizes are tried a few times.
+ * choose_size: choose the size with the smallest predicted time per item, or one to be tried.  At
+ * first there are no predictions, and the size is HY_BATCH_START.
  */
 static int64_t
 choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
@@ -189,7 +195,7 @@ choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
 		double item_ns;
 
 		sizes[c] = forecast(accumulator, executor, INT64_C(1) << c);
-		/* a batch of this size, or of a larger one, would be an error */
+		/* the requested device refuses this size, so a batch of this size or larger would fail */
 		if (sizes[c].refused && !sizes[low].refused)
 		{
 			high = c - 1;
@@ -211,9 +217,9 @@ choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
 }
 
 /*
- * size_to_try: return c, where 2^c is the size to use now.  This is the best size, unless another one is
- * tried.  A neighbor of the best size that has run fewer than TRIALS times is tried at once.  Any other
- * size is tried from time to time, so that a change in speed is noticed.
+ * size_to_try: return the exponent of two of the size to use now.  This is the best size, unless
+ * another size is tried.  A size next to the best that has run fewer than TRIALS times is tried at
+ * once.  Any other size is tried from time to time, so that a change in speed is noticed.
  */
 static int
 size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *sizes, int low,
@@ -222,7 +228,7 @@ size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *si
 	double best_ns = sizes[best].ns / (double) (INT64_C(1) << best);
 	int c;
 
-	/* batches that fail are not recorded, so the number of trials is limited */
+	/* A batch that fails adds no sample, so limit the number of trials. */
 	if (accumulator->trials < MOST_TRIALS && sizes[best].samples >= TRIALS)
 	{
 		int other = best < high && sizes[best + 1].samples < TRIALS ? best + 1 : best - 1;
@@ -248,9 +254,9 @@ size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *si
 }
 
 /*
- * forecast: predict the time of a batch on the side that the dispatcher would choose now without
- * trials.  If a batch runs in pieces, its pieces are recorded and not the batch, so its size needs no
- * trial.
+ * forecast: predict the time of a batch where the dispatcher would run it now, apart from trials.
+ * If a batch runs in pieces, only the pieces enter the history, so a trial of its size would be
+ * useless.
  */
 static Forecast
 forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items)

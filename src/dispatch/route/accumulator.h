@@ -2,8 +2,8 @@
  * accumulator.h
  *		Gathers single items (rows of a scan) into batches.
  *
- * The caller keeps the items.  The accumulator reports when the batch must be flushed, and why.  A
- * batch ends for the first of these causes:
+ * The caller stores the items.  The accumulator reports when the caller must flush the batch (run
+ * it as a task and begin a new batch), and why.  A batch ends for the first of these causes:
  *
  *		memory	another item would exceed the bytes that the caller allows
  *		size	it holds batch_max items, or the best size if batch_max is 0
@@ -12,18 +12,19 @@
  *
  * Time is checked only when an item arrives.  So once the batch holds batch_min items, it ends at
  * the first arrival after the wait.  The wait is batch_wait, but at least HY_BATCH_STARTS times the
- * predicted time of a batch of batch_min items.  So if a batch is ended by time, its start cost is
- * a small share of its total cost.  Reading the clock can cost as much as an item.  So if
+ * predicted time of a batch of batch_min items.  So if a batch ends by time, its start cost is a
+ * small share of its total cost.  Reading the clock can cost as much as handling an item.  So if
  * HY_BATCH_LOOK items arrived within 1/HY_BATCH_LOOK of the wait, the clock is not read again for
  * HY_BATCH_LOOK items.
  *
- * The best size has the smallest time per item that the dispatcher predicts.  Other sizes are tried a
- * few times, because predictions are better for sizes that have run.  They are tried again from time to
- * time.  A size that the requested device refuses is not tried.  A chosen size is kept for a while.
+ * The best size is the one with the smallest predicted time per item.  Predictions are better for
+ * sizes that have run, so other sizes are tried a few times, and again from time to time.  If the
+ * user requested a device and the device refuses a size, that size is not tried.  A chosen size is
+ * kept for a while.
  *
  * A batch uses the settings in force when it began.  The caller passes the executor with each
- * batch, since the executor may be replaced between two batches.  Adding an item uses only the
- * clock of the executor.  The clock outlives the executor.
+ * batch, because the executor may be replaced between two batches.  Adding an item uses only the
+ * clock, which outlives the executor.
  */
 #ifndef HY_ACCUMULATOR_H
 #define HY_ACCUMULATOR_H
@@ -32,7 +33,10 @@
 
 #define HY_BATCH_LEAST 64   /* smallest size chosen, unless fewer items fit */
 #define HY_BATCH_START 1024 /* size before any history */
-/* total time of calls, in ns, after which a size is chosen again: 100 times the time of choosing */
+/*
+ * a size is chosen again when all calls since took this many ns, 100 times as long as choosing
+ * takes
+ */
 #define HY_BATCH_KEPT_NS 3e6
 #define HY_BATCH_LOOK 4
 #define HY_BATCH_STARTS 20
@@ -43,7 +47,7 @@ typedef struct HyAccumulator
 	uint64_t memory;    /* bytes a batch may hold */
 	int64_t size;       /* items at which this batch is full */
 	double kept_ns;     /* HyExecutor.spent_ns when the size was chosen; < 0: choose again */
-	int32_t trials;     /* trials of neighbors of the best size */
+	int32_t trials;     /* trials of sizes next to the best size */
 	int64_t count;      /* items in the batch */
 	uint64_t bytes;     /* bytes of the items in the batch */
 	uint64_t oldest_ns; /* arrival of the first item */
@@ -56,16 +60,16 @@ typedef struct HyAccumulator
 } HyAccumulator;
 
 /*
- * hy_accumulator_begin: begin gathering the targets of batches of this shape.  The shape's own number of
- * targets is ignored.  An item takes item_bytes (an estimate if items differ), and a batch takes at
- * most memory bytes.
+ * hy_accumulator_begin: begin to gather items, which become the targets of tasks of this shape.
+ * shape->targets is ignored.  An item takes item_bytes (an estimate if items differ), and a batch
+ * takes at most `memory` bytes.
  */
 extern void hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor,
                                  const HyShape *shape, uint64_t item_bytes, uint64_t memory);
 
 /*
- * hy_accumulator_full: return whether the batch must be flushed before an item of this many bytes
- * is added: HY_FLUSH_NONE or HY_FLUSH_MEMORY.  An empty batch accepts any item.
+ * hy_accumulator_full: return HY_FLUSH_MEMORY if the batch must be flushed before an item of this
+ * many bytes is added, else HY_FLUSH_NONE.  An empty batch accepts any item.
  */
 extern HyFlush hy_accumulator_full(const HyAccumulator *accumulator, uint64_t bytes);
 

@@ -1,6 +1,6 @@
 /*
  * budget.c
- *		Computes how much of a device's memory a task may use.
+ *		Computes how much of a device's memory tasks and resident units may use.
  *
  * The budget is the smallest of
  *
@@ -14,8 +14,8 @@
  *		budget.  (Additive increase, multiplicative decrease: V. Jacobson, "Congestion avoidance
  *		and control", 1988.)
  *
- * When a context opens, the shares of the other contexts shrink.  This takes effect with their next
- * task or piece.  Tasks already in flight keep the old share.
+ * When a context opens, the shares of the other contexts shrink from their next task or piece on.
+ * Tasks already in flight keep the old share.
  */
 #include "dispatch/route/budget.h"
 
@@ -43,8 +43,8 @@ hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now)
 	if (bytes < 2)
 		return;
 	/*
-	 * The steps by which the cap grows follow from the largest size refused.  They stay the same if
-	 * a later failure lowers the cap.
+	 * The step by which the cap grows is set by the largest task refused.  It stays the same if a
+	 * later failure lowers the cap.
 	 */
 	if (member->cap_bytes == 0 || member->cap_step < bytes / 2 / CAP_STEPS + 1)
 		member->cap_step = bytes / 2 / CAP_STEPS + 1;
@@ -66,7 +66,7 @@ hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now)
 	uint64_t room = free_now(executor, member, now);
 	uint64_t share = share_of_quota(executor, member);
 
-	/* memory of resident units is not free, but this process can free it */
+	/* memory of resident units is not free, but this process could free it */
 	if (room <= UINT64_MAX - member->resident.bytes)
 		room += member->resident.bytes;
 	if (share < room)
@@ -94,7 +94,8 @@ budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 	uint64_t cap;
 
 	/*
-	 * resident units reduce the share by at most half; units beyond that are evicted (resident.c)
+	 * Resident units reduce the share by at most half.  hy_member_yield evicts the units beyond
+	 * that.
 	 */
 	if (share != UINT64_MAX)
 		share -= member->resident.bytes < share / 2 ? member->resident.bytes : share / 2;
@@ -109,13 +110,13 @@ budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 	return available;
 }
 
-/* free_now: return the part of the free memory that may be used; UINT64_MAX if it is not known. */
+/* free_now: return MAY_TAKE of the free memory; UINT64_MAX if the free memory is not known. */
 static uint64_t
 free_now(HyExecutor *executor, HyMember *member, uint64_t now)
 {
 	/*
-	 * A query can cost more than a task, so an older figure is reused for a while.  If the figure
-	 * is outdated, the task may fall back to the CPU, but its answer is always right.
+	 * A query of the free memory can cost more than a task, so its result is reused for a while.
+	 * With an outdated result, the task may fall back to the CPU, but its answer is still right.
 	 */
 	if (member->device != NULL &&
 	    (!member->free_known || now - member->free_at_ns >= FREE_STALE_NS) &&

@@ -1,6 +1,6 @@
 /*
  * config.c
- *		The default settings of an executor, and what the settings ask for.
+ *		Sets default settings, and interprets settings.
  */
 #include "dispatch/route/config.h"
 

@@ -1,7 +1,7 @@
 /*
  * config.h
- *		What the owner of an executor tells it: the settings, the host's load, where log lines go, and
- *		which devices the process has lost.
+ *		What the creator of an executor passes to it: the settings, the host's load, the
+ *		destination of log lines, and the devices that the process has lost.
  */
 #ifndef HY_CONFIG_H
 #define HY_CONFIG_H
@@ -18,10 +18,10 @@ typedef struct HyConfig
 	char backend_name[HY_NAME_LENGTH];
 	int64_t
 		min_batch[HY_OP_COUNT]; /* minimum items for a device, including per-operation overrides */
-	double speedup_threshold;   /* minimum predicted speedup to move to a device */
+	double speedup_threshold;   /* minimum predicted speedup for a change from CPU to device */
 	double success_threshold;   /* the breaker opens below this success rate */
-	int32_t window;          /* observations that the tracker keeps for a kind of task on a side */
-	bool telemetry;          /* keep events; counters are always kept */
+	int32_t window;             /* observations that the history of a kind of task follows */
+	bool telemetry;             /* keep events; counters are always kept */
 	uint64_t memory_limit;   /* bytes per device over all processes of a table; 0: 80% of memory */
 	uint64_t resident_limit; /* bytes per device for resident rows; 0: no resident rows */
 	/* maximum open contexts on a device by all processes of a table; 0: no limit */
@@ -52,9 +52,7 @@ typedef struct HyLoad
 	uint64_t memory; /* bytes of host memory available; 0: not known */
 } HyLoad;
 
-/*
- * HyLosses: devices that no executor of this process may use again.
- */
+/* HyLosses: the devices that no executor of this process may use again. */
 #define HY_MAX_LOSSES 64
 
 typedef struct HyLosses

@@ -1,26 +1,31 @@
 /*
  * decide.c
- *		Chooses the side of a task: the rules in their order, each with its reason.
+ *		Chooses where a task runs: the rules in the order in which they apply.
  *
  *	1	force_cpu, execution = cpu			the CPU
- *	2	gpu, a name, prefer_*				the requested side, opened at once; skips 5, 8 and 9
- *										(prefer_gpu waits after a failed open, and after a turn
- *										in the queue that never came)
+ *	2	gpu, a name, prefer_*				the CPU or device requested, opened at once; skips 5 and
+ *										8 to 10 (for some time after a failed open or a failed
+ *										wait for a slot in the queue, prefer_gpu uses the CPU)
  *	3	no device that this process can use	the CPU
  *	4	not in the device's capabilities	the CPU
  *	5	fewer items than the minimum		the CPU (execution = split skips this rule)
  *	6	the breaker is open					the CPU
- *	7	more memory than the budget			in pieces, or the CPU if even the smallest does not fit
- *	8	not open yet: ski rental; open: the fastest side by history, with hysteresis
- *	9	exploration: first sides without history, then an occasional trial of another side (trials.h)
- *	10	split: device and CPU at once, if that is predicted to take at most 0.9 of the better side's
- *		time.  If the user asked for a split, the limit is 0.95, since the error of the prediction
- *		could cancel a smaller gain.  A requested split is always made if the user fixed the shares.
- *		It is also made while a side has no history, and then replaces rule 9
+ *	7	more memory than the budget			in pieces; the CPU if even the smallest does not fit
+ *	8	a device that is not open: opened only when its ski rental is paid.  Open devices and the
+ *		CPU: the fastest by history, with hysteresis
+ *	9	exploration: first the CPU and devices without history, then an occasional trial (trials.h)
+ *	10	split: device and CPU at once, if that is predicted to take at most 0.9 of the time of the
+ *		faster of the two.  If the user asked for a split, the limit is 0.95, because errors of the
+ *		prediction could cancel a smaller gain.  A requested split is always made if the user fixed
+ *		the shares.  It is also made while the CPU or the device has no history, instead of rule 9.
  *
- * With several devices, each device that rules 3 to 7 allow takes part in rules 8 and 9.  It is
- * rated by its predicted time plus the work in flight there.  Without a prediction, the device with
- * the least work in flight is chosen.
+ * Ski rental: a device opens when the tasks that it could have run have cost the CPU as much time as
+ * opening takes.  If execution is gpu or a name, rules 3, 4, 6 and 7 refuse the task instead of
+ * giving it to the CPU.
+ *
+ * Each device that rules 3 to 7 allow takes part in rules 8 and 9.  It is rated by its predicted
+ * time plus the work that waits or is in flight there.  If no device has a prediction, the device
+ * with the least such work is considered.
  */
 #include "dispatch/route/decide.h"
 
@@ -32,10 +37,10 @@
 #include "dispatch/route/splitting.h"
 #include "dispatch/route/trials.h"
 
-/* Sides: what rules 8 and 9 choose from. */
+/* Sides: the CPU and the devices among which rules 8 and 9 choose. */
 typedef struct Sides
 {
-	HySide side[HY_MAX_DEVICES]; /* the CPU, then the devices that are open or may be opened now */
+	HySide side[HY_MAX_DEVICES]; /* the CPU, then the devices that are open or may open now */
 	int count;
 	int fastest;   /* the fastest device in side[] that has a prediction, or 0 */
 	HySide closed; /* the fastest device that may not be opened yet; number 0 if there is none */
@@ -91,13 +96,13 @@ hy_decide(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uin
 	else if (config->execution == HY_EXECUTION_PREFER_GPU)
 		choose_preferred(executor, shape, now, choice);
 	/*
-	 * The memory figures belong to the last device examined, so compute them again for the
+	 * The choice has the memory figures of the last device examined, so compute those of the
 	 * candidate.
 	 */
 	if (choice->candidate != 0)
 		(void) hy_fits_memory(executor, choice->candidate, shape, now, choice);
 	/*
-	 * If the breaker is not closed, the task is the probe of the device, whatever rule chose the
+	 * If the breaker of the device is not closed, the task is a probe, whatever rule chose the
 	 * device.
 	 */
 	if (choice->device != 0 &&
@@ -178,7 +183,7 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 		hy_member_failure(choice->missed, &decision->failure);
 	if (choice->refusal == HY_OK || choice->missed != NULL)
 		return;
-	/* no device has this name; otherwise the device would have given a reason */
+	/* without a reason, no device has this name */
 	if (choice->why == NULL && decision->execution == HY_EXECUTION_NAMED)
 		snprintf(decision->failure.text, sizeof(decision->failure.text),
 		         "no backend is called \"%s\"", decision->named);
@@ -221,7 +226,7 @@ choose_cpu(HyChoice *choice, HyReason reason)
 	choice->reason = reason;
 }
 
-/* cpu_requested: return whether rules 1 and 2 give the task to the CPU. */
+/* cpu_requested: return whether rule 1 or 2 sends the task to the CPU. */
 static bool
 cpu_requested(const HyExecutor *executor, const HyShape *shape)
 {
@@ -234,7 +239,7 @@ cpu_requested(const HyExecutor *executor, const HyShape *shape)
 	return config->execution == HY_EXECUTION_PREFER_CPU && hy_cpu_able(executor, shape);
 }
 
-/* choose_none: refuse the task if it must run on a device, otherwise give it to the CPU. */
+/* choose_none: refuse the task if it must run on a device, otherwise choose the CPU. */
 static void
 choose_none(HyChoice *choice)
 {
@@ -245,8 +250,8 @@ choose_none(HyChoice *choice)
 }
 
 /*
- * choose_preferred: decide a task that prefers the candidate device.  The CPU takes it for some time
- * after the device could not be opened, or after a turn in its queue never came.
+ * choose_preferred: apply rule 2 to prefer_gpu.  For some time after the device could not be
+ * opened, or after a failed wait for a slot in its queue, choose the CPU instead.
  */
 static void
 choose_preferred(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice)
@@ -285,7 +290,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice
 		explore(executor, route, &sides, other, choice);
 		return;
 	}
-	/* No device has a prediction, and hy_untried found none of them worth a trial. */
+	/* no device has a prediction, and hy_untried found none worth a trial */
 	if (sides.fastest == 0)
 	{
 		choice->candidate = sides.side[1].device;
@@ -348,9 +353,9 @@ collect_sides(const HyExecutor *executor, const HyShape *shape, uint64_t now, ui
 }
 
 /*
- * explore: try a side without history.  If an earlier trial of this kind of task was refused and
- * the trials have used up their share of the time, the best known side takes the task if it is the
- * CPU.  route is NULL if nothing is known of this kind of task.
+ * explore: try a side without history.  But if an earlier trial of this kind of task was refused,
+ * and trials have used up their share of the time, choose the CPU if it is the best known side.
+ * `route` is NULL if nothing is known of this kind of task.
  */
 static void
 explore(const HyExecutor *executor, const HyRoute *route, const Sides *sides, const HySide *untried,
@@ -377,7 +382,7 @@ explore(const HyExecutor *executor, const HyRoute *route, const Sides *sides, co
 		take(choice, untried, HY_REASON_EXPLORATION);
 }
 
-/* faster_side: return the CPU or the fastest device, with hysteresis. */
+/* faster_side: return the CPU or the fastest device, whichever is faster, with hysteresis. */
 static const HySide *
 faster_side(const HyExecutor *executor, const HyRoute *route, const Sides *sides)
 {
@@ -390,8 +395,8 @@ faster_side(const HyExecutor *executor, const HyRoute *route, const Sides *sides
 }
 
 /*
- * trial_side: return the side other than the best whose trial is due and has waited longest, or
- * NULL.  Also sets choice->tasks_until_trial.
+ * trial_side: return the side other than the best whose trial is due, and that has not run such a
+ * task for longest; NULL: none.  Also sets choice->tasks_until_trial.
  */
 static const HySide *
 trial_side(HyExecutor *executor, const Sides *sides, const HySide *best, HyChoice *choice)

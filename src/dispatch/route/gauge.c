@@ -2,16 +2,17 @@
  * gauge.c
  *		Measures the load from other tasks, and predicts the time that the load adds to a task.
  *
- * The cost model predicts the time of a task on an idle side.  The load changes it as follows:
+ * The cost model predicts the time of a task on an idle CPU or device.  The load changes this time
+ * as follows:
  *
  *		on the CPU		the time is multiplied by the number of runnable processes per core now,
  *						divided by that number while history was recorded;
- *		on a device		the times of all tasks that wait or are in flight there, of any client, are
- *						added.  A task without a prediction counts as long as this task.  If memory
- *						is so scarce that this task must run in pieces, the cost of starting all
- *						pieces is added.
+ *		on a device		the predicted times of all tasks that wait or are in flight there, of any
+ *						client, are added.  A task without a prediction is assumed to take as long as
+ *						this task.  If memory is so scarce that this task must run in pieces, the
+ *						cost of starting all pieces is added.
  *
- * The gauge also sets the timeout of a wait for a turn on a device, and records a failed wait.
+ * This file also sets the timeout of the wait for a turn on a device, and records a failed wait.
  */
 #include "dispatch/route/gauge.h"
 
@@ -19,7 +20,7 @@
 #include "dispatch/route/session.h"
 
 #define LEAST_TURN_TIMEOUT_NS UINT64_C(100000)
-/* timeout of a turn if the CPU time is not known */
+/* timeout of the wait for a turn if the CPU time is not known */
 #define DEFAULT_TURN_TIMEOUT_NS UINT64_C(10000000)
 #define LEAST_MISSED_TURN_NS UINT64_C(1000000)
 #define MOST_MISSED_TURN_NS UINT64_C(10000000000)
@@ -46,11 +47,12 @@ hy_gauge_queue(const HyExecutor *executor, int32_t device)
 
 	if (executor->queued)
 		load = hy_queue_load(&executor->queue_client, device);
-	/* a task that was given up has left the queue but still keeps the device busy */
+	/* a task that was given up has left the queue, but may still keep the device busy */
 	load.tasks += member->leftovers;
 	load.unknown += member->leftovers;
 	/*
-	 * after a recent failed wait, expect a wait of at least missed_turn_ns, whatever the queue predicts
+	 * For a while after a failed wait, expect a wait of at least missed_turn_ns, even if the queue
+	 * predicts less.
 	 */
 	if (member->missed_turn_until_ns > 0 && load.ns < (double) member->missed_turn_ns &&
 	    hy_now(executor) < member->missed_turn_until_ns)
@@ -105,7 +107,7 @@ hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other)
 	const HyQueueLoad *a = &executor->member[device].queue;
 	const HyQueueLoad *b = &executor->member[other].queue;
 
-	/* tasks of unknown time may be long, so first compare the numbers of such tasks */
+	/* tasks without a prediction may be long, so compare the numbers of such tasks first */
 	return a->unknown != b->unknown ? a->unknown < b->unknown : a->ns < b->ns;
 }
 
@@ -156,7 +158,7 @@ hy_load_seen(HyExecutor *executor, int32_t count)
 		executor->load_seen = executor->load.runnable;
 }
 
-/* loaded_ns: predict the time under the current load of a task that takes ns on an idle side. */
+/* loaded_ns: predict the time of a task under the current load; `ns` is its time without load. */
 static double
 loaded_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns)
 {
@@ -170,8 +172,8 @@ loaded_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, doub
 }
 
 /*
- * in_pieces_ns: return whole_ns if the task fits the budget, else the time of its pieces in
- * sequence.
+ * in_pieces_ns: return whole_ns if the task fits the memory budget, else the predicted time of all
+ * its pieces, one after the other.
  */
 static double
 in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *shape,

@@ -11,7 +11,9 @@
 
 #define CLIP_FLOOR_NS 100 /* the same value as in tracker.c */
 
-/* a device slower by this factor can overtake the CPU only after a large change of history */
+/*
+ * a device slower than the CPU by this factor becomes faster only after a large change of history
+ */
 #define FAR 2.0
 
 /* End: the decision and the expected time at one end of a memo's range of targets. */
@@ -49,7 +51,7 @@ hy_memo_recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *
 	HyMemo *memo;
 	const HyBrief *like;
 
-	/* reads only the fields that make up a shape, and those that a dispatch checks first */
+	/* Read only the fields that make up a shape, and those that a dispatch checks first. */
 	if (task->op == HY_OP_DISTANCE)
 	{
 		q = &task->u.distance.queries;
@@ -88,7 +90,7 @@ hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
 	int64_t most;
 	int32_t left;
 
-	/* the time of a task that may run on several threads depends on their number, which may change */
+	/* the time of a task that is worth several threads depends on their number, which may change */
 	if (hy_threads_worth(hy_cost_terms(shape, true).work))
 		return;
 	/* The memory budget changes all the time, so a decision that depends on it is not kept. */
@@ -100,7 +102,7 @@ hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
 		return;
 	high = low;
 	half_power(shape, &least, &most);
-	/* the range stays within one size class, since the correction differs in another class */
+	/* The range stays within one size class, because another class has another correction. */
 	(void) reach(executor, shape, numeric_class, choice, now, least, &low);
 	(void) reach(executor, shape, numeric_class, choice, now, most, &high);
 	left = calls_left(executor, &low, &high, now);
@@ -167,9 +169,9 @@ expiry(const HyExecutor *executor, const HyChoice *choice, uint64_t now)
 }
 
 /*
- * slot_of: return the slot of a task.  For one kind of task, consecutive half powers of two of
- * the work get consecutive slots, so they do not evict each other.  If the work overflows, the slot
- * is arbitrary.
+ * slot_of: return the slot for a task's memo.  For the same queries, dims, k and operation,
+ * consecutive ranges of work (half_power) get consecutive slots, so they do not replace each other.
+ * If the work overflows, the slot is arbitrary.
  */
 static inline uint32_t
 slot_of(int64_t queries, int64_t targets, int32_t dims, int32_t k, uint32_t kind)
@@ -196,8 +198,8 @@ holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now, int64_t quer
 }
 
 /*
- * reach: decide the task with another number of targets.  If the decision is the same, set *end and
- * return true.
+ * reach: decide the same task with another number of targets.  If the decision is the same, set
+ * *end and return true.
  */
 static bool
 reach(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, const HyChoice *choice,
@@ -231,8 +233,8 @@ reach(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, const H
 }
 
 /*
- * half_power: compute the range of targets for which the work lies in the same half of a power of
- * two.
+ * half_power: compute the range of targets for which the work lies in the same half of the range
+ * between two powers of two.
  */
 static void
 half_power(const HyShape *shape, int64_t *low, int64_t *high)
@@ -254,8 +256,9 @@ half_power(const HyShape *shape, int64_t *low, int64_t *high)
 }
 
 /*
- * expect: set the expected CPU time, around which observations are clipped.  If the decision did not
- * predict the CPU time, predict it now.  Returns false if there is no history, or only a cold start.
+ * expect: set the expected CPU time; observed times are clipped to a band around it.  If the
+ * decision did not predict the CPU time, predict it now.  Returns false if the prediction has no
+ * history, or only a cold start.
  */
 static bool
 expect(HyExecutor *executor, const HyShape *shape, End *end)
@@ -281,8 +284,8 @@ line(double low, double high, int64_t steps)
 }
 
 /*
- * calls_left: return the number of calls until a trial may be due, or until the ski rental is paid
- * and the device opens.
+ * calls_left: return the number of calls until a trial may be due, or until the ski rental credit
+ * may reach the open cost, so that the device opens.
  */
 static int32_t
 calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t now)
@@ -300,7 +303,7 @@ calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t
 	paid = high->expected - (high->choice.device_ns >= 0 ? high->choice.device_ns : 0);
 	if (due <= 0)
 		return member->open_after_ns > now ? left : 0;
-	/* use half of the computed count, since the expected time is inexact, especially at first */
+	/* use half of the computed number, because the expected time is inexact, especially at first */
 	if (paid > 0 && due / paid / 2 < left)
 		left = (int32_t) (due / paid / 2);
 	return left;
@@ -319,7 +322,7 @@ what_matters(const End *low, const End *high)
 	           : HY_WATCH_MOVES;
 }
 
-/* line_at: return the value of a line at this many targets above the smallest number. */
+/* line_at: return the value of a line at above_low targets more than the smallest number. */
 static inline float
 line_at(HyLine line, int64_t above_low)
 {
@@ -385,8 +388,8 @@ hy_memo_fold(HyExecutor *executor, bool all)
 		executor->fold_at_ns = now + HY_MEMO_NS;
 	executor->uncounted = 0;
 	/*
-	 * Settle all memos together: a trial becomes due by the number of tasks of a kind, and a kind
-	 * has many memos.
+	 * Add the calls of all memos to history together.  A trial becomes due after a number of tasks
+	 * of a kind, and these may be spread over many memos.
 	 */
 	if (!all && executor->unsettled < HY_MEMO_CALLS && now < executor->settled_ns + HY_MEMO_NS)
 		return;
@@ -470,7 +473,10 @@ hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *de
 	decision->split_share = -1;
 }
 
-/* count_brief: add a call to the counters, and to the sums that its memo holds for history. */
+/*
+ * count_brief: add a logged call to the counters, and to the sums in its memo, which later go to
+ * history.
+ */
 static void
 count_brief(HyExecutor *executor, const HyBrief *brief)
 {
@@ -518,7 +524,10 @@ settle(HyExecutor *executor, HyMemo *memo)
 		double mean = memo->sum_targets / memo->count;
 		double ns = memo->sum_ns / memo->count;
 
-		/* the number of targets is an integer, so adjust the time by the rounding of the mean */
+		/*
+		 * The number of targets must be an integer, so round the mean and adjust the time
+		 * accordingly.
+		 */
 		shape.targets = (int64_t) (mean + 0.5);
 		ns += (double) memo->expected.slope * ((double) shape.targets - mean);
 		hy_tracker_record_many(executor->tracker, &shape, 0, ns, memo->count);

@@ -1,30 +1,33 @@
 /*
  * memo.h
- *		Keeps decisions for the CPU that stay valid for a while, and logs calls to count them later.
+ *		Keeps decisions for the CPU that stay valid for a while (memos), and logs the calls that
+ *		they decide, to count them later.
  *
  * A task like an earlier one goes to the CPU again at the cost of a look-up, if nothing has changed
- * since.  The call is written to one cache line of the ring of events (HyBrief).  Later it is added
- * to counters, latencies, history and the ski rental of a closed device.  This is done every
- * HY_MEMO_CALLS calls or 100 ms, and before data is read (hy_memo_fold).
+ * since.  The call is written to one cache line of the ring of events (HyBrief).  Every
+ * HY_MEMO_CALLS calls or 100 ms, and before a view reads the counters, the logged calls are added
+ * to counters, latencies, history and the ski rental of a closed device (hy_memo_fold).
  *
  * Two tasks are alike if they are equal except for the number of targets, and their work lies in
- * the same half of a power of two.  A memo covers the targets between two ends at which the
- * decision was evaluated and was the same.  Between the ends predictions lie on a line, since the
- * regression is linear and its correction is the same within a size class.  The calls of a memo are
- * added to history as an equal number of calls of their mean size.
+ * the same half of the range between two powers of two.  A memo covers the numbers of targets
+ * between two ends at which the rules gave the same decision.  Between the ends, predictions lie on
+ * a line, because the regression is linear and its correction is the same within a size class.  The
+ * calls of a memo are added to history as an equal number of calls of their mean size.
  *
- * A task that is worth several threads has no memo, because its time depends on how many it gets.
+ * A task that is worth several threads has no memo, because its time depends on the number of
+ * threads that it gets.
  *
- * HyExecutor.generation is incremented whenever a decision could turn out differently, and
- * HyExecutor.moved shows changes of history that a memo depends on.  In addition, a memo expires
- * after 100 ms, and before the call at which a trial or an open may be due.
+ * A memo is valid only while HyExecutor.generation, which changes whenever a decision could turn
+ * out differently, and HyExecutor.moved, which shows changes of history, stay the same.  A memo
+ * also expires after 100 ms, and before the call at which a trial or the opening of a device may be
+ * due.
  *
- * bench/dispatch.c shows what memos save (three runs with memos and three without, in turn).  With
- * memos, the dispatcher adds 70 to 90 ns to a small call of the backend, and at most 1% to a batch
- * of 64 vectors of 768 dims.  Without memos, it adds 150 to 300 ns to a small call if no device can
- * run it, 1,100 to 2,000 ns if an open device is slower, and 2,300 to 3,000 ns with a shared table.
- * It adds 3.4% to 3.9% to such a batch.  The version without memos added only one call in eight to
- * the history.
+ * bench/dispatch.c measures what memos save (three runs with memos and three without, alternating).
+ * With memos, the dispatcher adds 70 to 90 ns to a small call of the CPU backend, and at most 1% to
+ * a batch of 64 vectors of 768 dims.  Without memos, it added 3.4% to 3.9% to such a batch.  To a
+ * small call it added 150 to 300 ns if no device can run the call, 1,100 to 2,000 ns if an open
+ * device is slower, and 2,300 to 3,000 ns with a shared table.  The version without memos added
+ * only one call in eight to the history.
  */
 #ifndef HY_MEMO_H
 #define HY_MEMO_H
@@ -32,7 +35,7 @@
 #include "dispatch/route/decide.h"
 #include "dispatch/route/session.h"
 
-/* calls between two folds; large enough that fewer than one call in a hundred pays for a fold */
+/* calls between two calls of hy_memo_fold, so that fewer than one call in a hundred pays for it */
 #define HY_MEMO_CALLS 192
 #define HY_MEMO_NS UINT64_C(100000000)
 
@@ -43,7 +46,9 @@
 extern HyMemo *
 hy_memo_recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets);
 
-/* hy_memo_keep: make a memo, after the CPU was chosen for such a task and has run it. */
+/*
+ * hy_memo_keep: make a memo if possible, after the CPU was chosen for such a task and has run it.
+ */
 extern void hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
                          const HyChoice *choice, uint64_t now);
 
@@ -55,7 +60,8 @@ extern void hy_memo_log(HyExecutor *executor, HyMemo *memo, int64_t targets, uin
 extern void hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief);
 
 /*
- * hy_memo_fold: count the logged calls.  With all, also add the calls held by memos to history.
+ * hy_memo_fold: count the logged calls.  Also add the calls of all memos to history, if `all` is
+ * set or if HY_MEMO_CALLS calls or HY_MEMO_NS are due.
  */
 extern void hy_memo_fold(HyExecutor *executor, bool all);
 
@@ -63,14 +69,15 @@ extern void hy_memo_fold(HyExecutor *executor, bool all);
 extern HyMemo *
 hy_memo_like(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uint64_t now);
 
-/* hy_memo_forget: drop all memos and uncounted calls. */
+/* hy_memo_forget: drop all memos and all logged calls. */
 extern void hy_memo_forget(HyExecutor *executor);
 
 /* hy_brief_expand: convert a brief to the event it represents. */
 extern void hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *decision);
 
 /*
- * hy_generation_check: copy the tracker's change counts, so that memos notice changes in history.
+ * hy_generation_check: copy the tracker's change counts to HyExecutor.moved, which ends the memos
+ * that depend on what changed.
  */
 extern void hy_generation_check(HyExecutor *executor);
 

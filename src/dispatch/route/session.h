@@ -1,6 +1,6 @@
 /*
  * session.h
- *		The state of an executor, for the dispatcher's own files and its unit tests only.
+ *		Defines the state of an executor, for the dispatcher's own files and its unit tests only.
  */
 #ifndef HY_SESSION_H
 #define HY_SESSION_H
@@ -16,7 +16,7 @@
 
 #define HY_ROUTES 512
 #define HY_MEMOS 128      /* a power of two */
-#define HY_MAX_FLIGHTS 16 /* maximum flights of one executor on a device */
+#define HY_MAX_FLIGHTS 16 /* maximum tasks and pieces of one executor in flight on a device */
 #define HY_BATCH_SIZES 24 /* 2^0 .. 2^23 items */
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
@@ -32,7 +32,7 @@ struct HyMember
 	bool latched;             /* not used again in this process */
 	char why[HY_TEXT_LENGTH]; /* reason why it cannot be used; empty: usable */
 	int32_t native_code;      /* the backend's own code for the reason; 0: none */
-	bool absent;              /* no device, but no failure either: a machine without a card */
+	bool absent;              /* no device, which is no failure: a machine without a card */
 	bool told;                /* the reason was logged */
 
 	/*
@@ -40,18 +40,21 @@ struct HyMember
 	 * open.
 	 */
 	double open_credit_ns;
-	uint64_t open_after_ns; /* after a failed open, time of the next attempt */
-	uint64_t open_wait_ns;  /* delay after the last failed open */
+	uint64_t open_after_ns; /* time of the next attempt to open, after a failed one */
+	uint64_t open_wait_ns;  /* how long after the failed one */
 	/* status of the last open, so that an identical failure is not logged again */
 	HyStatus open_status;
 	HyFailure open_failure; /* failure of the last failed open */
-	HyTablePlace place;     /* the place in the shared table that counts this context */
+	HyTablePlace place;     /* the entry of this context in the shared table */
 
-	/* tasks of all processes that waited or were in flight on the device at the last poll */
+	/*
+	 * tasks of all processes that waited or were in flight on the device at the last
+	 * hy_gauge_update
+	 */
 	HyQueueLoad queue;
 	/*
-	 * duration of the last failed wait for a turn, at least doubled by each further failure; 0: the
-	 * last wait succeeded
+	 * duration of the last failed wait for a turn, at least doubled by each further failed wait; 0:
+	 * the last wait succeeded
 	 */
 	uint64_t missed_turn_ns;
 	uint64_t missed_turn_until_ns; /* until this time, a turn is expected to take missed_turn_ns */
@@ -61,18 +64,18 @@ struct HyMember
 	uint64_t free_bytes;
 	uint64_t total_bytes;
 	uint64_t free_at_ns;
-	uint64_t held_bytes;   /* bytes that the querying bulk lane has in flight, counted as free */
+	uint64_t held_bytes;   /* bytes of pieces in flight that count as free (hy_bulk_fit) */
 	uint64_t budget_bytes; /* budget of a task at the last query; 0: never queried */
-	uint64_t cap_bytes;    /* cap after a task that did not fit (budget.c); 0: none */
+	uint64_t cap_bytes;    /* limit set after a task that did not fit (budget.c); 0: none */
 	uint64_t cap_step;
 	uint64_t cap_since_ns;
 
 	/* resident rows (resident.c) */
 	struct HyResidency *residency; /* NULL: no unit was requested in this context */
 	HyResidencyCounts resident;
-	uint64_t send_after_ns; /* after the device refused a unit, time of the next attempt */
+	uint64_t send_after_ns; /* time of the next attempt, after the device refused a unit */
 	uint64_t unit_bytes;    /* hy_resident_unit_bytes; 0: never queried */
-	int32_t left_alone;     /* resident units not used because the CPU was predicted to be faster */
+	int32_t left_alone;     /* times that the CPU was predicted to be faster than a resident unit */
 
 	/* tickets of tasks that were given up and have not ended yet */
 	int32_t leftovers;
@@ -84,19 +87,19 @@ struct HyMember
 };
 
 /*
- * HyRoute: the side that recent tasks of one class ran on; an entry of a direct-mapped table of
- * hints.
+ * HyRoute: where recent tasks of one class (hy_shape_class) ran; an entry of a direct-mapped table
+ * of hints.
  */
 typedef struct HyRoute
 {
 	uint32_t number; /* hy_shape_class, 0: empty */
-	bool on_device;  /* the side that hysteresis favors */
+	bool on_device;  /* the last choice by cost was a device, which hysteresis now favors */
 	bool refused;    /* the last attempt on a device fell back to the CPU */
 } HyRoute;
 
 /*
- * HyBrief: a call decided by a memo, as stored in the ring; or a mark that HyExecutor.event holds
- * the call.
+ * HyBrief: an entry of the ring of events: a call decided by a memo, or a mark that
+ * HyExecutor.event has the call.
  */
 typedef struct HyBrief
 {
@@ -131,13 +134,16 @@ _Static_assert(sizeof(HyBrief) == 64, "a brief is one cache line");
 /* HyWatch: the changes of history that a decision depends on. */
 typedef enum HyWatch
 {
-	HY_WATCH_NOTHING, /* none; the decision rules did not use history */
+	HY_WATCH_NOTHING, /* none; the decision did not use history */
 	HY_WATCH_LEAPS,   /* large changes; the device is far slower or not open */
-	HY_WATCH_MOVES,   /* all changes that the tracker counts */
+	HY_WATCH_MOVES,   /* all changes that the tracker reports */
 	HY_WATCH_COUNT
 } HyWatch;
 
-/* HyLine: a value at the memo's smallest number of targets, and the increase per target. */
+/*
+ * HyLine: a linear function of the number of targets: its value at the memo's smallest number, and
+ * its increase per target.
+ */
 typedef struct HyLine
 {
 	float low;
@@ -147,7 +153,8 @@ typedef struct HyLine
 /* HyMemo: a decision for shapes that differ only in their targets (memo.h). */
 typedef struct HyMemo
 {
-	HyBrief like; /* brief of the next call, without times and values that depend on targets */
+	/* template for the brief of a call; the caller adds times and what depends on the targets */
+	HyBrief like;
 	uint64_t expires_ns; /* 0: empty */
 	uint64_t generation;
 	int64_t low; /* smallest number of targets */
@@ -175,7 +182,7 @@ struct HyExecutor
 	uint64_t flush_at_ns; /* time of the next flush (flush.h) */
 	uint64_t kept;        /* events since the executor began */
 	uint64_t forgotten;   /* number of times that history was dropped */
-	int32_t uncounted;    /* number of latest events that may include calls not counted yet */
+	int32_t uncounted;    /* number of latest events among which calls may not be counted yet */
 	int32_t until_flush;  /* calls until the next flush */
 	int32_t events;
 	int32_t next_event;
@@ -183,8 +190,8 @@ struct HyExecutor
 	HyBrief briefs[HY_EVENT_RING + 1];
 	uint8_t dirty_memo[HY_MEMOS];
 	int32_t dirty;
-	int32_t unsettled;              /* calls kept in memos that are not in history yet */
-	uint64_t settled_ns;            /* time at which such calls were last added to history */
+	int32_t unsettled;              /* calls in the sums of memos, not in history yet */
+	uint64_t settled_ns;            /* time at which they were last added to history */
 	uint64_t noted;                 /* calls since the executor began */
 	uint32_t moved[HY_WATCH_COUNT]; /* the tracker's change counts when last copied; [0] stays 0 */
 
@@ -200,7 +207,7 @@ struct HyExecutor
 	HyLoad load;      /* load of the machine at the last report */
 	double load_seen; /* average runnable processes per core while the CPU's history was recorded */
 	bool cuts;        /* tasks may be cut into pieces */
-	/* no periodic trials by rule 9, since the caller asks for the best known side */
+	/* no periodic trials by rule 9: the caller asks for the best known choice */
 	bool no_trials;
 	bool queued; /* tasks for devices wait for their turn in queue_client.queue */
 	/* timeout of the current task's wait for its turn; 0: config.timeout_ns */
@@ -208,12 +215,15 @@ struct HyExecutor
 	HyQueueClient queue_client; /* this process as a client of the queue */
 	HyLosses *losses;           /* NULL: losses are not recorded */
 	double spent_ns;            /* total time of all calls */
-	/* spent_ns when a batch of 2^i items was last tried although another size was best (accumulator.c) */
+	/*
+	 * [i]: spent_ns when a batch of 2^i items was last tried although another size was best
+	 * (accumulator.c)
+	 */
 	double batch_tried_ns[HY_BATCH_SIZES];
-	/* time lost by trials, compared with the side that was predicted to be faster */
+	/* time lost by trials, compared with the predicted time of the choice without the trial */
 	double regret_ns;
 	HyShare share;
-	HyDecision event[HY_EVENT_SLOTS]; /* one more slot than the ring, for the call in progress */
+	HyDecision event[HY_EVENT_SLOTS]; /* one slot more than events, for the call in progress */
 };
 
 static inline uint64_t
@@ -223,8 +233,8 @@ hy_now(const HyExecutor *executor)
 }
 
 /*
- * hy_left_out: return whether the settings exclude the device.  The settings use the backend's own
- * device numbers.
+ * hy_left_out: return whether the settings exclude the device.  They name a device by the backend's
+ * own number.
  */
 static inline bool
 hy_left_out(const HyConfig *config, const HyMember *member)
@@ -233,7 +243,7 @@ hy_left_out(const HyConfig *config, const HyMember *member)
 	       (member->number >= HY_BACKEND_DEVICES || !(config->devices >> member->number & 1));
 }
 
-/* hy_event_step: advance the ring after an event, full or brief, was written. */
+/* hy_event_step: advance the ring after an event was written, in full or as a brief. */
 static inline void
 hy_event_step(HyExecutor *executor)
 {

@@ -11,7 +11,7 @@
 
 #define SPLIT_GAIN 0.9
 #define SPLIT_ASKED_GAIN 0.95
-#define SPLIT_FROM_NS 1e6 /* minimum time of a task; cutting and joining take too long otherwise */
+#define SPLIT_FROM_NS 1e6 /* a shorter task is not worth cutting and joining */
 #define SPLIT_JOIN_NS 5e4
 #define SPLIT_STEPS 12
 
@@ -34,7 +34,9 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 
 	if (!executor->cuts || !hy_cpu_able(executor, shape) || hy_shape_extent(shape) < 2)
 		return;
-	/* a split opens a device only for a trial, when the device's ski rental is paid */
+	/*
+	 * A closed device is opened only if rule 9 tries it, which means that its ski rental is paid.
+	 */
 	if (member->device == NULL && choice->reason != HY_REASON_EXPLORATION)
 		return;
 	if (!asked_for && (!known || better < SPLIT_FROM_NS))
@@ -42,7 +44,10 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 	if (asked_for && (hy_tracker_forecast(executor->tracker, shape, choice->candidate).cold ||
 	                  hy_gauge_forecast(executor, shape, 0).cold))
 		known = false;
-	/* even if each side's time fell in proportion to its part, the gain would be too small */
+	/*
+	 * even if the times of CPU and device fell in proportion to their parts, the gain would be too
+	 * small
+	 */
 	if (known && !fixed &&
 	    choice->device_ns * choice->cpu_ns / (choice->device_ns + choice->cpu_ns) > gain * better)
 		return;
@@ -71,7 +76,10 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 	                (choice->split_ns >= 0 && choice->split_ns <= gain * better);
 }
 
-/* part_ns: return the predicted time of a side for a part of a task, < 0 if not known. */
+/*
+ * part_ns: return the predicted time of a device (0: the CPU) for a part of a task, < 0 if not
+ * known.
+ */
 static double
 part_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double part)
 {

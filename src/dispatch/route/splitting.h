@@ -1,10 +1,11 @@
 /*
  * splitting.h
- *		Rule 10 of decide.c: whether device and CPU run a task at the same time, and in which shares.
+ *		Rule 10 of decide.c: decides whether device and CPU run a task together, and in which
+ *		shares.
  *
- * The user may fix the device's share.  Otherwise the share is chosen so that both sides are
- * predicted to end at the same time.  If the user asked for a split and a side has no history, or
- * only a cold start, the split serves as the trial.
+ * The user may fix the device's share.  Otherwise the share is chosen so that CPU and device are
+ * predicted to end at the same time.  If the user asked for a split and one of the two has no
+ * history, or only a cold start, the split also measures it.
  */
 #ifndef HY_SPLITTING_H
 #define HY_SPLITTING_H

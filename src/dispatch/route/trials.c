@@ -16,10 +16,13 @@
 #define ENOUGH_SAMPLES 5
 #define EVEN_RATIO 1.5
 #define RATIO_LIMIT 4.0
-/* RATIO_LIMIT squared: a hint comes from other kinds of task and may itself be wrong by RATIO_LIMIT */
+/*
+ * RATIO_LIMIT squared: a hint, the prediction from other kinds of task, may itself be wrong by
+ * RATIO_LIMIT
+ */
 #define HINT_LIMIT 16.0
 #define LEAST_QUEUE_NS 1e6
-/* loss that a first try may always cause, whatever time was spent so far */
+/* loss that a first try may cause even before any time was spent */
 #define FIRST_TRY_NS 2e7
 
 static bool worth_a_first_try(const HyExecutor *executor, double hint, double best);
@@ -27,9 +30,9 @@ static int32_t due_after(const HySide *best, const HySide *other);
 static double trial_loss(const HySide *best, const HySide *other);
 
 /*
- * hy_untried: return a side that has no history or only a cold start; NULL if no such side is worth
- * a try.  Devices come before the CPU.  The time of the CPU grows with the task.  So the CPU is tried
- * when a task is no larger than the smallest task so far, or after TRY_FEW tasks on other sides.
+ * hy_untried: return a side without history (see trials.h).  The time of the CPU grows with the
+ * task, so the CPU is tried with a task no larger than the smallest so far, or after TRY_FEW tasks
+ * on devices.
  */
 const HySide *
 hy_untried(const HyExecutor *executor, const HySide *sides, int count)
@@ -48,7 +51,7 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 		if (sides[i].forecast.above > 0)
 			smallest = false;
 	}
-	/* without a measured time, compare with the hint for the CPU, whose error is below HINT_LIMIT */
+	/* if no side has history, compare with the CPU's cold start or its hint */
 	if (best < 0)
 		best = sides[0].ns >= 0 ? sides[0].ns : sides[0].forecast.hint_ns;
 	for (i = 1; i < count; i++)
@@ -59,9 +62,7 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 			continue;
 		if (best >= 0 && sides[i].ns < 0 && !worth_a_first_try(executor, hint, best))
 			continue;
-		/*
-		 * do not try a device while long tasks of other clients wait or are in flight on it
-		 */
+		/* do not try a device on which long tasks of other clients wait or are in flight */
 		if (executor->member[sides[i].device].queue.ns >
 		    (best >= 0 ? RATIO_LIMIT * best : LEAST_QUEUE_NS))
 			continue;
@@ -89,8 +90,9 @@ worth_a_first_try(const HyExecutor *executor, double hint, double best)
 }
 
 /*
- * due_after: return the number of tasks of a kind that bypass a side before its next trial.  If both
- * sides are about equal, a trial costs little and is most informative about the break-even point.
+ * due_after: return the number of tasks of a kind that run elsewhere before the next trial of
+ * `other`. If both sides are about equally fast, a trial costs little and says most about the
+ * break-even point.
  */
 static int32_t
 due_after(const HySide *best, const HySide *other)
@@ -105,8 +107,8 @@ due_after(const HySide *best, const HySide *other)
 }
 
 /*
- * trial_loss: return the predicted loss of a trial compared with the best side, 0 if the trial would
- * be faster, and < 0 if the times differ too much for a trial at any time.
+ * trial_loss: return the predicted loss of a trial compared with the best side, 0 if the trial
+ * would be faster, and < 0 if the predicted times rule out a trial.
  */
 static double
 trial_loss(const HySide *best, const HySide *other)
@@ -145,7 +147,7 @@ hy_tasks_until_trial(const HyExecutor *executor, const HySide *best, const HySid
 		return INT32_MAX;
 	if (left > 0)
 		return (int32_t) left;
-	/* the trial is due, but is too expensive until this many more calls on the best side were made */
+	/* the trial is due, but the limit allows it only after this many more calls on the best side */
 	until = ((executor->regret_ns + loss) / HY_REGRET_SHARE - executor->spent_ns) / best->ns;
 	return !(until > TRY_STALE) ? TRY_STALE : until < INT32_MAX ? (int32_t) until : INT32_MAX;
 }

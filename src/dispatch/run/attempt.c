@@ -1,15 +1,17 @@
 /*
  * attempt.c
- *		Tries a task on a device, and evaluates the device by the outcome.
+ *		Tries a task on a device, and reports the outcome to the device's breaker.
  *
  *	NOMEM, QUOTA, BUSY, UNSUPPORTED		do not affect the breaker
  *	TRANSIENT, TIMEOUT, BUG, INVALID	counted by the breaker (the task was checked before)
- *	CONTEXT_LOST						counted; the context is reopened and the task retried once
+ *	CONTEXT_LOST						counted; the context is reopened and the task retried once,
+ *										unless its rows were resident in the lost context
  *	PROCESS_LOST						every device of that backend is latched off
  *	DEVICE_GONE							that device is latched off
  *	CANCELLED							ignored
  *
- * A device that does not react to a cancel counts as busy and is later latched off (device_run.c).
+ * The effect of each status is listed above.  A device that does not react to a cancel counts as
+ * busy and is later latched off (member.c).
  */
 #include "dispatch/run/attempt.h"
 
@@ -39,14 +41,14 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 	decision->failure = run->failure;
 	if (st == HY_CONTEXT_LOST && !member->latched)
 	{
-		/* the rows of a resident task were lost with the context */
+		/* a resident task is not retried, because its rows were lost with the context */
 		if (!decision->shape.resident || member->residency != NULL)
 			hy_member_close(executor, member);
 		if (!decision->shape.resident &&
 		    hy_breaker_would_allow(&member->breakers[op], hy_now(executor)))
 			st = attempt(executor, member, task, decision, run);
 	}
-	/* only a failure in an open context shows that the task is too large */
+	/* if the context could not be opened, the size of the task is not the cause */
 	if ((st == HY_NOMEM || st == HY_QUOTA) && member->device != NULL)
 		hy_member_refused(member, decision->bytes_required, hy_now(executor));
 	if (st != HY_OK)
@@ -62,8 +64,8 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 }
 
 /*
- * attempt: open the device if necessary, run the task, and evaluate the outcome except for the
- * retry.
+ * attempt: open the device if necessary, run the task once, count the attempt and report its
+ * outcome.
  */
 static HyStatus
 attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *decision,
@@ -99,9 +101,10 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 }
 
 /*
- * gone: report that the context has closed itself and the resident rows are lost.  This counts
- * neither as an attempt nor as a failure.  If the breaker has allowed a probe, the caller has ended
- * it.  Otherwise no session could probe the device before this probe times out.
+ * gone: set the outcome of a resident task whose context has closed itself, so that its rows are
+ * lost.  This counts neither as an attempt nor as a failure.  If the breaker has allowed a probe,
+ * the caller has ended the probe.  An open probe would keep every session from probing the device
+ * until it times out.
  */
 static HyStatus
 gone(HyDeviceRun *run)
@@ -124,8 +127,8 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 	if (!hy_share_allow(&executor->share, device, op, breaker, hy_now(executor)))
 	{
 		/*
-		 * The device has failed in another process meanwhile, or another process is probing it.
-		 * This counts neither as an attempt nor as a failure.
+		 * In the meantime, the device has failed in another process, or another process is probing
+		 * it. This counts neither as an attempt nor as a failure.
 		 */
 		run->status = HY_BUSY;
 		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
@@ -203,7 +206,7 @@ hy_attempt_report(HyExecutor *executor, HyMember *member, HyOp op, HyStatus stat
 		hy_member_latch(executor, member, false, false, "has left");
 }
 
-/* outcome_of: return what a status shows about the device, by the table in the head of this file. */
+/* outcome_of: return what a status shows about the device, as listed in the head of this file. */
 static HyOutcome
 outcome_of(HyStatus status)
 {

@@ -1,15 +1,15 @@
 /*
  * backend_cpu.c
- *		The CPU as a backend: calls core, synchronously.
+ *		The CPU as a backend: runs each task with the functions of core, before submit returns.
  *
- * submit runs the task to its end, so every ticket stands for a task that has ended and was not
- * polled yet.  A failing task fails in submit and gets no ticket.  The process has one such device.
- * Core may use several threads for a task, if hy_threads_allow allows it (core/threads.h).  A lender
- * allows them only while a task runs.
+ * submit runs the task to the end, so every ticket stands for a task that has ended but was not
+ * polled yet.  A task that fails does so in submit and gets no ticket.  The process has one such
+ * device.  The functions of core may use several threads if hy_threads_allow allows them
+ * (core/threads.h).  A lender allows threads only while a task runs.
  *
- * The backend allocates no buffers, since host memory needs no HyBuffer.  Timings are 0, because
- * the caller already reads its clock around the call.  Two more readings of the clock would cost as
- * much as the rest of the dispatcher.
+ * The backend has no buffers, because host memory needs no HyBuffer.  HyTimings.total_ns is 0,
+ * because the caller already reads its clock around the call.  Two more readings of the clock would
+ * cost as much as the rest of the dispatcher.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -29,7 +29,7 @@
 
 struct HyDevice
 {
-	uint64_t outstanding;         /* bit i: slot i holds a ticket that was not polled yet */
+	uint64_t outstanding;         /* bit i: tickets[i] was not polled yet */
 	uint64_t serial;              /* tickets issued so far */
 	int32_t threads;              /* threads that the last task was allowed */
 	uint64_t main_thread_work_ns; /* HyTimings.main_thread_work_ns of the last task */
@@ -257,7 +257,7 @@ cpu_cancel(HyDevice *device, HyTicket ticket)
 static void
 cpu_last_error(const HyDevice *device, HyFailure *failure)
 {
-	/* the status contains all information about a failure */
+	/* the status says everything about a failure */
 	(void) device;
 	memset(failure, 0, sizeof(*failure));
 }
@@ -308,7 +308,7 @@ run_task(const HyTask *task)
 		{
 			const HySpreadTask *s = &task->u.spread;
 
-			/* with a buffer, the host's graph may be invalid */
+			/* if the graph is in a buffer, the arrays of the host's graph may be missing */
 			if (s->buffer != NULL)
 				return HY_UNSUPPORTED;
 			return hy_spread_reached(s->graph, &s->params, &s->seeds, task->allocator, task->cancel,

@@ -7,19 +7,17 @@
 
 #include "dispatch/backend.h"
 
-/*
- * hy_backend_cpu: a backend with one device; submit runs the task to its end.
- */
+/* hy_backend_cpu: a backend with one device, the CPU.  Its submit runs the task to the end. */
 extern const HyBackend hy_backend_cpu;
 
 /*
- * HyLender: lends threads to the tasks that the CPU runs.  Tasks of other devices use the threads of
- * HyHost.run.
+ * HyLender: lends threads to tasks on the CPU.  Other backends get threads from HyHost.run.
  *
  * expect returns the number of threads that a task of this shape would get now.
  *
- * take allows a number of threads (hy_threads_allow) for a task that the CPU is about to run.  If it
- * returns false, the task fails with HY_NOMEM.  Otherwise give is called when the task has ended.
+ * take allows a number of threads (hy_threads_allow) for a task that the CPU is about to run.  If
+ * take returns false, the task fails with HY_NOMEM.  Otherwise give is called when the task has
+ * ended.
  */
 typedef struct HyLender
 {

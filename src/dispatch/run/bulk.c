@@ -2,8 +2,8 @@
  * bulk.c
  *		Runs one large task in pieces, on several devices and the CPU at once: see bulk.h.
  *
- * A step first polls the pieces in flight, then submits new pieces to every device that can take
- * more.  Last, the CPU computes a piece immediately.  So the devices have work while the CPU
+ * A step first polls the pieces in flight, and then submits new pieces to every device that can
+ * take more.  At its end, the CPU computes a piece, so the devices have work while the CPU
  * computes.
  */
 #include "dispatch/run/bulk_state.h"
@@ -219,8 +219,8 @@ add_lane(HyBulk *bulk, int32_t device)
 }
 
 /*
- * next_poll: compute when to poll next.  Nothing can progress before one of the pieces in flight
- * ends.
+ * next_poll: compute how long to wait before the next step, which is until a piece in flight may
+ * have ended.
  */
 static void
 next_poll(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
@@ -247,8 +247,8 @@ next_poll(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 }
 
 /*
- * finish: count the job after all rows are done.  The work of each lane is counted for the side of
- * the lane.  The caller counts the call itself.
+ * finish: end the job after all rows are done.  The items, pieces and bytes of each lane are added
+ * to the counters of its device or of the CPU.  The caller counts the call itself.
  */
 static void
 finish(HyBulk *bulk)
@@ -256,7 +256,7 @@ finish(HyBulk *bulk)
 	int i;
 
 	bulk->report.status = HY_OK;
-	/* the devices failed without completing any row, so the CPU did all rows */
+	/* the devices completed no row, and the CPU did them all */
 	if (bulk->report.first != HY_OK && bulk->cpu.rows == bulk->slicing.extent)
 		bulk->report.fallback = true;
 	for (i = -1; i < bulk->lanes; i++)
@@ -278,7 +278,7 @@ finish(HyBulk *bulk)
 		counters->bytes_down += lane->bytes_down;
 		if (i >= 0)
 			continue;
-		/* pieces may have had different numbers of threads: their mean over the time */
+		/* pieces may have run on different numbers of threads, so record the mean over time */
 		shape.threads = (int32_t) (lane->threads_ns / lane->busy_ns + 0.5);
 		hy_tracker_record(bulk->executor->tracker, &shape, 0,
 		                  (uint64_t) fmax(lane->busy_ns - lane->main_thread_work_ns, 1));

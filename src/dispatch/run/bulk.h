@@ -2,17 +2,18 @@
  * bulk.h
  *		Runs one large task in pieces, on several devices and the CPU at once.
  *
- * A task is divided by its queries or by its targets (slice.h), which are called the rows of the
- * job.  They are distributed over lanes, piece by piece.  Each device has a lane that takes pieces
- * from the front and may have several in flight.  The CPU's lane takes pieces from the back, until
- * no rows are left between them.  The size of a piece follows from the predicted speed of its lane,
- * so that all lanes end together (balance.h).  The time of each completed piece corrects that
- * prediction.  The size is also limited by the device's memory and by the time that a failure may
- * cost.
+ * Running a task in pieces is called a job.  The task is divided by its queries or by its targets
+ * (slice.h), which are called the rows of the job.  The rows are distributed over lanes, piece by
+ * piece.  Each device has a lane, which takes pieces from the front and may have several in flight.
+ * The CPU's lane takes pieces from the back, until no rows are left in between.  The size of a
+ * piece follows from the predicted speed of its lane, so that all lanes end together (balance.h).
+ * The time of each completed piece corrects that prediction.  The size is also limited by the
+ * device's memory and by the time that a failure may cost.
  *
- * A failure costs only the piece that failed.  The device gets no more pieces, the CPU redoes the
- * piece, and the other lanes do the rest.  After an out-of-memory failure, the lane's pieces are
- * halved instead.  A lost context is reopened once.
+ * A failure costs only the piece that failed.  The device gets no more pieces, the CPU (or another
+ * device, see HyBulkPlan.rescue) redoes the piece, and the other lanes do the rest.  After an
+ * out-of-memory failure, the lane gets smaller or fewer pieces instead.  A lost context is reopened
+ * once.
  *
  * A job is a state machine.  A step does the work that is possible now, and returns how long to
  * wait before the next step.  So one thread can drive several jobs.
@@ -26,11 +27,11 @@
 typedef struct HyBulkPlan
 {
 	uint32_t devices; /* bit d: device number d of the executor takes part */
-	bool with_cpu;    /* the CPU works at the same time */
+	bool with_cpu;    /* the CPU takes part from the beginning */
 	/* the CPU redoes pieces that failed on a device; otherwise the other devices redo them */
 	bool rescue;
 	/*
-	 * percentage of the rows for the devices (the CPU gets the rest); < 0: rows are divided by
+	 * percentage of the rows for the devices (the CPU gets the rest); < 0: divided by predicted
 	 * speed
 	 */
 	int32_t percent;
@@ -64,9 +65,9 @@ extern HyStatus
 hy_bulk_begin(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan, HyBulk **bulk);
 
 /*
- * hy_bulk_step: do the work that is possible now; return true when the job is over.  Otherwise
- * *wait_ns is the time during which another step is useless (0: step at once).  *may_skip is true
- * if only virtual time passes during the wait.
+ * hy_bulk_step: do the work that is possible now; return true when the job is over.  Otherwise,
+ * *wait_ns is how long to wait before the next step (0: do not wait).  *may_skip is true if the
+ * wait is for virtual time only, so that the clock can be advanced instead.
  */
 extern bool hy_bulk_step(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip);
 
@@ -75,7 +76,7 @@ extern const HyBulkReport *hy_bulk_report(const HyBulk *bulk);
 /* hy_bulk_end: stop the job if it is not over, and free it.  NULL is allowed. */
 extern void hy_bulk_end(HyBulk *bulk);
 
-/* hy_bulk_run: run a job from begin to end, with waits while no step is possible. */
+/* hy_bulk_run: begin a job, step until it is over, with the waits in between, and end it. */
 extern HyStatus
 hy_bulk_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan, HyBulkReport *report);
 

@@ -1,9 +1,10 @@
 /*
  * bulk_cpu.c
- *		The CPU's part of a bulk job: it computes its pieces immediately.
+ *		Computes the CPU's pieces of a bulk job.
  *
- * If the CPU takes part, it also takes back pieces from a device that is late.  If the CPU does not
- * take part, it still redoes pieces that failed on a device, unless the plan forbids that.
+ * If the CPU takes part (HyBulkPlan.with_cpu), it also takes back pieces from a device that is
+ * late. Otherwise it only redoes pieces that failed on a device, if the plan allows that
+ * (HyBulkPlan.rescue).
  */
 #include "dispatch/run/bulk_state.h"
 
@@ -39,8 +40,8 @@ hy_bulk_feed_cpu(HyBulk *bulk)
 }
 
 /*
- * give_up: end the job if rows are left that no lane may do.  The job gets the outcome of the lane
- * that was closed last.
+ * give_up: end the job if rows are left but no device, and the CPU may not do them.  The job gets
+ * the status of the lane that was closed last.
  */
 static bool
 give_up(HyBulk *bulk, bool devices_left)
@@ -96,8 +97,8 @@ run_piece(HyBulk *bulk, const HyRowRange *rows)
 }
 
 /*
- * take_back: take a piece back from a device if the CPU has no rows left and would finish the piece
- * earlier.  This limits the cost of a wrong prediction or a hanging device.
+ * take_back: take a piece back from a device if the CPU would finish that piece earlier.  Used when
+ * the CPU has no other rows left.  This limits the cost of a wrong prediction or a hanging device.
  */
 static bool
 take_back(HyBulk *bulk)
@@ -118,8 +119,8 @@ take_back(HyBulk *bulk)
 			continue;
 		remaining = (double) piece->flight.run.timings.remaining_ns;
 		/*
-		 * With no reported remaining time and no prediction, assume that the remaining time equals
-		 * the time that the piece has taken so far.
+		 * If the device reports no remaining time and there is no prediction, assume that the piece
+		 * will take as long again as it has taken so far.
 		 */
 		if (remaining <= 0 && piece->predicted_ns > 0)
 			remaining = hy_bulk_busy_ns(piece->lane, now);

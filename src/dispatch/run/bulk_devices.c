@@ -2,9 +2,9 @@
  * bulk_devices.c
  *		Launches and polls the pieces of a bulk job on devices, and handles their failures.
  *
- * A failed piece closes its lane, and its rows go to the lanes that the plan allows to redo them.
- * After an out-of-memory failure, the lane's pieces are halved instead.  A lost context is reopened
- * once.
+ * A failed piece closes its lane, and its rows go to the lanes that may redo them by the plan.
+ * After an out-of-memory failure, the lane gets smaller or fewer pieces instead.  A lost context is
+ * reopened once.
  */
 #include "dispatch/run/bulk_state.h"
 
@@ -15,8 +15,8 @@
 #include "dispatch/run/attempt.h"
 #include "dispatch/run/member.h"
 
-#define MOST_LOST_NS 3e6 /* a lane that lost more time is not tried again */
-#define LATE 0.1         /* largest delay in noticing the end of a piece, as a share of its time */
+#define MOST_LOST_NS 3e6 /* a lane whose failures cost more time gets no more pieces */
+#define LATE 0.1         /* a time is recorded if its end was noticed within this share of it */
 /* a lane is closed if a piece still does not fit after this many halvings */
 #define MOST_HALVINGS 6
 
@@ -95,8 +95,8 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 
 	hy_attempt_report(bulk->executor, lane->member, bulk->slicing.shape.op, HY_OK);
 	/*
-	 * If the end was noticed late, or together with the end of the previous piece, the time of this
-	 * piece is not known.
+	 * If the end of the piece was noticed late, or together with the end of the piece before it,
+	 * its time is not known.
 	 */
 	if (!run->shared && (double) run->finished_ns - (double) piece->earliest_end_ns <= LATE * ns)
 		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
@@ -123,7 +123,9 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	bulk->report.join_ns += hy_bulk_now(bulk) - before;
 }
 
-/* piece_failed: decide from the status whether the lane goes on, and who redoes the rows. */
+/*
+ * piece_failed: decide from the status whether the lane stays open, and which lane redoes the rows.
+ */
 static void
 piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 {
@@ -146,8 +148,8 @@ piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 }
 
 /*
- * report_loss: report the loss of a device or of the process.  All pieces affected by the loss are
- * stopped first.
+ * report_loss: report the status of a failed piece.  If it is a loss of the context, the device or
+ * the process, first stop all pieces that the loss affects.
  */
 static void
 report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
@@ -170,8 +172,9 @@ report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
 }
 
 /*
- * smaller_will_do: return whether fewer or smaller pieces may succeed, because the failure was a
- * lack of memory or of a queue slot.
+ * smaller_will_do: return whether fewer or smaller pieces may succeed, after a failure for lack of
+ * memory or because the device was busy.  If so, reduces the lane's depth or the size of its
+ * pieces.
  */
 static bool
 smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
@@ -181,7 +184,7 @@ smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
 	bool memory = (st == HY_NOMEM || st == HY_QUOTA) && lane->member->device != NULL;
 	bool patient = lane->lost_ns <= MOST_LOST_NS;
 
-	/* Other pieces of this lane occupy the memory and will free it. */
+	/* Other pieces of this lane are in flight and will free memory when they end. */
 	if ((memory || st == HY_BUSY) && lane->in_flight > 0 && patient)
 	{
 		lane->depth = lane->in_flight;
@@ -197,7 +200,10 @@ smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
 	return true;
 }
 
-/* reopen: allow one reopening of a lost context, if the breaker still allows the device. */
+/*
+ * reopen: close a lost context, and return whether the lane may open it again: only once, and only
+ * if the breaker allows it.
+ */
 static bool
 reopen(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -231,15 +237,15 @@ give_back(HyBulk *bulk, const HyBulkPiece *piece, bool failed)
 
 	rows.failed = failed;
 	/*
-	 * The array of ranges cannot be full, since each range was a piece before.  If it were full,
-	 * the caller would compute the whole task again.
+	 * The array of ranges cannot be full, because each range was a piece before.  If it were full,
+	 * the job would fail, and the caller would compute the whole task again.
 	 */
 	if (!hy_rows_give_back(&bulk->rows, rows))
 		hy_bulk_stop(bulk, HY_BUG);
 }
 
 /*
- * note_failure: record the failure if it is the first failure of the job.
+ * note_failure: record a failure in the report if it is the first of the job.
  * note_end: record why a lane was closed.
  */
 static void
@@ -332,7 +338,7 @@ hy_bulk_feed_devices(HyBulk *bulk)
 	bool again;
 	int i;
 
-	/* one piece per device in turn, so that the first device does not take all pieces */
+	/* launch one piece per device in turn, so that the first device does not take all rows */
 	do
 	{
 		again = false;
@@ -350,7 +356,7 @@ hy_bulk_feed_devices(HyBulk *bulk)
 	return launched;
 }
 
-/* launch: take rows and submit them.  Returns false when there are no rows for this lane now. */
+/* launch: take rows and submit them as a piece.  Returns false if no piece was launched. */
 static bool
 launch(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -398,8 +404,8 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 }
 
 /*
- * begin_lane: ask the breaker, open the context, and find how many rows fit.  Returns false when
- * the lane is closed.
+ * begin_lane: ask the breaker, open the context, and find how many rows fit.  On failure, closes
+ * the lane and returns false.
  */
 static bool
 begin_lane(HyBulk *bulk, HyBulkLane *lane)
@@ -425,7 +431,8 @@ begin_lane(HyBulk *bulk, HyBulkLane *lane)
 }
 
 /*
- * its_turn: return whether the device's queue lets the lane submit a piece of this many rows now.
+ * its_turn: request a slot in the device's queue if there is no request yet, and return whether the
+ * lane may submit a piece of this many rows now.  Closes the lane if its wait timed out.
  */
 static bool
 its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
@@ -450,10 +457,7 @@ its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
 	return false;
 }
 
-/*
- * shut_out: close a lane that never gets its turn.  A task run as a whole would be refused in the
- * same case.
- */
+/* shut_out: close a lane whose wait for a turn timed out. */
 static void
 shut_out(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -470,8 +474,8 @@ shut_out(HyBulk *bulk, HyBulkLane *lane)
 }
 
 /*
- * free_piece: find a free piece with memory for its answers.  NULL: out of memory, so the lane must
- * have fewer pieces in flight.
+ * free_piece: return a free piece with memory for its answers.  If there is no memory, limits the
+ * lane to the pieces that it has in flight now, and returns NULL.
  */
 static HyBulkPiece *
 free_piece(HyBulk *bulk, HyBulkLane *lane)
@@ -479,7 +483,7 @@ free_piece(HyBulk *bulk, HyBulkLane *lane)
 	size_t bytes = (size_t) hy_slice_output_bytes(&bulk->slicing);
 	HyBulkPiece *piece = bulk->piece;
 
-	/* a free piece exists: there are as many pieces as all lanes together may have in flight */
+	/* A free piece exists, because there are as many as all lanes together may have in flight. */
 	while (piece->lane != NULL)
 		piece++;
 	if (!bulk->slicing.merges || piece->memory != NULL)

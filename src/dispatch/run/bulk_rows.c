@@ -1,6 +1,6 @@
 /*
  * bulk_rows.c
- *		The rows of a bulk job that no lane has taken: see bulk_rows.h.
+ *		Keeps the rows of a bulk job that no lane has taken yet: see bulk_rows.h.
  */
 #include "dispatch/run/bulk_rows.h"
 
@@ -53,7 +53,7 @@ hy_rows_give_back(HyRows *rows, HyRowRange back)
 		rows->front = back.first;
 		return true;
 	}
-	/* merge with an adjacent range of the same kind */
+	/* merge with an adjacent range, if both have failed or both have not */
 	for (i = 0; i < rows->ranges; i++)
 	{
 		HyRowRange *range = &rows->range[i];
@@ -72,7 +72,7 @@ hy_rows_give_back(HyRows *rows, HyRowRange back)
 	return true;
 }
 
-/* find: return the range to take rows from; -1: take fresh rows instead. */
+/* find: return the index of the range to take rows from; -1: take rows between front and back. */
 static int32_t
 find(const HyRows *rows, const HyRowsFor *who)
 {
@@ -89,10 +89,7 @@ find(const HyRows *rows, const HyRowsFor *who)
 
 			if (range->failed != failed)
 				continue;
-			/*
-			 * the CPU takes no returned rows from the devices' side of the boundary, unless they
-			 * failed
-			 */
+			/* the CPU takes returned rows below the boundary only if they failed */
 			if (failed || !who->cpu || !boundary_applies(rows, who) ||
 			    range->first >= rows->boundary)
 				return i;

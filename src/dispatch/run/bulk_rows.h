@@ -1,12 +1,12 @@
 /*
  * bulk_rows.h
- *		The rows of a bulk job that no lane has taken.
+ *		Keeps the rows of a bulk job that no lane has taken yet.
  *
- * Fresh rows lie between front and back.  Devices take rows from the front and the CPU takes rows
- * from the back, until no fresh rows are left.  If there is a boundary, each side stops there.
- * Rows come back from a lane that stopped, or from a device on which they failed.  Such rows are
- * kept as ranges, which are taken before fresh rows.  The CPU takes failed ranges first, and a
- * device takes them last.
+ * Rows that no lane has had yet lie between front and back.  Devices take them from the front and
+ * the CPU takes them from the back, until none is left.  If there is a boundary, devices take only
+ * rows before it, and the CPU only rows after it.  Rows come back from a lane that stopped, or from
+ * a device on which they failed.  Such rows are kept as ranges, which are taken first.  The CPU
+ * prefers ranges that failed, and a device takes those last.
  */
 #ifndef HY_BULK_ROWS_H
 #define HY_BULK_ROWS_H
@@ -27,7 +27,7 @@ typedef struct HyRows
 {
 	int64_t front;
 	int64_t back;
-	int64_t boundary; /* devices take only rows below it, and the CPU takes the others; < 0: none */
+	int64_t boundary; /* devices take only rows below it, the CPU only the others; < 0: none */
 	int32_t ranges;
 	HyRowRange range[HY_ROW_RANGES];
 } HyRows;
@@ -36,15 +36,15 @@ typedef struct HyRows
 typedef struct HyRowsFor
 {
 	bool cpu;
-	bool fresh;  /* accepts rows that have not failed yet */
+	bool fresh;  /* accepts rows that have not failed */
 	bool failed; /* accepts rows that failed on a device */
-	bool beyond; /* ignores the boundary, since no lane is left on the other side */
+	bool beyond; /* ignores the boundary, because no lane is left for the rows beyond it */
 } HyRowsFor;
 
-/* hy_rows_left: return how many rows one call of hy_rows_take can take. */
+/* hy_rows_left: return the most rows that one call of hy_rows_take can take. */
 extern int64_t hy_rows_left(const HyRows *rows, const HyRowsFor *who);
 
-/* hy_rows_take: take count rows, from 1 to hy_rows_left. */
+/* hy_rows_take: take count rows (1 to hy_rows_left) and return their range. */
 extern HyRowRange hy_rows_take(HyRows *rows, const HyRowsFor *who, int64_t count);
 
 /*

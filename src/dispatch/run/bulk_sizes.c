@@ -2,11 +2,11 @@
  * bulk_sizes.c
  *		Chooses how many rows a lane takes at a time, so that all lanes end together (balance.h).
  *
- * The predicted time of a piece is start_ns + rows * row_ns.  Both values come from history at
- * first, and completed pieces correct them.  A device gets half of its share at first and the rest
- * when more is known.  Its pieces stay short enough to limit the cost of a failure and to give
- * other clients their turn.  The length of a CPU piece is a compromise, since the devices are not
- * polled while it runs.
+ * The predicted time of a piece is start_ns + rows * row_ns.  At first, start_ns and row_ns come
+ * from history, and then completed pieces correct them.  A device gets half of its remaining share
+ * at a time, so that the correction still has effect.  Its pieces are short enough to limit the
+ * cost of a failure and to give other clients their turn.  The CPU's pieces are short, because the
+ * devices are not polled while one runs.
  */
 #include "dispatch/run/bulk_state.h"
 
@@ -17,12 +17,12 @@
 #include "dispatch/route/gauge.h"
 
 #define PROBE_PARTS 16       /* a device of unknown speed first gets 1/16 of all rows */
-#define CPU_PROBE_PARTS 1024 /* the same for the CPU; devices are not polled while it computes */
-/* all lanes are used if together they need at most this share of the best lane's time */
+#define CPU_PROBE_PARTS 1024 /* the CPU gets less, because devices are not polled meanwhile */
+/* all lanes are used if together they take at most this share of the best lane's time */
 #define WORTH 0.92
 #define LONGEST_REST_NS 4e6    /* a final piece up to this long is not cut further */
 #define LONGEST_PIECE_NS 1.5e6 /* longest piece of a device, so that a failure costs little */
-#define LEAST_CPU_NS 5e4       /* shortest and longest piece of the CPU */
+#define LEAST_CPU_NS 5e4       /* limits for a piece of the CPU */
 #define LONGEST_CPU_NS 2e6
 #define STARTS_WORTH 24 /* a device piece shorter than this many start costs is not halved */
 #define PIECE_STARTS 3  /* minimum length of a piece, in start costs, even if other clients wait */
@@ -43,13 +43,13 @@ hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
 	if (whole_ns <= 0 || extent < 1)
 		return;
 	/*
-	 * while the CPU also works, it is better to measure a first piece than to use a cold-start time
+	 * If the CPU takes part, measure the speed with a first piece rather than trust a cold start.
 	 */
 	if (bulk->plan.with_cpu &&
 	    hy_gauge_forecast(bulk->executor, &bulk->slicing.shape, lane->device).cold)
 		return;
 	one_ns = hy_tracker_predict(bulk->executor->tracker, &one, lane->device);
-	/* the CPU is treated as having no start cost, even if its smallest tasks took some time */
+	/* the CPU is assumed to have no start cost, even if its smallest tasks took some time */
 	if (lane->device != 0 && one_ns > 0 && extent > 1)
 		lane->start_ns = fmin(one_ns, whole_ns / 2);
 	lane->row_ns = (whole_ns - lane->start_ns) / (double) extent;
@@ -111,8 +111,8 @@ hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane)
 	if (lane->most_rows >= 0)
 	{
 		/*
-		 * Query the memory again.  Count the lane's own pieces in flight as free memory, because
-		 * the lane itself will free it.
+		 * Query the free memory again.  The memory of the lane's own pieces in flight counts as
+		 * free, because the lane will free it.
 		 */
 		lane->member->free_known = false;
 		for (i = 0; i < bulk->pieces; i++)
@@ -126,9 +126,7 @@ hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane)
 	lane->contexts = contexts;
 }
 
-/*
- * rows_that_fit: find the maximum rows per piece at which all pieces in flight fit the device.
- */
+/* rows_that_fit: return the most rows per piece with which all pieces in flight fit the device. */
 static int64_t
 rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -137,8 +135,8 @@ rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
 	int64_t high = bulk->slicing.extent;
 
 	/*
-	 * The pieces in flight share the budget, since one large piece is no better than several small
-	 * pieces.  Pieces run one at a time only if a single row does not fit a share of the budget.
+	 * The pieces in flight share the budget.  Only if a single row does not fit a share of the
+	 * budget, one piece at a time gets all of it.
 	 */
 	if (piece_bytes(bulk, lane, 1) > budget / (uint64_t) lane->depth)
 		lane->depth = 1;
@@ -193,8 +191,7 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 	if (known < lanes)
 		rows /= 4;
 	/*
-	 * Take half of the share now, and the other half when more is known.  A short share is not
-	 * halved.
+	 * Take half of the share now, and the rest when more is known.  A short share is taken at once.
 	 */
 	else if (known > 1 && hy_bulk_lane_ns(lane, rows) >
 	                          STARTS_WORTH * fmax(lane->start_ns, HY_BULK_GUESSED_START_NS))
@@ -245,8 +242,8 @@ hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now)
 }
 
 /*
- * level_of: compute the time at which all lanes of known speed would together have completed this
- * many more rows.  *known is the number of these lanes.
+ * level_of: compute the time, from now, at which all lanes of known speed together would have
+ * completed this many more rows.  *known is set to the number of these lanes.
  */
 static double
 level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *known)
@@ -268,7 +265,7 @@ level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *know
 	return *known > 0 ? hy_balance_level(lanes, *known, rows) : 0;
 }
 
-/* whole_rows: round up to an integer of at least 1 and at most left. */
+/* whole_rows: round up to an integer from 1 to left. */
 static int64_t
 whole_rows(double rows, int64_t left)
 {

@@ -1,8 +1,8 @@
 /*
  * bulk_state.h
- *		The parts of a bulk job, for the files bulk*.c only.
+ *		Defines the state of a bulk job, for the files bulk*.c only.
  *
- * bulk.c manages the life of a job.  bulk_rows.c holds the rows that no lane has taken, and
+ * bulk.c begins, steps and ends a job.  bulk_rows.c keeps the rows that no lane has taken, and
  * bulk_sizes.c chooses how many rows a lane takes at a time.  bulk_devices.c runs pieces on
  * devices, and bulk_cpu.c runs pieces on the CPU.
  */
@@ -23,12 +23,12 @@ typedef struct HyBulkLane
 {
 	int32_t device;
 	HyMember *member;
-	bool open;         /* it takes more pieces */
-	bool reopened;     /* its context was lost and reopened; this is done once */
-	bool asked;        /* it has a pending request for a slot in the queue */
-	uint64_t asked_ns; /* time of the first request since its last launch; 0: none */
-	bool hung;         /* one of its pieces was considered hung */
-	bool begun;        /* the breaker has allowed a piece that is not launched yet */
+	bool open;         /* the lane takes more pieces */
+	bool reopened;     /* a lost context was reopened, which is done once */
+	bool asked;        /* a request for a slot in the queue is pending */
+	uint64_t asked_ns; /* time of the first request since the last launch; 0: none */
+	bool hung;         /* a piece was considered hung */
+	bool begun;        /* the breaker has allowed a piece that was not launched yet */
 	int32_t slot;      /* the requested slot in the queue */
 	int32_t depth;     /* maximum number of pieces in flight */
 	int32_t in_flight;
@@ -44,11 +44,10 @@ typedef struct HyBulkLane
 	int64_t rows;         /* rows done */
 	int64_t pieces;
 	double busy_ns;
-	double threads_ns; /* CPU: sum of the times of the pieces, each multiplied by its threads */
-	double
-		main_thread_work_ns; /* CPU: time that other work of the calling thread has cost the pieces */
-	double lost_ns;          /* time lost by pieces that failed */
-	uint64_t largest;        /* bytes of the largest piece that has succeeded */
+	double threads_ns;          /* CPU: sum over the pieces of time * threads */
+	double main_thread_work_ns; /* CPU: time lost because the calling thread did other work */
+	double lost_ns;             /* time lost by pieces that failed */
+	uint64_t largest;           /* bytes of the largest piece that has succeeded */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyBulkLane;
@@ -63,7 +62,7 @@ typedef struct HyBulkPiece
 	uint64_t bytes;      /* estimated bytes of device memory */
 	HyTask task;
 	HyFlight flight;
-	uint64_t earliest_end_ns; /* earliest time at which it can have ended */
+	uint64_t earliest_end_ns; /* earliest time at which the piece can have ended */
 	void *memory;             /* memory for its output; NULL: none */
 	HySliceOutput output;
 } HyBulkPiece;
@@ -106,27 +105,31 @@ hy_bulk_now(const HyBulk *bulk)
 }
 
 /*
- * hy_bulk_learn_speed: predict the lane's speed from history.  The prediction is the line through
- * the predicted times of the whole task and of a single row.
+ * hy_bulk_learn_speed: set the lane's start_ns and row_ns from history.  On a device, start_ns is
+ * the predicted time of a single row, but at most half of the time of the whole task.  On the CPU
+ * it is 0.  row_ns is the rest of the time of the whole task, divided by its rows.  Without
+ * history, both stay unset.
  */
 extern void hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_correct_speed: correct the speed after a piece of this many rows took the lane ns. */
+/* hy_bulk_correct_speed: correct start_ns and row_ns after a piece of this many rows took ns. */
 extern void hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns);
 
-/* hy_bulk_drop_slow_lanes: keep only the best lane if all lanes together are not clearly faster. */
+/*
+ * hy_bulk_drop_slow_lanes: close all lanes but the fastest if all together are not clearly faster.
+ */
 extern void hy_bulk_drop_slow_lanes(HyBulk *bulk);
 
 /*
- * hy_bulk_fit: find the maximum rows per piece at which all pieces in flight fit the open device.
- * When another process has opened or closed a context on the device, the lane's share of memory has
- * changed, and the maximum is computed again.
+ * hy_bulk_fit: set most_rows, the most rows per piece with which all pieces in flight fit the
+ * memory of the open device.  Computed again when another process has opened or closed a context on
+ * the device, because the lane's share of the memory has then changed.
  */
 extern void hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane);
 
 /*
- * hy_bulk_device_rows, hy_bulk_cpu_rows: choose how many of the remaining rows the lane takes now.
- * Return 0 if other lanes are expected to finish these rows earlier.
+ * hy_bulk_device_rows, hy_bulk_cpu_rows: choose how many of the `left` rows the lane takes now.
+ * Return 0 if other lanes are expected to finish them earlier.
  */
 extern int64_t
 hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, uint64_t now);
@@ -140,8 +143,8 @@ hy_bulk_lane_ns(const HyBulkLane *lane, double rows)
 }
 
 /*
- * hy_bulk_busy_ns: return the expected time until the lane's pieces in flight are done.  A lane
- * that is late by a time x is expected to need x more.
+ * hy_bulk_busy_ns: return the expected time until the lane's pieces in flight are done.  If the
+ * lane is late, it is expected to need as much time again as it is late.
  */
 static inline double
 hy_bulk_busy_ns(const HyBulkLane *lane, uint64_t now)
@@ -160,22 +163,22 @@ extern bool hy_bulk_poll(HyBulk *bulk);
  */
 extern bool hy_bulk_feed_devices(HyBulk *bulk);
 
-/* hy_bulk_stop_piece: stop a piece in flight and return its rows. */
+/* hy_bulk_stop_piece: stop a piece in flight, and give its rows back to the job. */
 extern void hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece);
 
 /*
  * hy_bulk_overtake: stop a piece so that the CPU can take its rows, and close the lane.  If the
- * piece is late, the tracker records the elapsed time plus the remaining time that the device
- * reports, so that the next prediction is higher.  The piece counts as hanging instead
- * (HY_TIMEOUT, once per lane) if no piece of the lane has ended yet, and this piece reports no
- * remaining time and is past its expected time.  A piece whose device is shared with tasks of other
- * clients is neither recorded nor counted as hanging.
+ * piece is late, its elapsed time plus the remaining time that the device reports is added to the
+ * history, so that the next prediction is higher.  Instead, the piece counts as hanging
+ * (HY_TIMEOUT, once per lane) if no piece of the lane has ended yet, the device reports no
+ * remaining time, and the predicted time has passed.  Neither is done if tasks of other clients
+ * were in flight on the device.
  * hy_bulk_stop_lane: stop all pieces of a lane.
  */
 extern void hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece);
 extern void hy_bulk_stop_lane(HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_withdraw: withdraw the lane's pending requests to the breaker and the queue. */
+/* hy_bulk_withdraw: cancel the lane's pending requests to the breaker and the queue. */
 extern void hy_bulk_withdraw(HyBulk *bulk, HyBulkLane *lane);
 
 /* hy_bulk_feed_cpu: compute a piece on the CPU at once; return whether there was a piece. */

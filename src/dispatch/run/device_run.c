@@ -1,16 +1,16 @@
 /*
  * device_run.c
- *		Runs tasks on devices: submit, poll, give up.
+ *		Runs tasks on devices: submit, poll, cancel.
  *
  * A flight is one task in flight on one device.  It is started and then polled until it is over.
  * Between polls the caller may do other work or poll other flights.  If a backend submits a task to
  * the device in parts, each poll may submit the next part.  So whenever a task has progressed, it
- * is polled again immediately, as at the start.  While nothing progresses, the waits between polls
- * grow.
+ * is polled again without a wait, as at the start.  As long as it does not progress, the waits
+ * between polls grow.
  *
- * A device may need a moment to stop after a cancel, and the caller does not wait for that.  The
- * contract of cancel (backend.h) makes this safe.  The member keeps the ticket as a leftover
- * (member.c).
+ * A device may need a moment to stop after a cancel.  The caller need not wait for that, because a
+ * backend does not touch the task's memory after cancel (backend.h).  The ticket is kept as a
+ * leftover (member.c).
  */
 #include "dispatch/run/device_run.h"
 
@@ -111,7 +111,7 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, bool
 	flight->step_ns = FIRST_WAIT_NS;
 	flight->run.started_ns = hy_now(executor);
 	st = member->backend->submit(member->device, task, &flight->ticket);
-	/* the device may have closed itself during the wait for a turn */
+	/* the device may have closed itself while the task waited for a slot */
 	if (st == HY_CONTEXT_LOST && hy_member_idle(member) && !resident)
 	{
 		hy_member_close(executor, member);
@@ -184,8 +184,8 @@ hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip)
 }
 
 /*
- * wait_for_turn: wait for a slot in the device's queue.  Returns false when no slot was granted;
- * *run has the reason.
+ * wait_for_turn: wait for a slot in the device's queue.  If no slot was granted in time, returns
+ * false, and *run has the reason.
  */
 static bool
 wait_for_turn(HyExecutor *executor, HyMember *member, const HyShape *shape, const HyCancel *cancel,
@@ -263,8 +263,9 @@ still_running(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 
 /*
  * give_up: cancel the task on the device, and poll once to see whether the task has stopped.
- * Returns 'status', or the status of the device if the poll shows that it is lost.  After a cancel
- * such a loss is left to the next task: it is permanent, so that task meets it when it is submitted.
+ * Returns `status`.  If a task timed out and the poll shows that the device is lost, returns the
+ * status of the poll.  If the caller canceled the task, a loss is not reported here.  It is
+ * permanent, so the next task gets it at submit.
  */
 static HyStatus
 give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
@@ -284,10 +285,7 @@ give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
 			member->leftover[member->leftovers++] = flight->ticket;
 		return status;
 	}
-	/*
-	 * The task may have caused the device to fail.  A loss of the device matters more than a
-	 * timeout.
-	 */
+	/* The timeout may be due to the loss of the device, and the loss matters more. */
 	if (status != HY_CANCELLED &&
 	    (st == HY_PROCESS_LOST || st == HY_DEVICE_GONE || st == HY_CONTEXT_LOST))
 		return st;
@@ -303,7 +301,7 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 
 	flight->in_flight = false;
 	/*
-	 * A status out of range, or HY_CANCELLED without a request of the caller, is a bug of the
+	 * A status out of range, or HY_CANCELLED without a cancel by the caller, is a bug of the
 	 * backend.
 	 */
 	if ((int) status < 0 || (int) status >= HY_STATUS_COUNT ||
@@ -329,8 +327,8 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 }
 
 /*
- * answer_in_range: return whether all row numbers in the answer are valid.  The caller reads rows
- * by these numbers, so invalid numbers must be caught.  The distances cannot be checked.
+ * answer_in_range: return whether all counts and row numbers in the answer are valid.  The caller
+ * reads rows by these numbers, so it must not get invalid ones.  The distances cannot be checked.
  */
 static bool
 answer_in_range(const HyTask *task)
@@ -370,8 +368,8 @@ answer_in_range(const HyTask *task)
 }
 
 /*
- * scores_in_range: return whether all row numbers in an answer of 'score_codes' are valid.  The
- * numbers of dead rows are invalid.
+ * scores_in_range: return whether all counts and row numbers in the answer of a score_codes task
+ * are valid.  Numbers of dead rows are not.
  */
 static bool
 scores_in_range(const HyScoreTask *score)

@@ -1,6 +1,6 @@
 /*
  * device_run.h
- *		Runs tasks on devices: waits for a turn, submits, polls, gives up.
+ *		Runs tasks on devices: waits for a slot in the queue, submits, polls, and cancels.
  */
 #ifndef HY_DEVICE_RUN_H
 #define HY_DEVICE_RUN_H
@@ -10,15 +10,15 @@
 #define HY_NO_QUEUE (-2)
 #define HY_QUEUE_LOOK_NS 50000 /* interval between two polls of the queue */
 
-/* HyDeviceRun: one run of a task on one device, from submit to its end. */
+/* HyDeviceRun: the outcome of a task on one device. */
 typedef struct HyDeviceRun
 {
 	HyStatus status;
 	HyTimings timings;
 	HyFailure failure;    /* set when status is not HY_OK */
-	uint64_t started_ns;  /* by the executor's clock */
+	uint64_t started_ns;  /* when it was submitted, by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
-	bool shared;          /* it ran after tasks of other clients, so its time includes theirs */
+	bool shared;          /* tasks of other clients were in flight, so its time includes theirs */
 } HyDeviceRun;
 
 /* HyFlight: a task in flight on a device. */
@@ -31,8 +31,8 @@ typedef struct HyFlight
 	HyDeviceRun run; /* complete once in_flight is false */
 	uint64_t limit_ns;
 	/*
-	 * For a device that does not report its remaining time: whenever the task progresses, polling
-	 * restarts at the short interval.
+	 * For a device that does not report its remaining time: whenever the task has progressed,
+	 * polling starts again at the shortest interval.
 	 */
 	uint64_t moved_ns; /* HyTimings.total_ns at the last poll */
 	uint64_t step_ns;  /* the next wait */
@@ -40,9 +40,9 @@ typedef struct HyFlight
 } HyFlight;
 
 /*
- * hy_flight_start: submit to an open device.  A device that has closed itself meanwhile is opened
- * again, except for a resident task, whose rows are gone.  If submit fails, the flight is over at
- * once.
+ * hy_flight_start: submit a task to an open device.  If the device has closed itself in the
+ * meantime, it is opened again, except for a resident task, whose rows are lost.  If submit fails,
+ * the flight is over at once.
  */
 extern void hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task,
                             bool resident, HyFlight *flight);
@@ -57,24 +57,23 @@ extern bool hy_flight_over(HyExecutor *executor, HyFlight *flight);
 extern void hy_flight_stop(HyExecutor *executor, HyFlight *flight);
 
 /*
- * hy_flight_poll_delay: return the time in ns during which another poll is useless; 0: poll at
- * once.
+ * hy_flight_poll_delay: return how many ns to wait before the next poll; 0: poll at once.
+ * *may_skip is set if the wait is for virtual time only.
  */
 extern uint64_t hy_flight_poll_delay(HyExecutor *executor, HyFlight *flight, bool *may_skip);
 
-/* hy_wait: skip ns if may_skip is set; otherwise sleep for ns, but for at most a millisecond. */
+/*
+ * hy_wait: advance a virtual clock by ns if may_skip is set; otherwise sleep for ns, at most 1 ms.
+ */
 extern void hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip);
 
-/*
- * hy_device_run: run a task of this shape in one flight from start to end, including the wait for
- * its turn.
- */
+/* hy_device_run: wait for a slot in the queue, and run a whole task of this shape to its end. */
 extern void hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task,
                           const HyShape *shape, HyDeviceRun *run);
 
 /*
- * hy_device_ask: request a slot in the queue for a task of about ns on this device.  Returns
- * HY_NO_QUEUE when the executor has no queue, and -1 when the queue is full.
+ * hy_device_ask: request a slot in the queue of this device for a task with predicted time ns
+ * (hy_queue_ask).  Returns HY_NO_QUEUE if the executor has no queue, and -1 if the queue is full.
  */
 extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whole);
 
@@ -87,9 +86,9 @@ extern bool hy_device_granted(HyExecutor *executor, int32_t slot);
 extern bool hy_device_shared(const HyExecutor *executor, int32_t slot);
 
 /*
- * hy_device_quantum: return how long a piece should last so that other clients get their turn; 0:
- * no other clients.
- * hy_device_leave: give the slot back because the task has ended.
+ * hy_device_quantum: return how many ns a piece should take so that other clients get their turn;
+ * 0: no other clients.
+ * hy_device_leave: free the slot because the task has ended, or the request is canceled.
  */
 extern double hy_device_quantum(const HyExecutor *executor, int32_t device);
 extern void hy_device_leave(HyExecutor *executor, int32_t slot);

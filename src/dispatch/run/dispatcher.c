@@ -2,14 +2,15 @@
  * dispatcher.c
  *		Implements hy_dispatch: decide, run, fall back, record.
  *
- * decide.c chooses the side, attempt.c tries a device, and pieces.c runs a task in pieces.
+ * decide.c chooses the CPU or a device, attempt.c tries a device, and pieces.c runs a task in
+ * pieces.
  *
  * The results of a failed attempt are discarded, and the CPU computes every output again.  If the
  * user forced a device (gpu or a name), its status is returned instead.
  *
- * The dispatcher never returns a device buffer to the caller, so a task with inputs in a buffer is
- * HY_INVALID here.  Tasks over rows that stay on a device are run by resident.c, which finds the
- * rows by key.
+ * The dispatcher never gives a device buffer to its caller, so a task with inputs in a buffer is
+ * HY_INVALID here.  resident.c runs tasks over rows that stay on a device, and finds the rows by
+ * key.
  *
  * A call on the CPU reads the clock twice and allocates nothing.  A call that repeats an earlier
  * decision costs a look-up and a write to one cache line (memo.h).
@@ -88,7 +89,7 @@ ended_on_cpu(HyDecision *decision, HyStatus status)
 	decision->failure.text[0] = '\0';
 }
 
-/* failed_here: record that the CPU failed on a call that a memo had decided. */
+/* failed_here: record a call that a memo had decided and that failed on the CPU. */
 static HyStatus
 failed_here(HyExecutor *executor, const HyBrief *like, uint64_t start, HyStatus st,
             HyDecision *decision)
@@ -123,12 +124,12 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 
 	if (executor->uncounted > 0)
 		hy_memo_fold(executor, false);
-	/* The decision is written directly to its final place; a copy costs as much as deciding. */
+	/* Write the decision directly into its event, because a copy costs as much as deciding. */
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
 	d->shape = hy_task_shape(task);
 	hy_decision_begin(executor, start, d);
-	/* which device owns a buffer is not known here */
+	/* it is not known here which device owns a buffer */
 	st = d->shape.resident ? HY_INVALID : hy_task_check(task);
 	if (st == HY_OK)
 		st = decide(executor, task->numeric_class, d, &choice);
@@ -149,8 +150,8 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 }
 
 /*
- * decide: choose the side of a valid task whose shape is in the decision.  Returns the status of the
- * call if no side may run the task.
+ * decide: choose where to run a valid task whose shape is in the decision.  Returns HY_OK, or the
+ * status of the call if the task is refused.
  */
 static HyStatus
 decide(HyExecutor *executor, HyClass numeric_class, HyDecision *decision, HyChoice *choice)
@@ -168,7 +169,7 @@ decide(HyExecutor *executor, HyClass numeric_class, HyDecision *decision, HyChoi
 	return choice->refusal;
 }
 
-/* run: run the task on the side that was chosen. */
+/* run: run the task where the decision says. */
 static HyStatus
 run(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision *decision,
     uint64_t *finished)
@@ -187,7 +188,7 @@ run(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision
 	return st;
 }
 
-/* learn: count the call after it has ended, and record what the next decisions depend on. */
+/* learn: count the call after it has ended, and record what later decisions depend on. */
 static void
 learn(HyExecutor *executor, const HyChoice *choice, HyClass numeric_class,
       const HyDecision *decision, HyStatus st)
@@ -195,7 +196,9 @@ learn(HyExecutor *executor, const HyChoice *choice, HyClass numeric_class,
 	HyOp op = decision->shape.op;
 	double ns = (double) decision->actual_ns;
 
-	/* Count only now, since a split may turn out to have run on one side only. */
+	/*
+	 * Count only now, because a split may turn out to have run only on the CPU or only on devices.
+	 */
 	executor->member[decision->device].counters[op].by_reason[decision->reason]++;
 	executor->spent_ns += ns;
 	executor->noted++;
@@ -247,7 +250,10 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 
 		hy_count_call(counters, decision->items, spent);
 		decision->shape.threads = timings.threads;
-		/* record the time without other work, during which the calling thread would have computed its share */
+		/*
+		 * Record the time that the task would have taken if the calling thread had done no other
+		 * work: the thread would have shared the task with the others.
+		 */
 		hy_tracker_record(executor->tracker, &decision->shape, 0,
 		                  spent - (other_ns < spent ? other_ns : 0));
 		hy_load_seen(executor, 1);
@@ -256,9 +262,9 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 }
 
 /*
- * run_away: run the task as decided: on one device, or in pieces.  If the device fails, the CPU
- * runs the task, unless the user forced the device.  If the task turns out to be too large for the
- * device, the task is run in pieces.
+ * run_away: run the task on one device or in pieces, as decided.  A task that turns out to be too
+ * large for the device is run in pieces.  If the device fails, the CPU runs the task, unless the
+ * user forced the device.
  */
 static HyStatus
 run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision *decision,

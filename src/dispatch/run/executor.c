@@ -3,8 +3,8 @@
  *		Creates and destroys an executor, adds its devices, and gives the views access to them.
  *
  * The CPU is member 0 and is always open.  A device is opened when the dispatcher first needs it.
- * Open contexts belong to the process that created the executor.  A fork inherits the structures
- * but must not touch a context, not even to close it.
+ * Open contexts belong to the process that created the executor.  A forked process inherits the
+ * structures but must not use a context, not even to close it.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -80,7 +80,8 @@ hy_executor_configure(HyExecutor *executor, const HyConfig *config)
 	if (memcmp(&executor->config, config, sizeof(*config)) != 0)
 		executor->generation++;
 	/*
-	 * if the limit on contexts changes, devices that the old limit kept closed may be tried at once
+	 * If the limit of contexts has changed, allow devices that the old limit kept closed to be
+	 * tried at once.
 	 */
 	for (i = 1; i < executor->members; i++)
 	{
@@ -200,7 +201,7 @@ hy_executor_close_devices(HyExecutor *executor)
 	for (i = 1; i < executor->members; i++)
 	{
 		hy_member_close(executor, &executor->member[i]);
-		/* an abandoned device was not closed, but its context is no longer counted */
+		/* the context of an abandoned device stays open, but must no longer be counted */
 		if (!hy_executor_foreign(executor))
 			hy_table_give_context(&executor->member[i].place);
 	}
@@ -214,8 +215,8 @@ hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
 	int32_t i;
 
 	/*
-	 * Before the first report, the load during earlier observations is unknown.  The observations
-	 * of other processes were probably made under the current load.
+	 * At the first report, the load during earlier observations is not known.  If all of them are
+	 * from other processes, assume that they were made under the current load.
 	 */
 	if (executor->load.runnable <= 0)
 	{
@@ -386,7 +387,7 @@ add_missing(HyExecutor *executor, const char *name, const HyFailure *failure, bo
 }
 
 /*
- * tell: log once why a backend has no device, if the cause is a failure or the settings ask for a
+ * tell: log why a backend has no device, once, if that is a failure or the settings ask for a
  * device.
  */
 static void
@@ -419,7 +420,10 @@ leave_silent(HyExecutor *executor, HyMember *member)
 	       (int) member->number, why + strlen("it "));
 }
 
-/* check_info: replace values of a backend that must not be shown. */
+/*
+ * check_info: replace invalid values, and characters that must not be shown, in what a backend
+ * reports.
+ */
 static void
 check_info(HyDeviceInfo *info)
 {

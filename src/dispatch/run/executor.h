@@ -1,9 +1,10 @@
 /*
  * executor.h
- *		An executor: the devices of one process, their history, and the settings.
+ *		Defines the functions of an executor, which has the devices of one process, their
+ *		history, and the settings.
  *
- * An executor belongs to one process and one thread.  The CPU is always its first device; others
- * are added by backend.
+ * An executor belongs to one process and one thread.  Its first device is always the CPU.  The
+ * others are added by hy_executor_add_backend.
  */
 #ifndef HY_EXECUTOR_H
 #define HY_EXECUTOR_H
@@ -15,7 +16,7 @@
 #include "dispatch/route/config.h"
 #include "dispatch/share/queue.h"
 
-/* HyDeviceState: a device as shown in the views. */
+/* HyDeviceState: a device as the views show it. */
 typedef struct HyDeviceState
 {
 	const char *backend; /* name: 'cpu', ... */
@@ -27,10 +28,10 @@ typedef struct HyDeviceState
 	const char *why; /* reason why it cannot be used; static or executor-owned text; else NULL */
 	uint64_t memory_used;
 	HyResidencyCounts resident; /* counts of resident units in this process */
-	/* CPU: HyLoad.runnable; device: its tasks divided by its queue slots; 0: idle */
+	/* CPU: HyLoad.runnable; device: `queue` divided by HyConfig.queue_depth; 0: idle */
 	double load;
 	int32_t queue;   /* tasks of all processes that wait or are in flight on the device */
-	double queue_ns; /* total predicted time of these tasks, without the unpredicted ones */
+	double queue_ns; /* total time of those of these tasks that have a prediction */
 } HyDeviceState;
 
 /* hy_executor_create: create an executor with only the CPU.  Returns HY_OK or HY_NOMEM. */
@@ -41,44 +42,44 @@ extern HyStatus hy_executor_create(const HyAllocator *allocator, const HyClock *
 extern void hy_executor_destroy(HyExecutor *executor);
 
 /*
- * hy_executor_configure: apply the settings from the next dispatch on.  A smaller window drops the
- * oldest observations.
+ * hy_executor_configure: apply the settings from the next dispatch on.  If the window is smaller,
+ * new observations change the history faster from then on.
  */
 extern void hy_executor_configure(HyExecutor *executor, const HyConfig *config);
 
 /*
- * hy_executor_add_backend: add every device of a backend.  Returns HY_QUOTA beyond HY_MAX_DEVICES,
- * HY_INVALID for another ABI, or the backend's own status when it cannot count its devices.  In the
- * last case the views show the backend with the reason and no usable device.  A backend that counts
- * zero devices is treated as absent (see hy_executor_add_missing).
+ * hy_executor_add_backend: add every device of a backend.  Returns HY_QUOTA if there would be more
+ * than HY_MAX_DEVICES, HY_INVALID for another ABI, or the backend's own status if it cannot count
+ * its devices.  In the last case, the views show the backend without a device, and the reason.  A
+ * backend with zero devices is treated as absent (see hy_executor_add_missing).
  */
 extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
 
 /*
- * hy_executor_set_losses: leave out lost devices of backends that are added from now on, and record
- * further losses in *losses.  *losses must outlive the executor.
+ * hy_executor_set_losses: do not use the devices in *losses if their backends are added from now
+ * on, and record further losses there.  *losses must outlive the executor.
  */
 extern void hy_executor_set_losses(HyExecutor *executor, HyLosses *losses);
 
 /*
- * hy_executor_add_missing: list a plug-in that could not be loaded, so that the views can show why.
- * absent means that a missing plug-in is normal.  In that case, the plug-in is logged only if the
+ * hy_executor_add_missing: add an entry for a plug-in that could not be loaded, so that the views
+ * can show why.  `absent` means that this is normal.  The reason is then logged only if the
  * settings ask for a device.
  */
 extern void
 hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why, bool absent);
 
 /*
- * hy_executor_set_load: set the host's load from now on.  The predicted CPU time is multiplied by
- * the number of runnable processes per core now, divided by that number while the history was
- * recorded.
+ * hy_executor_set_load: set the host's current load.  From then on, the predicted CPU time is
+ * multiplied by the runnable processes per core in *load, and divided by their number while the
+ * history was recorded.
  */
 extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
 
 /*
- * hy_executor_use_queue: make tasks for devices wait for their turn in this queue, which other
- * executors share.  NULL means that there are no other executors.  The queue must stay valid while
- * it is in use.
+ * hy_executor_use_queue: make tasks for devices wait for a slot in this queue, which other
+ * executors share.  NULL: no queue, because there are no other executors.  The queue must stay
+ * valid while it is in use.
  */
 extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueClient *queue_client);
 
@@ -89,7 +90,7 @@ extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueClient *que
  */
 extern bool hy_executor_reprobe(HyExecutor *executor);
 
-/* hy_executor_close_devices: close every open context; they reopen when needed. */
+/* hy_executor_close_devices: close every open context.  A context is opened again when needed. */
 extern void hy_executor_close_devices(HyExecutor *executor);
 
 /* Accessors for the views. */
@@ -99,12 +100,12 @@ extern HyCaps hy_executor_caps(const HyExecutor *executor, int32_t device,
                                const HyShape *shape); /* see HyBackend.caps */
 extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op);
 extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
-/* clears counters, events, history and breakers */
+/* clears counters, events, history and breakers of this process and of the shared table */
 extern void hy_executor_reset(HyExecutor *executor);
 /* > 0; changes whenever history is dropped */
 extern uint64_t hy_executor_epoch(const HyExecutor *executor);
 
-/* hy_executor_forget: clear counters, events, history and breakers of this process. */
+/* hy_executor_forget: clear counters, events, history and breakers of this process only. */
 extern void hy_executor_forget(HyExecutor *executor);
 
 #endif

@@ -2,8 +2,8 @@
  * flush.c
  *		Exchanges counters, events, models and breakers with the shared table: see flush.h.
  *
- * The executor keeps its counters and a copy of the counters as last flushed.  A flush adds the
- * difference to the table, so every count is flushed exactly once.
+ * The executor has its counters and a copy of them as of the last flush.  A flush adds the
+ * difference to the table, so every count is added exactly once.
  */
 #include "dispatch/run/flush.h"
 
@@ -68,7 +68,7 @@ hy_executor_flush(HyExecutor *executor)
 		return;
 	hy_executor_settle(executor);
 	hy_lock(&share->host->lock);
-	/* another process may have reset the table since then */
+	/* another process may have reset the table in the meantime */
 	if (hy_table_epoch(share->table) == share->epoch)
 		flush_models(executor);
 	hy_unlock(&share->host->lock);
@@ -98,8 +98,8 @@ hy_executor_settle(HyExecutor *executor)
 	if (hy_table_epoch(share->table) != share->epoch)
 	{
 		/*
-		 * Another process reset the table.  Counts that were not flushed before the reset were
-		 * added after it.
+		 * Another process has reset the table.  What this process had not flushed before the reset
+		 * has been added above, as if it came after the reset.
 		 */
 		share->epoch = hy_table_epoch(share->table);
 		hy_executor_forget(executor);
@@ -243,8 +243,8 @@ flush_events(HyExecutor *executor, uint64_t now)
 		const HyDecision *decision = hy_executor_event(executor, i);
 
 		/*
-		 * If there are many new events, flush only the newest events and all failures.  Otherwise
-		 * the events of this process would fill the shared ring.
+		 * Of many new events, flush only the failures and the newest ones.  Otherwise the events of
+		 * this process would fill the shared ring.
 		 */
 		if (executor->events - i > HY_SHARE_CALLS && decision->status == HY_OK)
 			continue;
@@ -263,8 +263,8 @@ flush_events(HyExecutor *executor, uint64_t now)
 
 /*
  * flush_models: add the observations since the last flush to the table's models.  The weight of a
- * model is limited to the window's number of observations, so that new observations can still change
- * the model.
+ * model is limited to the window (HyConfig.window), so that new observations can still change the
+ * model.
  */
 static void
 flush_models(HyExecutor *executor)
@@ -341,7 +341,10 @@ adopt_breakers(HyExecutor *executor)
 	int32_t i;
 	int op;
 
-	/* read before the states, so that a transition in between is noticed at the next flush */
+	/*
+	 * Read this number before the states, so that a transition in between is noticed at the next
+	 * flush.
+	 */
 	share->transitions = hy_table_transitions(share->table);
 	for (i = 0; i < executor->members; i++)
 	{

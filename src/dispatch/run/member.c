@@ -1,9 +1,10 @@
 /*
  * member.c
- *		A device of an executor: opens and closes its context, and records its loss for the process.
+ *		Manages a device of an executor: see member.h.
  *
- * A leftover is a task that was given up and has not ended yet.  The device counts as busy until its
- * leftovers have ended.  A device that keeps a leftover for GRACE_NS is considered hung.
+ * A leftover is a task that was canceled and has not ended yet.  The device counts as busy until
+ * its leftovers have ended.  If a leftover has not ended after GRACE_NS, the device is considered
+ * hung.
  */
 #include "dispatch/run/member.h"
 
@@ -197,15 +198,14 @@ hy_member_settle_wait(HyExecutor *executor, HyMember *member)
 }
 
 /*
- * open_context: open the device if the limit of contexts allows it.  On failure, open_failure has
- * the reason.
+ * open_context: open the device if the limit of contexts allows it.  On failure, set open_failure.
  */
 static HyStatus
 open_context(HyExecutor *executor, HyMember *member)
 {
 	HyLimits limits = {.memory = executor->config.memory_limit};
 	HyFailure *failure = &member->open_failure;
-	/* a hung context that was left open keeps its place */
+	/* a hung context that was left open is still counted */
 	bool counted = member->place.word != NULL;
 	HyStatus st;
 
@@ -234,8 +234,8 @@ open_context(HyExecutor *executor, HyMember *member)
 }
 
 /*
- * note_loss: record a loss.  The number -1 stands for all devices of the backend.  When the list is
- * full, an entry of the same backend is extended to all devices of the backend.
+ * note_loss: record a loss in the list.  The number -1 stands for all devices of the backend.  If
+ * the list is full, an entry of the same backend is changed to stand for all its devices.
  */
 static void
 note_loss(HyExecutor *executor, const char *backend, int32_t number, const char *why)

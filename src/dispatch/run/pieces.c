@@ -1,6 +1,7 @@
 /*
  * pieces.c
- *		Decides whether a task runs in pieces (bulk.h) and on which devices; records the outcome.
+ *		Decides whether a task runs in pieces (bulk.h) and on which devices, and records the
+ *		outcome.
  */
 #include "dispatch/run/pieces.h"
 
@@ -72,7 +73,7 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 	/* a canceled job counts as one canceled call, whichever piece noticed the cancel */
 	if (st == HY_CANCELLED)
 		hy_count_attempt(counters, st);
-	/* if no piece was tried, keep the failure of the attempt with the whole task */
+	/* if no piece has failed, keep the failure of the attempt with the whole task */
 	else if (st != HY_OK && (report.failure.text[0] != '\0' || report.failure.native_code != 0))
 		decision->failure = report.failure;
 	if (report.fallback)
@@ -90,9 +91,9 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 }
 
 /*
- * record_split: record the shares of a split.  If nothing failed and one side computed all rows,
- * the task counts for that side.  The task then does not count as a split, unless the user fixed the
- * shares.
+ * record_split: record the shares of a split.  If nothing failed and the CPU computed all rows, the
+ * task counts as a task of the CPU.  If the CPU or the devices computed all rows, the task does not
+ * count as a split, unless the user fixed the shares.
  */
 static void
 record_split(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision)

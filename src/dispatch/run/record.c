@@ -17,7 +17,7 @@ hy_event_keep(HyExecutor *executor)
 {
 	executor->briefs[executor->next_event].memo = HY_BRIEF_FULL;
 	hy_event_step(executor);
-	/* hy_memo_fold counts the calls in the latest `uncounted` slots, and this event takes a slot */
+	/* hy_memo_fold reads the latest `uncounted` slots, and this event is now one of them */
 	if (executor->uncounted > 0)
 		executor->uncounted++;
 }
@@ -51,6 +51,6 @@ void
 hy_executor_limited(HyExecutor *executor, HyScanLimit limit)
 {
 	executor->member[0].counters[HY_OP_DISTANCE].scan_limits[limit]++;
-	/* flush this count to the table even if no later call does */
+	/* make sure that this count is flushed to the table, even if no call follows */
 	executor->share.postponed = true;
 }

@@ -1,10 +1,10 @@
 /*
  * residency.c
- *		Keeps units of rows on a device: see residency.h.
+ *		Keeps rows or graphs on a device: see residency.h.
  *
- * Units are found through hash chains, and are in a list ordered by use.  For units that are not on
- * the device, a table of fixed size keeps traces of the last request.  A new trace replaces the
- * oldest trace of the same set.
+ * Units are found through hash chains, and are in a list ordered by their last request.  For units
+ * that are not on the device, a table of fixed size keeps traces of the last requests.  A new trace
+ * replaces the oldest trace of its set.
  */
 #include "dispatch/run/residency.h"
 
@@ -18,14 +18,14 @@ struct HyUnit
 {
 	HyUnitKey key;
 	HyUnit *next_in_chain;
-	HyUnit *older; /* the next unit in order of use */
+	HyUnit *older; /* the next unit in the list, with an earlier last request */
 	HyUnit *newer;
 	HyBuffer *buffer;
 	uint64_t bytes;
 	int64_t rows;
 	uint64_t used; /* number of the last request */
 	bool whole;    /* all parts were sent */
-	bool paid;     /* a task other than the one that sent the unit has used it */
+	bool paid;     /* a task after the one that the unit was sent for has used it */
 	void *sender_data;
 };
 
@@ -185,7 +185,7 @@ hy_residency_begin(HyResidency *residency, const HyUnitKey *key, uint64_t seen, 
 	new->bytes = bytes;
 	new->rows = rows;
 	*find_place(residency, key) = new;
-	/* an incomplete unit is the first to be evicted, since its sender may never return */
+	/* An incomplete unit is the first to be evicted, because its sender may never complete it. */
 	prepend(residency, new);
 	residency->counts->units++;
 	residency->counts->bytes += bytes;
@@ -256,7 +256,7 @@ hy_residency_trim(HyResidency *residency, uint64_t limit)
 			uint64_t place = mix(unit->key.place, 3) | 1;
 			Trace *trace = find_trace(residency, place);
 
-			/* an evicted unit leaves a trace, so it is worth sending again at its next use */
+			/* an evicted unit leaves a trace, so it is worth sending again at its next request */
 			trace->place = place;
 			trace->version = mix(unit->key.version, 2);
 			trace->seen = unit->used;
@@ -329,7 +329,10 @@ mix(const uint64_t *words, int count)
 	return sum;
 }
 
-/* find_place: return the chain's pointer to the unit of this place, or the chain's final NULL. */
+/*
+ * find_place: return the address of the pointer to the unit of this place, or of the NULL that ends
+ * its chain.
+ */
 static HyUnit **
 find_place(HyResidency *residency, const HyUnitKey *key)
 {
@@ -340,7 +343,10 @@ find_place(HyResidency *residency, const HyUnitKey *key)
 	return at;
 }
 
-/* find_trace: return the trace of a place, or the trace that a new trace of the place replaces. */
+/*
+ * find_trace: return the trace of a place, or the trace to be replaced by a new trace of this
+ * place.
+ */
 static Trace *
 find_trace(HyResidency *residency, uint64_t place)
 {
@@ -359,9 +365,8 @@ find_trace(HyResidency *residency, uint64_t place)
 }
 
 /*
- * leave_trace: record that a missing unit was requested now.  Returns the number of the previous
- * request, or 0 if no previous request of the same version is known.  known: a task has used an
- * earlier version of the unit; then returns the number of this request.
+ * leave_trace: record that a missing unit was requested now.  Returns `seen` as described at
+ * hy_residency_ask.  known: this request dropped another version that a task has reused.
  */
 static uint64_t
 leave_trace(HyResidency *residency, const HyUnitKey *key, bool known)
@@ -435,7 +440,7 @@ drop(HyResidency *residency, HyUnit *unit)
 	hy_free(residency->allocator, unit);
 }
 
-/* drop_forgotten: drop forgotten units, which are the oldest. */
+/* drop_forgotten: drop forgotten and incomplete units, which are at the old end of the list. */
 static void
 drop_forgotten(HyResidency *residency)
 {

@@ -1,22 +1,23 @@
 /*
  * residency.h
- *		Keeps rows, or graphs, on an open device from one task to the next, in units.
+ *		Keeps rows or graphs on an open device from one task to the next: a cache of units.
  *
- * A unit is the input of one task: packed rows or a packed graph in a buffer of its own.  The
- * sender may attach data, which is kept in host memory (sender_data).  The key of a unit identifies the
- * origin of the rows (place) and their version.  The cache does not interpret either.  A unit whose
- * version has changed is dropped when it is asked for, so there is at most one unit per place.
+ * A unit is the large input of a task: packed rows or a packed graph in a buffer of its own.  The
+ * caller that sends a unit may attach data, which is kept in host memory (sender_data).  The key of
+ * a unit says where its rows come from (place) and which version they are.  The cache does not
+ * interpret these numbers.  If a unit is requested with another version, the old one is dropped, so
+ * there is at most one unit per place.
  *
- * A unit is worth sending at its second use.  The cache keeps a trace of the first use, and also of
- * units that were evicted.  A changed unit needs no second use if its old copy was used at least
- * once.
+ * A unit is worth sending at its second request.  The cache remembers the first request, and the
+ * last request for a unit that was evicted (a trace).  A changed unit may be sent at once if a task
+ * has reused its old version.
  *
- * The least recently used unit is evicted first, but only if it was not used since the previous use
- * of the new unit.  Without this condition, repeated scans of a store larger than the available
- * memory would evict each unit just before its next use.  With the condition, part of the store
+ * The least recently requested unit is evicted first, but only if it was not requested since the
+ * previous request for the new unit.  Without this condition, repeated scans of rows that exceed
+ * the available memory would evict each unit just before its next use.  With it, part of the rows
  * stays.
  *
- * Closing the device frees its buffers, so destroy the cache first.
+ * Destroy the cache before the device is closed, because closing frees the buffers.
  */
 #ifndef HY_RESIDENCY_H
 #define HY_RESIDENCY_H
@@ -26,8 +27,8 @@
 #include "dispatch/model/counters.h"
 
 /*
- * HyUnitKey: the identity of a unit.  Two keys are equal only if their rows come from the same
- * place and are equal.
+ * HyUnitKey: the identity of a unit.  Two units may have the same key only if their rows come from
+ * the same place and are equal.
  */
 typedef struct HyUnitKey
 {
@@ -57,7 +58,7 @@ typedef struct HyUnitRows
 	int64_t rows;            /* number of targets of a task over the unit */
 	const void *sender_data; /* data of the sender; copied by the cache */
 	size_t sender_data_bytes;
-	const HyCancel *cancel; /* checked every HY_SEND_PIECE bytes; may be NULL */
+	const HyCancel *cancel; /* checked before every HY_SEND_PIECE bytes; may be NULL */
 } HyUnitRows;
 
 typedef struct HyResidency HyResidency;
@@ -70,25 +71,25 @@ extern HyResidency *hy_residency_create(const HyAllocator *allocator, const HyBa
                                         HyDevice *device, HyResidencyCounts *counts);
 
 /*
- * hy_residency_destroy: free the cache.  With give_back, the buffers are freed one by one.
- * Otherwise the device is not touched, since it is lost or about to be closed.  NULL is allowed.
+ * hy_residency_destroy: free the cache.  If give_back is set, free the device's buffers too.
+ * Otherwise do not call the device, because it is lost or about to be closed.  NULL is allowed.
  */
 extern void hy_residency_destroy(HyResidency *residency, bool give_back);
 
 /*
- * hy_residency_ask: return the unit, or NULL.  Requests are numbered.  *seen is set to the number of
- * the previous request for the unit, or to 0 if none is known for this version.  The unit is then
- * not worth sending yet.  If a task has used a copy of another version, *seen is the number of this
- * request.  Pass *seen to hy_residency_keep.
+ * hy_residency_ask: request a unit; return it, or NULL if it is not on the device.  Requests are
+ * numbered from 1.  *seen is set to the number of the previous request for this unit and version,
+ * or to 0 if none is known; the unit is then not worth sending yet.  If this request drops another
+ * version that a task has reused, *seen is the number of this request.  Pass *seen to
+ * hy_residency_keep.
  */
 extern HyUnit *hy_residency_ask(HyResidency *residency, const HyUnitKey *key, uint64_t *seen);
 
 /*
- * hy_residency_room: return whether a unit of this many bytes, last requested at seen, could be
- * kept within limit bytes.
- * hy_residency_keep: send such a unit, and evict others for it.  If the unit could not be kept,
- * returns HY_QUOTA when there is not enough space, HY_NOMEM, HY_CANCELLED, or the error of the
- * device.
+ * hy_residency_room: return whether all units could fit limit bytes if a unit of this many bytes,
+ * with this `seen`, were kept.
+ * hy_residency_keep: send a unit, and evict others for it.  On failure, returns HY_QUOTA if there
+ * is not enough space, HY_NOMEM, HY_CANCELLED, or the error of the device.
  */
 extern bool
 hy_residency_room(const HyResidency *residency, uint64_t bytes, uint64_t seen, uint64_t limit);
@@ -96,17 +97,17 @@ extern HyStatus hy_residency_keep(HyResidency *residency, const HyUnitKey *key, 
                                   const HyUnitRows *rows, uint64_t limit, HyUnit **unit);
 
 /*
- * The next three functions do the same as hy_residency_keep, in steps, for rows that are not all
- * available yet.
+ * The next three functions together do the same as hy_residency_keep, for a caller that does not
+ * have all rows at once.
  *
- * hy_residency_begin: start a unit of this many bytes and rows (as in HyUnitRows), and evict others
- * for it.
+ * hy_residency_begin: allocate a unit of this many bytes and rows (as in HyUnitRows), and evict
+ * others for it.
  * hy_residency_send: send one part.
  * hy_residency_end: complete the unit, and attach a copy of the data.
  *
- * A step that fails drops the unit and sets *unit to NULL.  hy_residency_ask never returns an
- * incomplete unit.  The sender may abandon an incomplete unit at any time; it is then treated as a
- * forgotten unit.
+ * A function that fails drops the unit and sets *unit to NULL.  hy_residency_ask never returns an
+ * incomplete unit.  The caller may abandon an incomplete unit at any time.  The unit is then the
+ * first to be evicted, as after hy_residency_forget.
  */
 extern HyStatus hy_residency_begin(HyResidency *residency, const HyUnitKey *key, uint64_t seen,
                                    uint64_t bytes, int64_t rows, uint64_t limit, HyUnit **unit);
@@ -115,20 +116,22 @@ extern HyStatus hy_residency_send(HyResidency *residency, HyUnit **unit, const H
 extern HyStatus hy_residency_end(HyResidency *residency, HyUnit **unit, const void *sender_data,
                                  size_t sender_data_bytes);
 
-/* hy_residency_trim: evict units until they take at most limit bytes; the pinned unit stays. */
+/*
+ * hy_residency_trim: evict units until all units take at most limit bytes; the pinned unit stays.
+ */
 extern void hy_residency_trim(HyResidency *residency, uint64_t limit);
 
 /* hy_residency_pin: protect a unit from eviction while a task reads it; NULL: no unit. */
 extern void hy_residency_pin(HyResidency *residency, const HyUnit *unit);
 
 /*
- * hy_residency_forget: declare that the unit of this place will not be requested again.  The unit is
- * the first to be evicted, and is dropped when another unit is kept, even if both would fit.  Does
- * not touch the device.
+ * hy_residency_forget: declare that the unit of this place will not be requested again.  It will be
+ * the first to be evicted, and will be dropped when another unit is sent, even if both would fit.
+ * Does not call the device.
  */
 extern void hy_residency_forget(HyResidency *residency, const HyUnitKey *key);
 
-/* hy_residency_used: record that a task has read the unit, which an earlier task had sent. */
+/* hy_residency_used: record that a task has read a unit that was sent for an earlier task. */
 extern void hy_residency_used(HyUnit *unit);
 
 extern HyBuffer *hy_unit_buffer(const HyUnit *unit);

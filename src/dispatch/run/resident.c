@@ -13,14 +13,14 @@
 #include "dispatch/run/member.h"
 #include "dispatch/run/record.h"
 
-#define TRY_EVERY 64 /* while the CPU is faster, one of this many requests is tried on the device */
+#define TRY_EVERY 64 /* if the CPU is faster, one of this many requests is tried on the device */
 #define SEND_AGAIN_NS UINT64_C(1000000000)
 #define HOPELESS 4.0 /* no trial if the device takes more than this many times as long */
 
 /*
- * Number of units into which the available memory is divided, if a unit is smaller than
- * HY_UNIT_MOST.  The unit size stays the same while this number stays between FEWEST_UNITS and
- * MOST_UNITS.
+ * Number of units into which the available memory is divided if units of HY_UNIT_MOST are too
+ * large. The size of units stays the same as long as between FEWEST_UNITS and MOST_UNITS of them
+ * fit.
  */
 #define UNITS 8
 #define FEWEST_UNITS 4
@@ -71,7 +71,7 @@ hy_resident_ask(HyExecutor *executor, const HyShape *shape, uint64_t bytes, cons
 	if (member->residency == NULL)
 		member->residency = hy_residency_create(executor->allocator, member->backend,
 		                                        member->device, &member->resident);
-	/* free or send nothing while a task that was given up may still read resident memory */
+	/* free or send nothing while a canceled task may still read resident memory */
 	if (member->residency == NULL || !hy_member_settle(executor, member))
 		return HY_RESIDENT_NOT;
 	hy_gauge_update(executor);
@@ -200,7 +200,7 @@ hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
 	hy_turn_set_timeout(executor, choice.cpu_ns);
 	st = hy_attempt_run(executor, &there, d, &run);
 	executor->turn_timeout_ns = 0;
-	/* the context, and the cache with it, may be closed by now */
+	/* the context may have been closed, and its cache of units with it */
 	if (member->residency != NULL)
 	{
 		hy_residency_pin(member->residency, NULL);
@@ -252,7 +252,7 @@ home_of(HyExecutor *executor, const HyUnitKey *key)
 	return home[(key->place[2] * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (uint64_t) count];
 }
 
-/* usable: return whether a task can run on the device at once, in a context that is already open. */
+/* usable: return whether the device has an open context and the settings allow it. */
 static bool
 usable(const HyExecutor *executor, int32_t device)
 {
@@ -277,8 +277,8 @@ can_send(HyExecutor *executor, HyResident *resident)
 }
 
 /*
- * sent: process the status of a step of sending, and return it.  `before` is the number of bytes of
- * all units before the step.
+ * sent: process the status of a call that sends part of a unit, and return the status.  `before` is
+ * the number of bytes of all units before the call.
  */
 static HyStatus
 sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const HyCancel *cancel,
@@ -297,7 +297,7 @@ sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const Hy
 		return st;
 	}
 	member->send_after_ns = hy_now(executor) + SEND_AGAIN_NS;
-	/* an error other than a lack of memory or support counts as a failed attempt of the device */
+	/* any error but a lack of memory or support counts as a failed attempt on the device */
 	if (st != HY_NOMEM && st != HY_QUOTA && st != HY_UNSUPPORTED)
 	{
 		hy_count_attempt(&member->counters[resident->op], st);
@@ -309,9 +309,9 @@ sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const Hy
 }
 
 /*
- * unit_bytes: return the size of units on a device, a power of two.  The size stays the same while
- * the memory for units varies a little, which happens whenever another process starts or ends.  If
- * the size changed, all units would have to be sent again.
+ * unit_bytes: return the size of units on a device, a power of two.  If the size changes, all units
+ * must be sent again.  So it stays the same while the memory for units varies a little, as happens
+ * whenever another process starts or ends.
  */
 static uint64_t
 unit_bytes(HyExecutor *executor, HyMember *member)
@@ -331,8 +331,8 @@ unit_bytes(HyExecutor *executor, HyMember *member)
 }
 
 /*
- * worth: return whether a task of this shape should run on the device.  there: the unit is on the
- * device and need not be sent.
+ * worth: return whether a task of this shape should run on the device.  there: the unit is already
+ * on the device.
  */
 static bool
 worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident)
@@ -361,7 +361,7 @@ worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *reside
 	return true;
 }
 
-/* point_at: make the buffer the task's large input; return false if the task has no such input. */
+/* point_at: make the buffer the task's targets or graph; return false if the task has neither. */
 static bool
 point_at(HyTask *task, HyBuffer *buffer)
 {
@@ -382,7 +382,7 @@ point_at(HyTask *task, HyBuffer *buffer)
 	return true;
 }
 
-/* asked_for: return whether the user wants a device rather than the faster side. */
+/* asked_for: return whether the user wants a device, even if the CPU is faster. */
 static bool
 asked_for(const HyConfig *config)
 {

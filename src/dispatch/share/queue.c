@@ -1,14 +1,14 @@
 /*
  * queue.c
- *		Orders the clients that use a device: see queue.h.
+ *		Decides which client may submit a task to a device next: see queue.h.
  */
 #include "dispatch/share/queue.h"
 
 #include <string.h>
 
-/* length of a bulk piece when other clients use the device without small calls */
+/* time of a bulk piece when other clients use the device, but not for small calls */
 #define SHARED_PIECE_NS 2e6
-/* length of a bulk piece when small calls arrive, as a multiple of their mean length */
+/* time of a bulk piece when small calls arrive, as a multiple of their mean time */
 #define SMALL_MULTIPLE 2.0
 #define SMALL_SHARE 0.125 /* weight of a new small call in the moving mean */
 
@@ -92,7 +92,7 @@ hy_queue_granted(const HyQueueClient *client, int32_t slot, int32_t depth, uint6
 	hy_lock(&client->lock);
 	own->asked_ns = now;
 	/*
-	 * A client that asks grants all free slots, also to other clients.  These see the grant when
+	 * A client that asks grants all free slots, to other clients too.  They see their grant when
 	 * they ask again.
 	 */
 	while ((next = next_in_turn(queue, own->device, depth, now)) != NULL)
@@ -253,8 +253,8 @@ served(const HyQueue *queue, int32_t role)
 
 /*
  * note_served: record that a role was served.  If no entry is free, replace the entry of the role
- * that was served longest ago.  That role keeps its turn, because a role without an entry comes
- * before all roles with one.
+ * that was served least recently.  That role still gets its turn, because a role without an entry
+ * comes before all roles that have one.
  */
 static void
 note_served(HyQueue *queue, int32_t role)
@@ -292,15 +292,15 @@ leave(HyQueue *queue, HyQueueSlot *slot)
 	device->work_ns -= slot->ns;
 	device->tasks--;
 	device->unknown -= slot->ns <= 0;
-	/* a rounding error may remain after the last task has left */
+	/* after the last task has left, the sum may differ from 0 by a rounding error */
 	if (device->work_ns < 1)
 		device->work_ns = 0;
 	slot->state = SLOT_FREE;
 }
 
 /*
- * recent: return whether an arrival at time `at` (0: never) is recent enough to be expected again.
- * The time may be from another process.
+ * recent: return whether an arrival at time `at` (0: never) was so recent that another one is
+ * expected.  `at` may be slightly later than `now`, because another process may have set it.
  */
 static bool
 recent(uint64_t at, uint64_t now)
@@ -308,7 +308,10 @@ recent(uint64_t at, uint64_t now)
 	return at != 0 && (now < at || now - at < HY_QUEUE_RECENT_NS);
 }
 
-/* number_of: return the queue's number of the client's device; two devices may share a number. */
+/*
+ * number_of: return the queue's number for the client's device.  Two devices may have the same
+ * number.
+ */
 static int32_t
 number_of(const HyQueueClient *client, int32_t device)
 {

@@ -1,7 +1,7 @@
 /*
  * queue.h
- *		Orders the clients that use a device, and limits the tasks in flight over all
- *		clients.
+ *		Decides which client may submit a task to a device next, and limits the tasks in flight
+ *		of all clients together.
  *
  * Clients (backends, in a server) ask for a slot before they submit, and leave it when the task
  * has ended.  Free slots are granted in this order:
@@ -13,17 +13,17 @@
  *		within a role, the order of asking.
  *
  * While small calls arrive, a bulk job should keep its pieces short (hy_queue_quantum).  A small
- * call then waits for a short piece instead of a long piece, and takes a few times as long as
+ * call then waits for a short piece instead of a long one, and takes only a few times as long as
  * without the bulk job.
  *
- * The queue is one fixed block of plain data without pointers, so it may lie in memory that several
- * processes share; these processes supply the lock.  The queue's functions never wait: a client
- * without a grant asks again.  A slot is granted only to a client that asked within the last
- * HY_QUEUE_ASK_TIMEOUT_NS.  So a client that sleeps or has died delays no other client while it
- * waits for a slot.  hy_queue_forget frees the slots of a client that exits.
+ * The queue is a block of fixed size without pointers, so it may lie in memory that several
+ * processes share.  These processes supply the lock.  The queue's functions never wait for a grant:
+ * a client without a grant asks again.  A slot is granted only to a client that asked within the
+ * last HY_QUEUE_ASK_TIMEOUT_NS.  So a client that sleeps or has died while it waits for a slot does
+ * not delay other clients.  hy_queue_forget frees the slots of a client that exits.
  *
- * Clients must therefore agree on the time.  An emulated device shifts the clock of the process
- * that uses it, so clients in several processes supply a clock that is never shifted
+ * Because of this timeout, all clients must use the same clock.  An emulated device moves the clock
+ * of its own process, so clients in several processes supply a clock that nothing moves
  * (HyQueueClient.clock).
  */
 #ifndef HY_QUEUE_H
@@ -36,12 +36,12 @@
 #include "dispatch/model/decision.h"
 #include "dispatch/share/lock.h"
 
-#define HY_QUEUE_SLOTS 256 /* waiting and granted slots of all clients on all devices */
+#define HY_QUEUE_SLOTS 256 /* slots, waiting or granted, of all clients on all devices */
 #define HY_QUEUE_ROLES 64
 #define HY_QUEUE_ASK_TIMEOUT_NS UINT64_C(2000000)
 /* maximum predicted time of a small call, which is always a whole task */
 #define HY_QUEUE_SMALL_NS 1e6
-/* time during which an arrival is expected to repeat */
+/* after an arrival, another one is expected for this time */
 #define HY_QUEUE_RECENT_NS UINT64_C(100000000)
 
 typedef struct HyQueueSlot
@@ -51,7 +51,7 @@ typedef struct HyQueueSlot
 	int32_t client;
 	int32_t role;
 	int32_t small;
-	int32_t behind;    /* slots granted to other clients on the device when this one was granted */
+	int32_t behind;    /* slots of other clients on the device when this one was granted */
 	uint64_t order;    /* serial number of the request */
 	uint64_t asked_ns; /* time when the client last asked */
 	double ns;         /* predicted time of the task; 0: not known */
@@ -61,14 +61,15 @@ typedef struct HyQueueRole
 {
 	int32_t role;
 	int32_t used;
-	uint64_t served; /* serial number of the last grant; requests and grants share one series */
+	/* serial number of the last grant; requests and grants are numbered together */
+	uint64_t served;
 } HyQueueRole;
 
 typedef struct HyQueueDevice
 {
 	int32_t in_flight;
 	int32_t bulk_in_flight;
-	double work_ns;    /* predicted time of all tasks that wait or are in flight */
+	double work_ns;    /* sum of the predicted times of all tasks that wait or are in flight */
 	int32_t tasks;     /* number of these tasks */
 	int32_t unknown;   /* number of these tasks without a prediction */
 	int32_t small_row; /* consecutive grants to small calls while other tasks waited */
@@ -96,7 +97,8 @@ typedef struct HyQueueClient
 	int32_t id;   /* unique among the users of the queue, not 0 */
 	int32_t role; /* the role that the client works for */
 	/*
-	 * numbers[d] is the queue's number of the executor's device d; NULL: both use the same numbers
+	 * numbers[d] is the queue's number for device d of the executor; NULL: both use the same
+	 * numbers
 	 */
 	const int32_t *numbers;
 	const HyClock *clock; /* clock shared by all clients; NULL: the clocks of their executors */
@@ -114,8 +116,9 @@ typedef struct HyQueueLoad
 extern void hy_queue_init(HyQueue *queue);
 
 /*
- * hy_queue_ask: request a slot on device for a task of about ns (0: not known).  whole: the task
- * is not a piece of a bulk job.  Returns a slot for hy_queue_granted, or -1 if the queue is full.
+ * hy_queue_ask: request a slot on device for a task whose predicted time is ns (0: not known).
+ * `whole` is false for a piece of a bulk job.  Returns a slot for hy_queue_granted, or -1 if the
+ * queue is full.
  */
 extern int32_t
 hy_queue_ask(const HyQueueClient *client, int32_t device, double ns, bool whole, uint64_t now);
@@ -128,9 +131,8 @@ extern bool
 hy_queue_granted(const HyQueueClient *client, int32_t slot, int32_t depth, uint64_t now);
 
 /*
- * hy_queue_alone: return whether no task of another client was in flight when the slot was
- * granted.  Otherwise the task's time includes other tasks and cannot be used to measure the
- * device.
+ * hy_queue_alone: return whether no task of another client was in flight when the slot was granted.
+ * If there was one, the observed time includes that task and does not measure the device.
  */
 extern bool hy_queue_alone(const HyQueueClient *client, int32_t slot);
 

@@ -1,14 +1,14 @@
 /*
  * share.c
- *		Breakers and contexts that several processes share: see share.h.
+ *		Shares breakers and the count of open contexts between processes: see share.h.
  *
- * Any event other than a success under a closed breaker (a failure, or an attempt under a breaker
- * that is not closed) is evaluated in the table under the table's lock.  The result is then copied
- * to the executor.
+ * A success under a closed breaker only changes the executor's copy of the breaker.  A failure, and
+ * any attempt under a breaker that is not closed, changes the breaker in the table under the
+ * table's lock.  The result is then copied to the executor.
  */
 #include "dispatch/share/share.h"
 
-/* interval between checks whether another process's probe is over */
+/* interval at which to check whether another process's probe has ended */
 #define ASK_AGAIN_NS UINT64_C(100000000)
 
 /* BreakerUse: a breaker taken out of the table, converted to the executor's clock. */
@@ -98,8 +98,8 @@ hy_share_flush_successes(HyShare *share)
 			share->successes[i][op] = 0;
 			hy_table_breaker(share->table, share->slot[i], (HyOp) op, &breaker);
 			/*
-			 * Failures of another process have opened the breaker.  These successes are older and
-			 * are dropped.
+			 * Failures in another process have opened the breaker.  The successes are older, so
+			 * drop them.
 			 */
 			if (breaker.state != HY_BREAKER_CLOSED)
 				continue;
@@ -120,7 +120,7 @@ hy_share_take_context(HyShare *share, int32_t device, int32_t most, HyTablePlace
 	hy_lock(&share->host->lock);
 	taken = hy_table_take_context(share->table, share->slot[device], most, place);
 	hy_unlock(&share->host->lock);
-	/* if contexts are not limited, allow a context that cannot be counted for lack of space */
+	/* if there is no limit, allow even a context that the table has no space to count */
 	return taken || most <= 0;
 }
 
@@ -178,8 +178,9 @@ put_breaker(HyShare *share, int32_t device, HyOp op, BreakerUse *use, HyBreaker 
 }
 
 /*
- * put_off: let the executor's copy of another process's probe time out soon, so that the table is
- * asked again.  Only the table shows when the probe is over.
+ * put_off: while another process runs the probe, let the probe in the executor's copy time out
+ * after ASK_AGAIN_NS, so that the table is asked again.  Only the table shows when the probe has
+ * ended.
  */
 static void
 put_off(HyBreaker *breaker, uint64_t now)

@@ -1,13 +1,13 @@
 /*
  * share.h
- *		Breakers and contexts that several processes share through a table.
+ *		Shares breakers, and the count of open contexts, between processes through a table.
  *
- * A failure changes the breaker in the table at once.  Breakers are evaluated in the table, so that
- * each transition happens once.  Successes under a closed breaker wait for the next flush (flush.h),
- * since they cause no transition.
+ * A failure changes the breaker in the table at once.  The table's breaker decides, so each
+ * transition happens once and not once per process.  Successes under a closed breaker cause no
+ * transition, so they are added at the next flush (flush.h).
  *
  * Times in the table are from a clock that is the same in every process.  An executor's own clock
- * may be shifted against that clock, so each function takes the time by the executor's clock.
+ * may be ahead of it.  Each function takes the time by the executor's clock and converts it.
  */
 #ifndef HY_SHARE_H
 #define HY_SHARE_H
@@ -19,14 +19,14 @@ typedef struct HyShareHost
 {
 	HyLock lock;          /* guards the table */
 	const HyClock *clock; /* a clock that is the same in every process */
-	/* returns the origin of this process's events, and the current calendar time */
+	/* sets the origin of this process's events, and the current calendar time */
 	void (*origin)(void *arg, HyOrigin *origin, int64_t *wall_us);
 	void *arg;
 } HyShareHost;
 
 /*
- * HyShare: the state of an executor's exchange with the shared table.  Devices are numbered as in
- * the executor.
+ * HyShare: an executor's connection to the shared table.  The arrays are indexed by the executor's
+ * device numbers.
  */
 typedef struct HyShare
 {
@@ -37,9 +37,9 @@ typedef struct HyShare
 	uint64_t flushed_ns;     /* time of the last flush by the executor's clock */
 	uint64_t flushed_events; /* HyExecutor.kept at the last flush */
 	uint64_t models_ns;      /* time of the last flush of the models */
-	bool postponed; /* some calls made before until_flush was last set are not flushed yet */
+	bool postponed; /* some counts are not flushed yet, even if until_flush does not show it */
 	int32_t slot[HY_MAX_DEVICES];
-	/* successes that were not reported to the shared breaker yet */
+	/* successes not reported to the shared breaker yet */
 	int32_t successes[HY_MAX_DEVICES][HY_OP_COUNT];
 	HyCounters flushed[HY_MAX_DEVICES][HY_OP_COUNT];
 } HyShare;
@@ -53,9 +53,9 @@ typedef enum HyOutcome
 } HyOutcome;
 
 /*
- * hy_share_allow: return whether a task may go to the device now, as hy_breaker_allow.  Applies to
- * the executor's breaker of the device and op and, if it is shared, to the table's breaker.  Also
- * returns false while another process runs the only probe.
+ * hy_share_allow: return whether a task may go to the device now, as hy_breaker_allow does.  It
+ * asks the executor's breaker of the device and op and, if the device is in the table, the table's
+ * breaker.  It also returns false while another process runs the probe.
  * hy_share_report: report the outcome of an attempt to the same breakers; return true when the state
  * changed.
  */
@@ -65,19 +65,19 @@ extern bool hy_share_report(HyShare *share, int32_t device, HyOp op, HyBreaker *
                             uint64_t now, HyOutcome outcome, double threshold);
 
 /*
- * hy_share_adopt: copy the table's breaker, if it is shared.
- * hy_share_flush_successes: report the successes that wait for a flush.  The caller holds the
- * table's lock.
+ * hy_share_adopt: copy the table's breaker to the executor, if the device is in the table.
+ * hy_share_flush_successes: add the waiting successes to the table's breakers.  The caller holds
+ * the table's lock.
  */
 extern void
 hy_share_adopt(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint64_t now);
 extern void hy_share_flush_successes(HyShare *share);
 
 /*
- * hy_share_take_context: count one more context of the device; returns false when `most` contexts
- * are open (0: no limit).  hy_table_give_context ends the count.
+ * hy_share_take_context: count the caller's context as open on the device.  Returns false if `most`
+ * contexts are open already (0: no limit).  hy_table_give_context stops counting it.
  * hy_share_contexts: return the number of open contexts on the device over all processes of the
- * table.  The number includes the context of this place, even before it is open.  Returns 1 if
+ * table.  The number includes the caller's own context, even before it is open.  Returns 1 if
  * nothing is shared.
  */
 extern bool

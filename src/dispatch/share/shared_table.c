@@ -17,7 +17,10 @@ typedef struct DeviceEntry
 
 typedef struct ModelEntry
 {
-	/* HySharedTable.writes at the last write; the entry with the smallest value in a set is replaced */
+	/*
+	 * HySharedTable.writes at the last write; a new model replaces the entry of its set with the
+	 * smallest value
+	 */
 	uint64_t used;
 	HyTableModel model;
 } ModelEntry;
@@ -116,7 +119,7 @@ hy_table_register(HySharedTable *table, const HyTableDevice *device)
 	HyTableDevice key;
 	int32_t i;
 
-	/* compare by field, so that padding and bytes after a name's end do not matter */
+	/* compare field by field, because padding and bytes after the end of a name may differ */
 	for (i = 0; i < known; i++)
 	{
 		const HyTableDevice *other = &device_entry(table, i)->key;
@@ -201,7 +204,10 @@ hy_table_take_context(HySharedTable *table, int32_t device, int32_t most, HyTabl
 	{
 		uint64_t *word = context_word(table, device, i);
 
-		/* only the lock's holder sets a word to a value other than 0; no value is used twice */
+		/*
+		 * Only the holder of the lock sets a word to a value other than 0, and no value is used
+		 * twice.
+		 */
 		if (load(word) != 0)
 			continue;
 		*place = (HyTablePlace){.word = word, .value = ++table->contexts};
@@ -396,8 +402,8 @@ event_entry(const HySharedTable *table, uint64_t ticket)
 }
 
 /*
- * set_of: return the first of the HY_TABLE_WAYS possible positions of a model, or -1 if the table
- * has no space for models.
+ * set_of: return the first of the HY_TABLE_WAYS consecutive positions at which a model may be
+ * stored, or -1 if the table has no space for models.
  */
 static int32_t
 set_of(const HySharedTable *table, int32_t device, uint32_t number)

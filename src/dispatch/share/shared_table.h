@@ -7,12 +7,12 @@
  * address.
  *
  * The caller holds a lock while it reads or writes the table (lock.h).  The exceptions are single
- * words that are read and written atomically: the epoch and the number of transitions, which every
- * call compares, and the words of open contexts, which their holders clear from any thread.
- * Registered devices never change, so they are read without the lock, too.
+ * words that are read and written atomically.  They are the epoch and the number of transitions,
+ * which every call compares, and the words of open contexts, which the owners of the contexts clear
+ * from any thread.  Registered devices never change, so they are read without the lock, too.
  *
- * Values need no protection against a process that is killed while it writes them: the postmaster
- * then restarts all backends and creates the shared memory again, empty.
+ * Half-written values cannot survive: if a process is killed while it writes, the postmaster
+ * restarts all backends and creates the shared memory again, empty.
  */
 #ifndef HY_SHARED_TABLE_H
 #define HY_SHARED_TABLE_H
@@ -31,15 +31,16 @@ typedef struct HyTableLimits
 	int32_t devices;
 	int32_t models; /* rounded up to a multiple of HY_TABLE_WAYS */
 	int32_t events;
-	int32_t contexts; /* contexts that can be counted per device, normally one per process */
+	/* number of contexts that can be counted per device, normally one per process */
+	int32_t contexts;
 } HyTableLimits;
 
 #define HY_TABLE_WAYS 8
 #define HY_TABLE_NO_DEVICE (-1)
 
 /*
- * HyTablePlace: a counted context.  It counts while *word equals value.  The context's holder may
- * set the word to 0 at any time, without the lock, from any thread.
+ * HyTablePlace: the entry of an open context in the table.  The context counts as open while *word
+ * equals value.  Its owner may set the word to 0 at any time, without the lock, from any thread.
  */
 typedef struct HyTablePlace
 {
@@ -47,7 +48,7 @@ typedef struct HyTablePlace
 	uint64_t value;
 } HyTablePlace;
 
-/* HyTableDevice: the properties by which all processes recognize a device. */
+/* HyTableDevice: the properties by which every process identifies a device. */
 typedef struct HyTableDevice
 {
 	char backend[HY_NAME_LENGTH];
@@ -70,7 +71,7 @@ typedef struct HyTableModel
 /* HyOrigin: the process that wrote an event. */
 typedef struct HyOrigin
 {
-	uint64_t session; /* unlike a process id, never used again while the table lives */
+	uint64_t session; /* unlike a process id, never reused while the table exists */
 	int32_t pid;
 	uint32_t role;
 } HyOrigin;
@@ -108,12 +109,14 @@ extern uint64_t hy_table_transitions(const HySharedTable *table);
  * Returns HY_TABLE_NO_DEVICE when the table is full.  Devices are never removed.
  * hy_table_count: add delta to the counters; they stop at INT64_MAX.
  * hy_table_put_breaker: store a breaker; set transition if its state has changed.
- * hy_table_put_model: replace the model of (device, number), and add the previous number of samples
- * to the new number.  A model of a new kind replaces the oldest model of its set.
- * hy_table_put_event: store an event in place of the oldest.  Does nothing if the table has no space
- * for events.
- * hy_table_take_context: count one more context on the device.  Returns false and sets place->word
- * to NULL if at least `most` contexts are open (0: no limit), or if the table cannot count more.
+ * hy_table_put_model: replace the model of (device, number), and add the old model's `samples` to
+ * the new one's.  A model without an entry takes the entry of its set that was written least
+ * recently.
+ * hy_table_put_event: store an event; it overwrites the oldest one if the ring is full.  Does
+ * nothing if the table has no space for events.
+ * hy_table_take_context: count one more context as open on the device.  Returns false and sets
+ * place->word to NULL if at least `most` contexts are open (0: no limit), or if the table has no
+ * free word.
  * hy_table_reset: clear counters, breakers, models and events; devices and contexts stay.
  */
 extern int32_t hy_table_register(HySharedTable *table, const HyTableDevice *device);
@@ -133,7 +136,8 @@ extern void hy_table_give_context(HyTablePlace *place);
  * The functions in this group read, and need no lock.
  *
  * hy_table_contexts: return the number of open contexts on the device.
- * hy_table_models, hy_table_event_room: return the capacity of the table.
+ * hy_table_models, hy_table_event_room: return the numbers of models and of events that the table
+ * can hold.
  */
 extern int32_t hy_table_devices(const HySharedTable *table);
 extern void hy_table_device(const HySharedTable *table, int32_t device, HyTableDevice *key);
@@ -147,8 +151,8 @@ extern int32_t hy_table_event_room(const HySharedTable *table);
  * hy_table_find_model: read the model of (device, number); returns false if it does not exist.
  * hy_table_model: read the model at a position, 0 .. hy_table_models() - 1; returns false if the
  * position is empty.
- * hy_table_events: read the newest events, at most `room`, in order from the oldest; returns their
- * number.
+ * hy_table_events: read the newest events, at most `room`, from the oldest to the newest of them;
+ * returns their number.
  */
 extern void
 hy_table_counters(const HySharedTable *table, int32_t device, HyOp op, HyCounters *counters);
