@@ -1,7 +1,7 @@
 /*
  * compute.c
- *		Computes the operations of the emulated device on the host with core, so results have the
- *		canonical bits.
+ *		Computes the operations of the emulated device on the host with src/core, so that results
+ *		equal the CPU's bit for bit.
  */
 #include "emulated/device.h"
 
@@ -44,7 +44,8 @@ emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
 		return hy_distance_window(d->metric, &queries, &targets, d->out, hy_distance_stride(d),
 		                          task->cancel);
 	/*
-	 * Use the CPU's prefilter unless exact is set.  Without it, the host may need ten times as long.
+	 * Use the CPU's prefilter unless `exact` is set. Without the prefilter, the host may take ten
+	 * times as long.
 	 */
 	nearest = (HyNearest){t->metric, t->k, &queries, &targets, t->limits, t->out, t->counts};
 	return hy_nearest_search(&nearest, exact ? NULL : task->allocator, task->cancel);
@@ -63,7 +64,10 @@ assign(const HyDevice *device, const HyTask *task)
 	return hy_assign(&rows, &a->centroids, &a->groups, task->allocator, a->nearest, task->cancel);
 }
 
-/* spread: spread over the host's graph or, if the task has a buffer, over the graph in the buffer. */
+/*
+ * spread: spread activation over the graph in the task's buffer, or over the host's graph if there
+ * is no buffer.
+ */
 static HyStatus
 spread(const HyDevice *device, const HyTask *task)
 {
@@ -93,7 +97,10 @@ spread(const HyDevice *device, const HyTask *task)
 	return st;
 }
 
-/* unpack: make a graph from the buffer. Row starts are running sums of the packed row counts. */
+/*
+ * unpack: make a graph from the packed graph in the buffer. Row starts are the running sums of the
+ * packed row counts.
+ */
 static HyStatus
 unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph)
 {
@@ -113,7 +120,7 @@ unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph)
 			return HY_INVALID;
 		graph->row_start[row[i].row + 1] = row[i].count;
 	}
-	/* the buffer may contain anything, so check the numbers that are used as indexes */
+	/* the buffer may contain anything, so check every number that is used as an index */
 	for (i = 0; i < graph->nodes; i++)
 	{
 		if ((int64_t) graph->row_start[i] + graph->row_start[i + 1] > graph->edges)

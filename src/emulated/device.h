@@ -10,10 +10,10 @@
 
 #define EMULATED_TICKETS 16
 #define EMULATED_DEVICES 64
-#define EMULATED_MAX_K 1024 /* typical limit of devices that keep the heap in fast memory */
+#define EMULATED_MAX_K 1024 /* a typical limit of devices that keep the k best in fast memory */
 
 /* native codes of failures; 0: no failure */
-#define NATIVE_FAULT 900  /* plus the HyStatus: requested by emulated_faults */
+#define NATIVE_FAULT 900  /* plus the HyStatus; a failure requested by emulated_faults */
 #define NATIVE_SYNTAX 800 /* emulated_faults cannot be parsed */
 #define NATIVE_MEMORY 2   /* the device's memory is used up */
 #define NATIVE_LIMIT 3    /* the limit given to open is reached */
@@ -43,7 +43,7 @@ typedef struct Ticket
 struct HyBuffer
 {
 	HyDevice *device;
-	HyBuffer *previous; /* list of all buffers of the context; closing the context frees them */
+	HyBuffer *previous; /* links in the list of the context's buffers, which close frees */
 	HyBuffer *next;
 	uint64_t bytes;
 	char *data;
@@ -52,10 +52,10 @@ struct HyBuffer
 struct HyDevice
 {
 	int32_t number;
-	uint64_t limit; /* 0: the memory of the device */
+	uint64_t limit; /* HyLimits.memory; 0: the memory of the device */
 	uint64_t used;  /* bytes of buffers and running tasks */
 	uint64_t serial;
-	uint32_t warm; /* bit op is set if the operation has run in this context */
+	uint32_t warm; /* bit op: the operation has run in this context */
 	bool lost;
 	bool idle;        /* the context has closed itself */
 	uint64_t used_ns; /* time of the last use, by the host's clock */
@@ -72,7 +72,10 @@ extern const HyHost *emulated_host;
 /* emulated_caps: implement HyBackend.caps. */
 extern HyCaps emulated_caps(const HyDevice *device, const HyShape *shape);
 
-/* memory.c: see HyBackend. emulated_reserve reserves device memory for a buffer or a task. */
+/*
+ * memory.c: the functions of HyBackend with these names. emulated_reserve reserves device memory
+ * for a buffer or a task.
+ */
 extern HyStatus emulated_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
 extern HyStatus emulated_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
 extern void emulated_buf_free(HyDevice *device, HyBuffer *buffer);
@@ -83,8 +86,9 @@ extern HyStatus emulated_download(HyDevice *device, const HyBuffer *buffer, uint
 extern HyStatus emulated_reserve(HyDevice *device, uint64_t bytes);
 
 /*
- * emulated_on_host: copy the matrix descriptor, and make it refer to rows that core can read.
- * Returns HY_INVALID if the matrix's buffer belongs to another context or is too small for the rows.
+ * emulated_on_host: set *host_matrix to a copy of *matrix that refers to rows in host memory.
+ * Returns HY_INVALID if the matrix's buffer belongs to another context or is too small for the
+ * rows.
  */
 extern HyStatus
 emulated_on_host(const HyDevice *device, const HyMatrix *matrix, HyMatrix *host_matrix);
@@ -93,25 +97,25 @@ emulated_on_host(const HyDevice *device, const HyMatrix *matrix, HyMatrix *host_
 extern void emulated_free_data(HyDevice *device);
 
 /*
- * idle.c: see HyBackend.idle. emulated_used marks the context as used now. emulated_check_not_idle
- * also marks the context as used, and returns HY_OK. If the context has closed itself, it instead
- * returns the status with which a task or a copy fails.
+ * idle.c: emulated_idle is HyBackend.idle. emulated_used marks the context as used now.
+ * emulated_check_not_idle returns HY_CONTEXT_LOST and records the failure if the context has closed
+ * itself. Otherwise it marks the context as used and returns HY_OK.
  */
 extern bool emulated_idle(const HyDevice *device);
 extern void emulated_used(HyDevice *device);
 extern HyStatus emulated_check_not_idle(HyDevice *device);
 
 /*
- * compute.c: emulated_compute computes the task's outputs. If exact is set, it uses only the
- * canonical kernels. emulated_fill_with_garbage fills the outputs with garbage, as a failed copy to
- * the host may do.
+ * compute.c: emulated_compute computes the task's outputs. If `exact` is set, it does not use the
+ * CPU's prefilter (core/prefilter.h). emulated_fill_with_garbage fills the outputs with garbage, as
+ * a failed copy to the host may do.
  */
 extern HyStatus emulated_compute(const HyDevice *device, const HyTask *task, bool exact);
 extern void emulated_fill_with_garbage(const HyTask *task);
 
 /*
- * engine.c: see HyBackend. emulated_engine_reset marks the engines of all devices as free.
- * emulated_pass_time lets ns of virtual time pass.
+ * engine.c: the functions of HyBackend with these names. emulated_engine_reset marks the engines of
+ * all devices as free. emulated_pass_time lets ns of virtual time pass.
  */
 extern HyStatus emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket);
 extern HyStatus emulated_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
@@ -119,7 +123,7 @@ extern void emulated_cancel(HyDevice *device, HyTicket ticket);
 extern void emulated_engine_reset(void);
 extern void emulated_pass_time(uint64_t ns, bool wait);
 
-/* emulated_fail: record the failure and return status. */
+/* emulated_fail: fill in the failure and return `status`. */
 extern HyStatus emulated_fail(HyFailure *failure, HyStatus status, int32_t code, const char *text);
 
 /*
@@ -129,16 +133,16 @@ extern HyStatus emulated_fail(HyFailure *failure, HyStatus status, int32_t code,
 extern HyStatus emulated_lost(const HyDevice *device, int32_t number, HyFailure *failure);
 
 /*
- * emulated_look_up_fault: look up the fault that emulated_faults requests for this call. device is
- * the context of the call, or NULL for a call that opens a context. Returns an error if the setting
- * cannot be parsed, or if the context, the device or the process was lost before.
+ * emulated_look_up_fault: set *fault to the fault that emulated_faults requests for this call.
+ * `device` is the context of the call, or NULL for a call that opens a context. Returns an error if
+ * the setting cannot be parsed, or if the context, the device or the process was lost before.
  */
 extern HyStatus emulated_look_up_fault(HyDevice *device, int32_t number, FaultPlace call, HyOp op,
                                        uint64_t bytes, FaultVerdict *fault, HyFailure *failure);
 
 /*
- * emulated_apply_fault: make a fault happen. Marks the context, device or process as lost if the
- * fault says so, and returns the fault's status.
+ * emulated_apply_fault: make a call fail as *fault says. Marks the context, device or process as
+ * lost if that is the fault, and returns the status of the call.
  */
 extern HyStatus emulated_apply_fault(HyDevice *device, int32_t number, const FaultVerdict *fault,
                                      HyFailure *failure);

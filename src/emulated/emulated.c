@@ -2,7 +2,7 @@
  * emulated.c
  *		The plug-in hybrid_emulated.so: a backend for devices that do not exist.
  *
- * This file defines the backend for the dispatcher: its devices, their capabilities, and contexts on
+ * This file has the entry symbol and the HyBackend: devices, their capabilities, and contexts on
  * the devices. Every device is reported with virtual_time set.
  */
 #include "emulated/device.h"

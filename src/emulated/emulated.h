@@ -1,9 +1,9 @@
 /*
  * emulated.h
- *		Inputs of the emulated device: its settings, its time model and its faults.
+ *		Declares the settings of the emulated device, its time model and its faults.
  *
- * device.h declares the parts of the device that use these inputs. README.md explains the purpose
- * and the settings of the device.
+ * device.h declares the device itself. README.md explains the purpose and the settings of the
+ * device.
  */
 #ifndef HY_EMULATED_H
 #define HY_EMULATED_H
@@ -21,8 +21,8 @@ typedef struct EmulatedSettings
 	double flop_per_ns;
 	uint64_t memory; /* bytes */
 	uint64_t open_ns;
-	bool wait;  /* virtual time also takes real time, instead of being skipped */
-	bool exact; /* searches use only the canonical kernels */
+	bool wait;  /* virtual time takes real time; otherwise the clock skips it */
+	bool exact; /* searches do not use the CPU's prefilter */
 } EmulatedSettings;
 
 extern void emulated_settings(const HyHost *host, EmulatedSettings *settings);
@@ -45,14 +45,14 @@ typedef struct EmulatedLoad
 } EmulatedLoad;
 
 /*
- * emulated_load: compute the load of a shape. For spread, the numbers of nodes and hops are guessed,
- * because the shape does not contain them.
+ * emulated_load: compute the load of a task of this shape. For spread, the numbers of nodes and
+ * hops are guessed, because the shape does not contain them.
  */
 extern void emulated_load(const HyShape *shape, EmulatedLoad *load);
 
 /*
- * emulated_task_load: compute the load of a task. For spread, the real number of nodes is used. The
- * number of hops is guessed if the task does not limit it.
+ * emulated_task_load: compute the load of a task. For spread, this uses the real number of nodes,
+ * and guesses the number of hops only if the task does not limit it.
  */
 extern void emulated_task_load(const HyTask *task, EmulatedLoad *load);
 
@@ -94,15 +94,15 @@ typedef struct FaultVerdict
 	FaultKind kind;
 	FaultPlace place;
 	HyStatus status;
-	bool fresh; /* the setting has changed since the last call; the change clears losses */
+	bool fresh; /* the setting has changed since the last call, which clears losses */
 	char text[HY_TEXT_LENGTH];
 } FaultVerdict;
 
 /*
- * emulated_fault: determine the fault that the setting requests for this call. call is FAULT_OPEN,
- * FAULT_UPLOAD or FAULT_SUBMIT. op is ignored for the first two. FAULT_SUBMIT stands for the whole
- * task, so the fault may also happen in poll. Every rule that covers this call counts it, for
- * fail_at=N and fail_every=N.
+ * emulated_fault: set *verdict to the fault that the setting requests for this call. `call` is
+ * FAULT_OPEN, FAULT_UPLOAD or FAULT_SUBMIT. `op` is ignored for the first two. FAULT_SUBMIT stands
+ * for the whole task, so the fault found may be one to apply in poll (verdict->place). Every rule
+ * that covers the call counts it, even if an earlier rule makes it fail.
  */
 extern void emulated_fault(const HyHost *host, FaultPlace call, HyOp op, int32_t device,
                            uint64_t bytes, FaultVerdict *verdict);

@@ -6,11 +6,11 @@
  * reports the end of the task, not by submit. A task that fails in poll leaves garbage in its
  * outputs.
  *
- * A task is done when the host's clock has reached its end time. The time that the emulation itself
- * takes is subtracted from that clock, so only virtual time passes. With emulated_wait, or with a
- * clock that cannot skip, nothing is subtracted and the wait takes real time. A device has one
- * engine: a task starts when all tasks before it have ended, no matter which context of the process
- * submitted them.
+ * A task is done when the host's clock has reached its end time. The time that the host takes for
+ * the emulation is subtracted from that clock, so only virtual time passes. With emulated_wait, or
+ * with a clock that cannot skip, nothing is subtracted, and waiting takes real time. A device has
+ * one engine: a task starts when all tasks before it have ended, no matter which context of the
+ * process submitted them.
  */
 #include "emulated/device.h"
 
@@ -90,7 +90,7 @@ submit(HyDevice *device, const HyTask *task, const EmulatedSettings *settings, u
 	slot->end_ns = slot->start_ns +
 	               emulated_duration(settings, &load, !(device->warm >> task->op & 1),
 	                                 device->serial * EMULATED_DEVICES + (uint64_t) device->number);
-	/* a hung task is assumed to wait for something else, so it does not occupy the engine */
+	/* a hung task does not occupy the engine, as if it waited for something else */
 	if (fault.kind != FAULT_HANG && fault.kind != FAULT_DEAF)
 		*busy = slot->end_ns;
 	device->warm |= UINT32_C(1) << task->op;
@@ -179,7 +179,7 @@ find_ticket(HyDevice *device, HyTicket ticket)
 }
 
 /*
- * release: free the ticket. If its task is the last on the engine and is released before its end
+ * release: free the ticket. If its task is the last one on the engine and has not reached its end
  * time, the engine becomes free early.
  */
 static void
@@ -200,7 +200,7 @@ now_ns(void)
 	return emulated_host->clock->now(emulated_host->clock->arg);
 }
 
-/* skips: return whether virtual time passes by skipping the clock forward. */
+/* skips: return whether virtual time passes by advancing the clock instead of waiting. */
 static bool
 skips(bool wait)
 {
@@ -208,8 +208,8 @@ skips(bool wait)
 }
 
 /*
- * take_out: subtract the time since `since` from the clock, because the host spent that time on the
- * emulation.
+ * take_out: subtract the time that has passed since `since` from the clock, because the host spent
+ * it on the emulation.
  */
 static void
 take_out(uint64_t since, bool wait)

@@ -47,7 +47,7 @@ typedef struct FaultRule
 	FaultKind kind;
 	HyStatus status;
 	bool has_status;
-	int64_t calls; /* number of calls that this rule covers, whether they failed or not */
+	int64_t calls; /* number of calls that the rule has covered, whether they failed or not */
 } FaultRule;
 
 typedef struct FaultName
@@ -75,7 +75,10 @@ static const FaultName fault_names[] = {{"unsupported", FAULT_STATUS, HY_UNSUPPO
 
 #define FAULT_NAMES (sizeof(fault_names) / sizeof(fault_names[0]))
 
-/* the setting as last read; it is static because a plug-in has one host */
+/*
+ * The setting as last read and parsed. The variables are static because a plug-in has only one
+ * host.
+ */
 static char read_text[MAX_TEXT];
 static FaultRule rules[MAX_RULES];
 static int rule_count;
@@ -342,7 +345,7 @@ trim(char *text)
 	return text;
 }
 
-/* applies: count the call, and return whether the rule makes it fail. */
+/* applies: count the call for this rule, and return whether the rule makes it fail. */
 static bool
 applies(FaultRule *rule, uint64_t bytes)
 {

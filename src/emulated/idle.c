@@ -2,9 +2,9 @@
  * idle.c
  *		Closes a context that has not been used for hybrid.gpu_idle_timeout.
  *
- * There is no thread and no timer. The timeout takes effect at the next call that checks it. That
- * call is in the caller's own thread, so memory can be freed at once. The idle time is measured with
- * the host's clock, which includes virtual time.
+ * There is no thread and no timer. The context is closed by the next call that finds that the
+ * timeout has passed. That call runs in the caller's own thread, so memory can be freed at once.
+ * The idle time is measured with the host's clock, which includes virtual time.
  */
 #include "emulated/device.h"
 
@@ -27,7 +27,9 @@ emulated_idle(const HyDevice *device)
 	if (timeout == 0 || has_work(device))
 		return false;
 	now = emulated_host->clock->now(emulated_host->clock->arg);
-	/* the context was just opened: its idle time starts with the first check */
+	/*
+	 * the context has not been used since it was opened: its idle time starts with the first check
+	 */
 	if (device->used_ns == 0)
 		self->used_ns = now;
 	/* the emulation's own time is subtracted from the clock, so now may be before used_ns */

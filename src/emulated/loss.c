@@ -1,6 +1,7 @@
 /*
  * loss.c
- *		Tracks contexts, devices and the process that a fault of the emulated device makes unusable.
+ *		Records which contexts and devices a requested fault has made unusable, and whether it
+ *		has made the process unusable.
  *
  * A context stays lost until it is closed, or until a call for it notices a change of the setting.
  * A device or the process stays lost until the setting changes.
@@ -57,7 +58,7 @@ HyStatus
 emulated_apply_fault(HyDevice *device, int32_t number, const FaultVerdict *fault,
                      HyFailure *failure)
 {
-	/* a hang needs a ticket; open and upload have no ticket, so they time out at once */
+	/* a hanging task needs a ticket; open and upload have none, so they time out at once */
 	HyStatus st = fault->kind == FAULT_STATUS ? fault->status : HY_TIMEOUT;
 
 	if (st == HY_PROCESS_LOST)

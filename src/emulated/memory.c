@@ -79,7 +79,7 @@ emulated_buf_free(HyDevice *device, HyBuffer *buffer)
 	if (buffer->next != NULL)
 		buffer->next->previous = buffer->previous;
 	device->used -= buffer->bytes;
-	/* clear the memory as a real backend does, since another context may get it next */
+	/* clear the memory, as a real backend must, because another context may get it next */
 	if (buffer->data != NULL)
 		memset(buffer->data, 0, buffer->bytes);
 	hy_free(emulated_host->allocator, buffer->data);
@@ -133,7 +133,10 @@ emulated_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, voi
 	return st;
 }
 
-/* reach: return HY_OK if the context is usable and these bytes lie within the buffer. */
+/*
+ * reach: return HY_OK if the context is usable and these bytes lie within the buffer, else the
+ * error.
+ */
 static HyStatus
 reach(HyDevice *device, const HyBuffer *buffer, uint64_t offset, uint64_t bytes)
 {

@@ -1,13 +1,13 @@
 /*
  * model.c
- *		Settings and time model of an emulated device.
+ *		Reads the settings of the emulated devices, and computes how long a task takes:
  *
  *		launch + copies + waves (+ merging of k) (+ warm-up), all with jitter
  *
- * On purpose, the model does not have the form that the dispatcher's history assumes
- * (dispatch/model/cost_model.h). Work is done in whole waves of blocks over the cores. Copies transfer
- * whole pages, with a latency for each direction. Every run is up to 10% longer or shorter. This
- * jitter depends only on the run's serial number in its context and on the device.
+ * On purpose, this sum does not have the form that the dispatcher's cost model assumes
+ * (dispatch/model/cost_model.h). Work is done in whole waves of blocks over the cores. Copies
+ * transfer whole pages, with a latency for each direction. Jitter makes every run up to 10% longer
+ * or shorter. It depends only on the run's serial number in its context and on the device.
  */
 #include "emulated/emulated.h"
 
@@ -22,9 +22,9 @@
 #define JITTER 0.10
 #define WARM_UP 10.0 /* additional time of a first run, in launches */
 #define GUESSED_HOPS 10
-#define MOST_VALUES (UINT64_C(1) << 58) /* maximum whose size in bytes fits in 63 bits */
+#define MOST_VALUES (UINT64_C(1) << 58) /* with this limit, sizes in bytes fit in 63 bits */
 
-/* Profile: a value of emulated_profile, and the numbers that replace the settings of the same names. */
+/* Profile: a value of emulated_profile, and what replaces the settings with these names. */
 typedef struct Profile
 {
 	const char *name;
@@ -100,8 +100,8 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 	load->flop = pairs * (double) dims * (shape->metric == HY_METRIC_COSINE ? 4 : 3);
 	load->k = hy_op_has_k(shape->op) ? shape->k : 0;
 	/*
-	 * a code takes one table lookup per four dimensions; its upload takes one bit per dimension, and
-	 * the factors of the code
+	 * Scoring a code takes one table look-up per four dimensions. Uploading it takes one bit per
+	 * dimension, plus the factors of the code.
 	 */
 	if (shape->op == HY_OP_SCORE_CODES)
 	{
@@ -109,7 +109,7 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 		target_bytes = (uint64_t) shape->targets * (dims / 8 + sizeof(HyCode));
 	}
 	load->bytes_up = query_bytes + (shape->resident ? 0 : target_bytes);
-	/* for this operation, the rows (here the queries) may be on the device */
+	/* for assign, `resident` means that the rows (here the queries) are on the device */
 	if (shape->op == HY_OP_ASSIGN && shape->resident)
 		load->bytes_up = target_bytes;
 	if (hy_op_has_k(shape->op))
@@ -240,7 +240,7 @@ spread_load(int64_t nodes, const HyShape *shape, int32_t hops, EmulatedLoad *loa
 
 	load->flop = 2.0 * (double) shape->targets * (double) shape->queries * (double) hops;
 	load->bytes_up = s * 16 + (shape->resident ? 0 : e * 8 + n * 16);
-	/* a shape used only for an estimate may exceed any memory, so limit the number of values */
+	/* a shape that is only estimated may exceed any memory, so limit the number of values */
 	if (__builtin_mul_overflow(n, s, &values) || values > MOST_VALUES)
 		values = MOST_VALUES;
 	load->bytes_down = values * 12;

@@ -1,6 +1,7 @@
 /*
  * audit.c
- *		hybrid_audit and hybrid_audit_shapes: measure how well the dispatcher routes batches.
+ *		Implements hybrid_audit and hybrid_audit_shapes, which measure how well the dispatcher
+ *		routes batches.
  */
 #include "postgres.h"
 

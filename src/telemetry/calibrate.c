@@ -1,7 +1,7 @@
 /*
  * calibrate.c
- *		hybrid_run_calibration: runs measurements and returns the rows that hybrid_calibrate()
- *		stores.
+ *		Implements hybrid_run_calibration, which measures the CPU and the devices and returns the
+ *		rows that hybrid_calibrate() stores.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * devices.c
- *		The functions that implement hybrid_devices and hybrid_capabilities.
+ *		Implements the views hybrid_devices and hybrid_capabilities.
  *
  * Both show the devices that this session can use, because sessions may load different plug-ins.
  */
@@ -77,8 +77,8 @@ hybrid_get_capabilities(PG_FUNCTION_ARGS)
 		int metric;
 
 		/*
-		 * a device that was never available has no capabilities; hybrid_devices shows why it is
-		 * unavailable
+		 * A device that was never available has no capabilities. hybrid_devices shows why it is
+		 * unavailable.
 		 */
 		hy_executor_device(executor, device, &state);
 		if (state.info.name[0] == '\0')
@@ -117,8 +117,8 @@ device_state(const HyDeviceState *state)
 }
 
 /*
- * put_contexts: add the columns for the number of open contexts and for whether
- * hybrid.gpu_max_contexts is enforced across sessions.
+ * put_contexts: add the number of open contexts, and whether hybrid.gpu_max_contexts is enforced
+ * across sessions.
  */
 static void
 put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyDeviceState *state)
@@ -142,10 +142,7 @@ put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyD
 	}
 }
 
-/*
- * put_load: add the columns for the load, the number of waiting or running tasks, and their
- * predicted time.
- */
+/* put_load: add the load, the number of tasks that wait or run, and their predicted time. */
 static void
 put_load(HybridRow *row, int32 device, const HyDeviceState *state)
 {
@@ -153,8 +150,8 @@ put_load(HybridRow *row, int32 device, const HyDeviceState *state)
 	bool queues = there && device != 0;
 
 	/*
-	 * the CPU's load is known after its first measurement, a device's load whenever the device
-	 * exists
+	 * The CPU's load is known after its first measurement. A device's load is known if the device
+	 * exists.
 	 */
 	hybrid_row_put_if(row, device == 0 ? state->load > 0 : there, Float8GetDatum(state->load));
 	hybrid_row_put_if(row, queues, Int32GetDatum(state->queue));
@@ -162,8 +159,8 @@ put_load(HybridRow *row, int32 device, const HyDeviceState *state)
 }
 
 /*
- * put_resident: add the columns for the data that this session keeps on the device. They are NULL
- * for the CPU.
+ * put_resident: add the counts of the data that this session keeps on the device; for the CPU,
+ * NULLs.
  */
 static void
 put_resident(HybridRow *row, int32 device, const HyResidencyCounts *counts)
@@ -198,7 +195,7 @@ store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 devi
 	hybrid_row_put_text(&row, typed ? hy_metric_name(shape->metric) : NULL);
 	hybrid_row_put(&row, BoolGetDatum(caps.ok));
 	hybrid_row_put_if(&row, caps.ok && typed, Int32GetDatum(dims));
-	/* NULL if only memory limits the number of targets */
+	/* max_targets is NULL if only memory limits the number of targets */
 	hybrid_row_put_if(&row, caps.ok && caps.max_targets < INT64_MAX,
 	                  Int64GetDatum(caps.max_targets));
 	hybrid_row_put_if(&row, caps.ok && hy_op_has_k(shape->op) && caps.max_k < INT32_MAX,
@@ -209,8 +206,8 @@ store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 devi
 }
 
 /*
- * largest_dims: return the largest number of dimensions that the device accepts, 0 if it accepts
- * none. Assumes that the device accepts every smaller number, too.
+ * largest_dims: return the largest number of dimensions that the device accepts, or 0 if it accepts
+ * none. Assumes that the device then accepts every smaller number, too.
  */
 static int32
 largest_dims(const HyExecutor *executor, int32 device, HyShape shape)

@@ -1,10 +1,10 @@
 /*
  * events.c
- *		The function that implements hybrid_events.
+ *		Implements the view hybrid_events.
  *
- * The session's own decisions come from its own ring buffer, which holds the last 256 decisions
- * without gaps. The decisions of other sessions come from the shared ring buffer, and only for
- * users who may see them.
+ * The session's own decisions come from its own ring buffer, which holds the last 256 of them. The
+ * decisions of other sessions come from the shared ring buffer, if the user may see them. That
+ * buffer may have gaps.
  */
 #include "postgres.h"
 

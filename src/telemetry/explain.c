@@ -1,6 +1,7 @@
 /*
  * explain.c
- *		hybrid_explain: how the dispatcher would run a batch, and its cost on each side.
+ *		Implements hybrid_explain, which shows where the dispatcher would run a batch, and its
+ *		cost on the CPU and on each device.
  */
 #include "postgres.h"
 
@@ -31,9 +32,7 @@ hybrid_explain(PG_FUNCTION_ARGS)
 	int32_t i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	/*
-	 * each argument may be valid by itself, and yet no process may have enough memory for the batch
-	 */
+	/* even if each argument is valid by itself, the batch may exceed the memory of any process */
 	if (hy_explain(executor, &shape, &decision, costs, &count) == HY_INVALID && count == 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("no process can hold a batch of %lld queries and %lld targets",

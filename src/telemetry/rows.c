@@ -1,7 +1,7 @@
 /*
  * rows.c
- *		Output rows of the functions that implement the views, and code shared by these
- *		functions.
+ *		Implements what the functions behind the views share: output rows, and the scope of a
+ *		view.
  */
 #include "postgres.h"
 
@@ -69,7 +69,7 @@ hybrid_row_put_counts(HybridRow *row, const int64_t *counts, int count, const ch
 	appendStringInfoChar(&json, '{');
 	for (i = 0; i < count; i++)
 	{
-		/* the extension defines the names, so they need no escaping */
+		/* the names come from hybrid's own code and need no escaping */
 		if (counts[i] != 0)
 			appendStringInfo(&json, "%s\"%s\": " INT64_FORMAT, json.len > 1 ? ", " : "", name(i),
 			                 (int64) counts[i]);

@@ -1,7 +1,6 @@
 /*
  * rows.h
- *		Output rows of the functions that implement the views, and code shared by these
- *		functions.
+ *		Declares what the functions behind the views share: output rows, and the scope of a view.
  */
 #ifndef HYBRID_TELEMETRY_ROWS_H
 #define HYBRID_TELEMETRY_ROWS_H
@@ -25,22 +24,22 @@ typedef struct HybridRow
 extern void hybrid_row_put(HybridRow *row, Datum value);
 extern void hybrid_row_put_null(HybridRow *row);
 
-/*
- * hybrid_row_put_if: add the value if it is known, else an SQL NULL. The caller computes the value
- * in either case.
- */
+/* hybrid_row_put_if: add the value if `known` is set, else an SQL NULL. */
 extern void hybrid_row_put_if(HybridRow *row, bool known, Datum value);
 
 /* hybrid_row_put_text: add a text, or an SQL NULL if it is NULL. */
 extern void hybrid_row_put_text(HybridRow *row, const char *text);
 
 /*
- * hybrid_row_put_us: add a time in microseconds, given in nanoseconds. A negative time means
- * unknown and becomes an SQL NULL.
+ * hybrid_row_put_us: add a time that is given in nanoseconds, converted to microseconds. A negative
+ * time is unknown and becomes an SQL NULL.
  */
 extern void hybrid_row_put_us(HybridRow *row, double ns);
 
-/* hybrid_row_put_counts: add a jsonb object with the nonzero counts, each under its name. */
+/*
+ * hybrid_row_put_counts: add a jsonb object with the nonzero counts; the function `name` gives the
+ * key of count i.
+ */
 extern void
 hybrid_row_put_counts(HybridRow *row, const int64_t *counts, int count, const char *(*name)(int i));
 
@@ -48,8 +47,8 @@ hybrid_row_put_counts(HybridRow *row, const int64_t *counts, int count, const ch
 extern void hybrid_row_store(FunctionCallInfo fcinfo, HybridRow *row);
 
 /*
- * hybrid_viewed_executor: return the session's executor, after flushing its history to the shared
- * table.
+ * hybrid_viewed_executor: flush the session's counters, events and models to the shared table, and
+ * return the session's executor.
  */
 extern HyExecutor *hybrid_viewed_executor(void);
 
@@ -69,11 +68,11 @@ typedef struct HybridView
 /* HybridViewedDevice: one device of a view. */
 typedef struct HybridViewedDevice
 {
-	int32 own; /* number of the device in this session, -1 if the session does not have it */
+	int32 own; /* this session's number for the device, or -1 if the session does not have it */
 	HyTableDevice key;
 } HybridViewedDevice;
 
-/* hybrid_view_begin: begin the view of the called function, and initialize its result set. */
+/* hybrid_view_begin: initialize the view and the result set of the called function. */
 extern void hybrid_view_begin(FunctionCallInfo fcinfo, HybridView *view);
 
 /* hybrid_view_scope: return 'cluster' or 'backend'. */
@@ -83,8 +82,8 @@ extern const char *hybrid_view_scope(const HybridView *view);
 extern void hybrid_view_device(const HybridView *view, int32 i, HybridViewedDevice *device);
 
 /*
- * hybrid_view_own: return this session's number of a device of the shared table, -1 if the session
- * does not have the device.
+ * hybrid_view_own: return this session's number for a device of the shared table, or -1 if the
+ * session does not have the device.
  */
 extern int32 hybrid_view_own(const HybridView *view, int32 table_device);
 

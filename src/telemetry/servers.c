@@ -1,6 +1,7 @@
 /*
  * servers.c
- *		hybrid_setting_check: compares the settings of foreign servers with those of this session.
+ *		Implements hybrid_setting_check, which compares the settings of foreign servers with
+ *		those of this session.
  */
 #include "postgres.h"
 
@@ -16,7 +17,7 @@
 
 PG_FUNCTION_INFO_V1(hybrid_setting_check);
 
-/* Check: the settings of this session, and the result to which differences are added. */
+/* Check: the settings of this session, and the result set to which differences are added. */
 typedef struct Check
 {
 	ReturnSetInfo *result;
@@ -53,7 +54,9 @@ hybrid_setting_check(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* usable_servers: return the servers of postgres_fdw that the user has a mapping for and may use. */
+/*
+ * usable_servers: return the postgres_fdw servers on which the user has USAGE and a user mapping.
+ */
 static List *
 usable_servers(void)
 {
@@ -185,7 +188,10 @@ take_setting(void *arg, int i, HeapTuple row, TupleDesc columns)
 		put(check, i, check->names[number - 1], check->values[number - 1], there);
 }
 
-/* put: add a row to the result. there is NULL if the server does not have the setting or the extension. */
+/*
+ * put: add a row with the value `here`, in this session, and `there`, on the server. `there` is
+ * NULL if the server does not have the setting or the extension.
+ */
 static void
 put(const Check *check, int i, const char *setting, const char *here, const char *there)
 {

@@ -1,6 +1,6 @@
 /*
  * stats.c
- *		The function that implements hybrid_stats, and the function that resets the counters.
+ *		Implements the view hybrid_stats, and the function that resets the counters.
  */
 #include "postgres.h"
 
@@ -70,8 +70,8 @@ store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridView
 	HybridRow row = {.columns = 0};
 
 	/*
-	 * Even without calls, other counts may be nonzero: finished pieces, batches gathered here and
-	 * run on another device, or index scans that were cut short.
+	 * Even without calls, other counts may be nonzero, such as pieces, flushed batches (which are
+	 * counted for the CPU wherever they ran), or index scans that a limit ended.
 	 */
 	if (memcmp(counters, &nothing, sizeof(nothing)) == 0)
 		return;

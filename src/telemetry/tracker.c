@@ -1,13 +1,12 @@
 /*
  * tracker.c
- *		The function that implements hybrid_tracker: the cost models of each kind of batch on
+ *		Implements the view hybrid_tracker, which shows the cost model of each kind of batch on
  *		each device.
  *
- * The models of all sessions are in the shared table. For each device, the models of that device
- * and of the CPU are imported into a temporary tracker, which lives as long as the call. So the
- * same code serves the views of the cluster and of the session. Calibration results are not in the
- * shared table, because every session reads them itself. They replace the missing models of kinds
- * that no session has run yet.
+ * The models of all sessions are in the shared table. For each device, its models and those of the
+ * CPU are imported into a temporary tracker. So the same code shows the models of the cluster and
+ * those of the session. Calibration results are not in the shared table, because every session
+ * reads them itself. They are shown for kinds that no session has run yet.
  */
 #include "postgres.h"
 
@@ -124,7 +123,7 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *pri
 			hy_table_find_model(view->table, at, hy_shape_model(shape, history.row.device), &model);
 		hy_table_breaker(view->table, at, shape->op, &breaker);
 		hy_unlock(view->lock);
-		/* a row without a model comes from the calibration, or its model was evicted just now */
+		/* a row without a model comes from a calibration, or its model was replaced just now */
 		if (found)
 		{
 			history.row.observations = model.samples;
@@ -142,8 +141,8 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *pri
 }
 
 /*
- * import_models: import the models of device number `at` of the shared table as models of the
- * tracker's device. Kinds without a model get the calibration results.
+ * import_models: import the models of device number `at` of the shared table into the tracker, as
+ * models of its device `device`. Kinds without a model get their calibration results.
  */
 static void
 import_models(HyTracker *tracker, const HybridView *view, const Priors *priors, int32 at,
@@ -229,7 +228,10 @@ store_history(FunctionCallInfo fcinfo, const HybridView *view, const HybridViewe
 	hybrid_row_store(fcinfo, &row);
 }
 
-/* store_breakers: add a row for each operation that was tried on the device but has no row yet. */
+/*
+ * store_breakers: add a row for each operation that the device has tried and that has no row yet
+ * (`told`).
+ */
 static void
 store_breakers(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
                const HybridViewedDevice *device, uint32 told)

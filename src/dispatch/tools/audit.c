@@ -13,7 +13,7 @@
 #define REPEATS 5
 #define MEMORY UINT64_C(67108864)
 #define LONGEST_NS 1e7
-#define NS_PER_WORK 0.2 /* rough estimate; it only determines how much to cut */
+#define NS_PER_WORK 0.2 /* rough estimate, which only determines how far to reduce the targets */
 #define SPREAD_NS_PER_WORK 30.0
 #define CODE_NS_PER_WORK 0.02
 
@@ -168,13 +168,16 @@ compare(HyExecutor *executor, HyWorkload *workload, double longest, const HyChoi
 	}
 	if (row->cpu_ns < 0 || row->device_ns < 0)
 		return HY_OK;
-	/* If the time on the chosen device could not be measured, use the CPU's time. */
+	/* If the chosen device could not be measured, use the CPU's time instead. */
 	row->lost_ns = (ns[row->taken] >= 0 ? ns[row->taken] : row->cpu_ns) - best;
 	row->right = row->lost_ns <= (HY_AUDIT_TIE - 1) * best;
 	return HY_OK;
 }
 
-/* measure: measure the median time of several runs; *ns < 0 when no part of the shape can be run. */
+/*
+ * measure: measure the median time of several runs.  *ns is -1 if not even a part of the shape can
+ * be run.
+ */
 static HyStatus
 measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t device,
         const HyShape *shape, double *ns, bool *scaled)

@@ -1,17 +1,19 @@
 /*
  * calibration.c
- *		Priors from generated tasks: see calibration.h.
+ *		Measures the CPU and each device with generated tasks: see calibration.h.
  *
- * The grid is processed size by size.  The smallest size comes first, since it shows the launch
- * cost.  Then come a size beyond the caches, one with many queries, and the sizes between.  So all
- * kinds have run about the same number of sizes when the time of a side runs out.  A kind that ran
- * only small tasks yields no prior, since its cost law would be a guess.
+ * The grid is processed size by size, and each size by kind of task.  So all kinds have run about
+ * the same number of sizes when the time limit is reached.  The smallest size comes first, because
+ * it shows the launch time.  Then come a size beyond the caches, one with many queries, and the
+ * sizes in between.  A kind that ran only small tasks gets no prior, because its cost model would
+ * be a guess.
  *
- * The CPU is measured twice, as two sides: on one thread, and on as many threads as a task gets.
- * The speedup by threads cannot be predicted, because it depends on the task.  A single query, for
- * example, mostly waits for memory, so more threads help little.  On the second side, small tasks
- * still run on one thread.  So its law covers all sizes.  On two cores, hybrid_audit() finds .957 of
- * the tasks on the right side, and .81 if the CPU is measured on one thread only.
+ * A side is a device, the CPU on one thread, or the CPU on as many threads as a task gets.  The CPU
+ * is measured both ways, because the speedup by threads depends on the task and cannot be
+ * predicted.  A single query, for example, mostly waits for memory, so more threads help little.
+ * On the last side, small tasks still run on one thread, so its cost model covers all sizes.  On
+ * two cores, hybrid_audit() rates 0.957 of the choices as right, and 0.81 if the CPU is measured on
+ * one thread only.
  */
 #include "dispatch/tools/calibration.h"
 
@@ -32,7 +34,7 @@
 #define RUNS 3       /* runs of a task; the first run of a kind on a side is set aside */
 #define LARGE_RUNS 2 /* runs of a task that is long enough to be measured well */
 #define LARGE_NS 2000000
-#define LEAST_SPAN 64.0 /* for a law: minimum ratio of the largest to the smallest work */
+#define LEAST_SPAN 64.0 /* for a cost model: least ratio of largest to smallest work */
 #define K 10
 #define MB (INT64_C(1) << 20)
 #define EDGE_BYTES 64 /* memory per edge of a generated graph, including working memory */
@@ -40,8 +42,8 @@
 static const int32_t grid_dims[] = {64, 128, 384, 768, 1536, 3072, 4096};
 
 /*
- * GridSize: numbers of queries and targets.  If targets is 0, the number is what fits in 'bytes' or
- * in 3/4 of the memory, whichever is less.
+ * GridSize: numbers of queries and targets.  If `targets` is 0, use as many targets as fit in
+ * `bytes` or in 3/4 of the memory, whichever is less.
  */
 typedef struct GridSize
 {
@@ -60,7 +62,10 @@ static const GridSize grid_sizes[] = {{1, 16, 0},      {1, 0, 48 * MB}, {64, 204
 #define SPREAD_KIND (METRIC_KINDS + 2 * DIMS)     /* after assign and score_codes */
 #define KINDS (SPREAD_KIND + 1)
 
-/* The sides are the devices (device 0: the CPU on one thread), and the CPU on a task's threads. */
+/*
+ * Side 0 is the CPU on one thread, SHARED_CPU is the CPU on a task's threads, and the others are
+ * devices.
+ */
 #define SHARED_CPU HY_MAX_DEVICES
 #define SIDES (HY_MAX_DEVICES + 1)
 
@@ -76,7 +81,7 @@ typedef struct Calibration
 	uint64_t memory;
 	uint64_t time; /* time limit of each side, in ns */
 	HyWorkload *workload;
-	HyPrior *prior; /* of each kind and side */
+	HyPrior *prior; /* for each kind and side */
 	uint64_t spent[SIDES];
 	/* bit c: some task of the kind gets 2^c to 2^(c + 1) - 1 threads */
 	uint32_t classes[KINDS];
@@ -227,8 +232,8 @@ code_bytes(int32_t dims)
 }
 
 /*
- * usable: return whether the device supports the shape, and is open or can be opened.  Breakers are
- * ignored.
+ * usable: return whether the device supports the shape and is open.  Opens the device if necessary,
+ * and ignores breakers.
  */
 static bool
 usable(HyExecutor *executor, int32_t device, const HyShape *shape)
@@ -246,8 +251,8 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 }
 
 /*
- * classes_of: return a bitmap of thread classes: one bit for each class of numbers of threads that a task
- * of this kind gets at some size.
+ * classes_of: return a bitmap of the classes of thread counts that tasks of this kind get at the
+ * sizes of the grid.
  */
 static uint32_t
 classes_of(const Calibration *calibration, int kind)
@@ -265,7 +270,10 @@ classes_of(const Calibration *calibration, int kind)
 	return classes;
 }
 
-/* measure_all: run a size of a kind on all sides.  A device that fails is left out from then on. */
+/*
+ * measure_all: measure a size of a kind on all sides.  A device that fails is left out from then
+ * on.
+ */
 static HyStatus
 measure_all(Calibration *calibration, int kind, int size)
 {
@@ -305,9 +313,8 @@ measure_all(Calibration *calibration, int kind, int size)
 }
 
 /*
- * measure: run a size of a kind on a side several times, and add the times to the law of the kind
- * on that side.  Also store their mean as the time of the size, without the run that the law sets
- * aside.
+ * measure: run a size of a kind on a side several times, and add the times to the prior's cost
+ * model. Also store their mean as the time of the size, without the run that the model sets aside.
  */
 static HyStatus
 measure(HyExecutor *executor, int32_t side, const HyTask *task, HyPrior *prior, uint64_t *spent)
@@ -359,7 +366,10 @@ sizes_suffice(const HyPrior *prior)
 	return prior->model.weight > 0 && largest >= LEAST_SPAN * smallest;
 }
 
-/* keep_priors: return the priors of those kinds and sides whose tasks differ enough to fit a cost law. */
+/*
+ * keep_priors: copy to *priors the priors of kinds and sides whose sizes differ enough to fit a
+ * cost model.
+ */
 static void
 keep_priors(const Calibration *calibration, HyPrior *priors, int32_t *count)
 {
@@ -385,7 +395,9 @@ keep_priors(const Calibration *calibration, HyPrior *priors, int32_t *count)
 	}
 }
 
-/* keep_threads: add a copy of the prior for each class of two or more threads in `classes`. */
+/*
+ * keep_threads: copy the prior to *priors once for each class of two or more threads in `classes`.
+ */
 static void
 keep_threads(const HyPrior *prior, uint32_t classes, HyPrior *priors, int32_t *count)
 {

@@ -1,6 +1,7 @@
 /*
  * explain.c
- *		Explains decisions without running a task, and reads the history used: see explain.h.
+ *		Explains decisions without running a task, and reads the history behind them: see
+ *		explain.h.
  */
 #include "dispatch/tools/explain.h"
 
@@ -119,7 +120,7 @@ hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history)
 	return true;
 }
 
-/* compare: compare the device of the row with the CPU. */
+/* compare: set the speedup and the break-even point of the row's device, compared with the CPU. */
 static void
 compare(const HyTracker *tracker, HyHistory *history)
 {

@@ -1,6 +1,7 @@
 /*
  * explain.h
- *		The decision that the dispatcher would make, and the data behind it, without running anything.
+ *		Explains the decision that the dispatcher would make, and the data behind it, without
+ *		running a task.
  */
 #ifndef HY_EXPLAIN_H
 #define HY_EXPLAIN_H
@@ -9,7 +10,7 @@
 #include "dispatch/model/tracker.h"
 #include "dispatch/route/config.h"
 
-/* HySideCost: the cost of one side of a decision. */
+/* HySideCost: the cost of a task on one device (0: the CPU). */
 typedef struct HySideCost
 {
 	int32_t device;
@@ -20,17 +21,18 @@ typedef struct HySideCost
 	double in_flight_ns;
 	double weight;    /* number of observations in the regression */
 	int32_t samples;  /* observations of the task's own size */
-	int32_t steps;    /* powers of two above the sizes seen; 0: within them; < 0: below them */
+	int32_t steps;    /* powers of two above the observed sizes; 0: within; < 0: below */
 	bool cold;        /* its history has only the first observation (cold start) */
 	HyEstimate needs; /* resources needed, as estimated by the backend */
 } HySideCost;
 
 /*
- * hy_explain: return the decision of hy_dispatch for any exact task of this shape, and the cost of
- * each side.  costs is an array of HY_MAX_DEVICES entries, of which *count are filled, the CPU
- * first.  A missing backend is left out unless the decision is about it.  Returns HY_OK, HY_INVALID
- * for a shape that no task can have, or the status with which a forced device is refused. The call
- * runs no task and changes no decision.
+ * hy_explain: set *decision to what hy_dispatch would decide for an exact task of this shape, and
+ * *costs to the cost on the CPU and on each device.  costs is an array of HY_MAX_DEVICES entries,
+ * of which *count are filled, the CPU first.  A backend without a device is left out unless the
+ * decision is about it.  Returns HY_OK, HY_INVALID for a shape that no task can have, or the status
+ * of hy_dispatch if the task would be refused.  The call runs no task and changes no later
+ * decision.
  */
 extern HyStatus hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision,
                            HySideCost *costs, int32_t *count);
@@ -42,22 +44,22 @@ typedef struct HyHistory
 	double predicted_ns; /* predicted time of row.shape on the device, < 0: not known */
 	double speedup;      /* CPU time / device time of row.shape, < 0: not known; 1 for the CPU */
 	/*
-	 * number of targets at or above which the device is faster, in a task that otherwise has
-	 * row.shape; -1: none below 10^9
+	 * number of targets from which on the device is faster, for tasks otherwise like row.shape; -1:
+	 * none up to 10^9
 	 */
 	int64_t break_even;
 	HyBreakerState breaker;
 	double success_rate;
 } HyHistory;
 
-/* hy_executor_history: return row number i, from 0.  Returns false when there are fewer rows. */
+/* hy_executor_history: get row number i, from 0.  Returns false if there are not so many rows. */
 extern bool hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history);
 
 /*
- * hy_executor_breaker: return a device's breaker for an operation.  Unlike history, a breaker
- * exists even for a device that never succeeded.
+ * hy_executor_breaker: return a device's breaker for an operation.  It exists even if the device
+ * never succeeded and so has no history.
  * hy_tracker_history: do the same as hy_executor_history, for a tracker.  A tracker has no
- * breakers, so the row shows a closed breaker without failures.
+ * breakers, so history->breaker is closed and the success rate is 1.
  */
 extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
 extern bool hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history);

@@ -53,7 +53,10 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 	}
 	if (access(path, R_OK) != 0)
 	{
-		/* Checked before dlopen, whose message for this most common case is the least clear. */
+		/*
+		 * Check this before dlopen, because it is the most common error, and dlopen's message for
+		 * it is unclear.
+		 */
 		if (errno == ENOENT)
 			snprintf(why, length, "%s.so is not installed", name);
 		else
@@ -125,7 +128,7 @@ hy_backend_name_allowed(const char *name)
 	return strlen(name) < HY_NAME_LENGTH && sayable(name) && !reserved(name);
 }
 
-/* sayable: return whether the name can be used in hybrid.execution without quotes. */
+/* sayable: return whether the name can be a value of hybrid.execution without quotes. */
 static bool
 sayable(const char *name)
 {
@@ -133,7 +136,10 @@ sayable(const char *name)
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
 }
 
-/* reserved: return whether the name has another meaning in hybrid.execution, or is 'cpu'. */
+/*
+ * reserved: return whether the name is a keyword of hybrid.execution, or a word like on, no or
+ * none.
+ */
 static bool
 reserved(const char *name)
 {

@@ -1,6 +1,6 @@
 /*
  * workload.c
- *		Generates tasks for measurements: see workload.h.
+ *		Generates tasks and runs them for measurements: see workload.h.
  */
 #include "dispatch/tools/workload.h"
 
@@ -21,7 +21,7 @@ struct HyWorkload
 	const HyCancel *cancel;
 	uint64_t bytes;
 	uint64_t used;    /* bytes of the block used by the current task */
-	uint64_t vectors; /* bytes of the block, from its start, that hold fp32 in [-1, 1) */
+	uint64_t vectors; /* bytes at the start of the block that hold fp32 numbers in [-1, 1) */
 	char *block;
 	HyCsr graph;
 	int64_t start[65];
@@ -113,7 +113,9 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 		HyShape shape = hy_task_shape(task);
 		HyDeviceRun run;
 
-		/* a task that was given up earlier on the device would be measured as well */
+		/*
+		 * if an earlier canceled task still ran on the device, its time would be measured as well
+		 */
 		if (!hy_member_settle(executor, member) || member->device == NULL)
 			return HY_BUSY;
 		hy_device_run(executor, member, task, &shape, &run);
@@ -123,7 +125,7 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 	return st;
 }
 
-/* carve: reserve count elements of size bytes in the block; return NULL if they do not fit. */
+/* carve: reserve `count` elements of `size` bytes in the block; return NULL if they do not fit. */
 static void *
 carve(HyWorkload *workload, uint64_t count, uint64_t size)
 {
@@ -141,8 +143,8 @@ carve(HyWorkload *workload, uint64_t count, uint64_t size)
 }
 
 /*
- * fill: fill the used part of the block with vectors.  Outputs left from an earlier task would be
- * read as arbitrary floats, and arithmetic with these could be slow.
+ * fill: fill the used part of the block with vectors.  It may contain outputs of an earlier task,
+ * which as floats could be NaN or subnormal numbers, and slow.
  */
 static void
 fill(HyWorkload *workload)
@@ -204,8 +206,8 @@ vector_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 }
 
 /*
- * score_task: make a task over codes in whole blocks, in one list.  Rows beyond the shape's number
- * of targets are dead.
+ * score_task: make a task over whole blocks of codes in one list.  In the last block, rows beyond
+ * the shape's number of targets are marked dead.
  */
 static bool
 score_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
@@ -226,7 +228,7 @@ score_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	if (shape->dtype != HY_F32 || shape->dims < 1 || shape->dims % HY_ROTATION_STEP != 0 ||
 	    blocks > INT32_MAX || queries > INT32_MAX)
 		return false;
-	/* any bytes serve as codes */
+	/* any bytes are valid codes, so use those of the vectors */
 	rows->codes = carve(workload, blocks, hy_code_block_size(shape->dims));
 	vector = carve(workload, (uint64_t) shape->dims, sizeof(float));
 	if (rows->codes == NULL || vector == NULL)
@@ -316,7 +318,10 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 		uint64_t b;
 
 		graph->row_start[i] = (uint32_t) e;
-		/* one source node from each quarter of the nodes, so that sources are distinct and ascending */
+		/*
+		 * one source node from each quarter of the nodes, so that the sources are distinct and in
+		 * order
+		 */
 		for (b = 0; b < EDGES_PER_NODE && b * band < nodes && e < edges; b++, e++)
 		{
 			graph->column[e] = (uint32_t) (b * band + random_of(e) % band);

@@ -1,10 +1,10 @@
 /*
  * workload.h
- *		Generates tasks of a given shape for measurements; calibration and the audit run them.
+ *		Generates tasks of a given shape, and runs them, for calibration and the audit.
  *
- * Vectors are pseudo-random and share one block of memory, so that even a large shape needs no more
- * memory than allowed.  A graph has four times as many edges as nodes and is run for 10 hops.
- * Backends assume the same numbers in an estimate.
+ * All inputs and outputs of a task lie in one block of memory, whose size the caller limits.
+ * Vectors are pseudorandom.  A graph has four times as many edges as nodes and is run for 10 hops.
+ * Backends assume the same numbers in their estimates.
  */
 #ifndef HY_WORKLOAD_H
 #define HY_WORKLOAD_H
@@ -23,13 +23,13 @@ extern void hy_workload_destroy(HyWorkload *workload);
 
 /*
  * hy_workload_task: make a task of this shape, valid until the next call.  Returns false if no task
- * can have such a shape, or if memory does not suffice.
+ * can have this shape, or if the block is too small.
  */
 extern bool hy_workload_task(HyWorkload *workload, const HyShape *shape, HyTask *task);
 
 /*
- * hy_workload_run: run the task on one side, whose context must be open, and measure its time.  It
- * changes no counter, history or breaker.  Returns the final status of the task.
+ * hy_workload_run: run the task on a device (0: the CPU), which must be open, and measure its time.
+ * Changes no counter, history or breaker.  Returns the final status of the task.
  */
 extern HyStatus
 hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64_t *ns);
