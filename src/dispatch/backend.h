@@ -175,7 +175,7 @@ typedef struct HyDeviceInfo
 	uint64_t memory_free;
 	uint64_t open_cost_ns; /* expected time to open a context */
 	int32_t tasks;         /* tasks that an open device accepts at a time; 0: no limit */
-	bool virtual_time;     /* its timings come from a model instead of hardware */
+	bool virtual_time;     /* its times come from a model instead of hardware */
 } HyDeviceInfo;
 
 typedef struct HyCaps
@@ -184,7 +184,7 @@ typedef struct HyCaps
 	int64_t max_targets; /* largest N (or edges) of one task */
 	int32_t max_k;
 	HyClass numeric_class;
-	const char *reason; /* why ok is false; static text, may be NULL */
+	const char *reason; /* why ok is false, or NULL; the caller does not free it */
 } HyCaps;
 
 /* HyEstimate: the resources that a task would need, in bytes. */

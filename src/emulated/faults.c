@@ -75,10 +75,7 @@ static const FaultName fault_names[] = {{"unsupported", FAULT_STATUS, HY_UNSUPPO
 
 #define FAULT_NAMES (sizeof(fault_names) / sizeof(fault_names[0]))
 
-/*
- * The setting as last read and parsed. The variables are static because a plug-in has only one
- * host.
- */
+/* The setting as last read and parsed. One copy is enough, because a plug-in has only one host. */
 static char read_text[MAX_TEXT];
 static FaultRule rules[MAX_RULES];
 static int rule_count;

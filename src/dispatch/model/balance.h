@@ -23,8 +23,8 @@ typedef struct HyBalanceLane
 extern double hy_balance_level(const HyBalanceLane *lane, int lanes, double rows);
 
 /*
- * hy_balance_rows: compute the number of rows that a lane completes by the level; 0 if it does not
- * start before.
+ * hy_balance_rows: compute the number of rows that a lane completes by the level; 0 if the lane
+ * would start only after the level.
  */
 extern double hy_balance_rows(const HyBalanceLane *lane, double level);
 

@@ -1,6 +1,6 @@
 /*
  * counters.h
- *		Counts of the tasks and resident units of a device.
+ *		Counts the tasks and the resident units of a device.
  *
  * All counts have a fixed size.  Each bucket of the latency histogram covers the range from one
  * power of two to the next, so a quantile is exact to within its bucket.
@@ -19,8 +19,8 @@
 typedef struct HyCounters
 {
 	/*
-	 * tasks that this device finished; a task whose pieces ran on several devices counts only for
-	 * the first device chosen
+	 * tasks that this device finished; a task in pieces on several devices counts only for the
+	 * device that was chosen first
 	 */
 	int64_t calls;
 	/*

@@ -1,6 +1,6 @@
 /*
  * decision.c
- *		The names of the reasons of decisions, of the causes of flushes, and of the limits of scans.
+ *		Names the reasons of decisions, the causes of flushes, and the limits of scans.
  */
 #include "dispatch/model/decision.h"
 

@@ -1,6 +1,6 @@
 /*
  * decision.h
- *		A decision of the dispatcher: where one task ran, and why.
+ *		Defines the record of a decision: where one task ran, and why.
  */
 #ifndef HY_DECISION_H
 #define HY_DECISION_H

@@ -11,7 +11,7 @@
 
 #include "dispatch/backend.h"
 
-/* most devices of an executor, the CPU included; device 0 is the CPU */
+/* maximum number of devices of an executor, including the CPU, which is device 0 */
 #define HY_MAX_DEVICES 8
 #define HY_THREAD_CLASSES 5 /* the last class: 32 or more threads */
 #define HY_SIDES (HY_MAX_DEVICES + HY_THREAD_CLASSES)
@@ -27,8 +27,8 @@ extern uint32_t hy_shape_kind(const HyShape *shape);
 extern uint32_t hy_shape_model(const HyShape *shape, int32_t device);
 
 /*
- * hy_shape_class: return a number above 0 for the kind and size class of a shape, for tables with
- * one entry per class.
+ * hy_shape_class: return a number above 0 for the kind of a shape and the power of two of its
+ * items, for tables with one entry per class.
  */
 extern uint32_t hy_shape_class(const HyShape *shape);
 
@@ -63,7 +63,7 @@ extern int32_t hy_side_device(int32_t side);
 /* hy_side_threads: return the least number of threads of a side of the CPU. */
 extern int32_t hy_side_threads(int32_t side);
 
-/* hy_log2_floor: return the floor of log2 n, at most 63, for n >= 1, and 0 for smaller n. */
+/* hy_log2_floor: return the floor of log2(n), at most 63; 0 if n < 1 or n is NaN. */
 extern int hy_log2_floor(double n);
 
 #endif

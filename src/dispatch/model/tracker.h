@@ -3,11 +3,11 @@
  *		Keeps the observed times of tasks on the CPU and on each device, from which times are
  *		predicted.
  *
- * A kind of task is (op, dtype, metric, dims class, residency).  Each kind and device has a
- * regression (cost_model.h).  Real hardware does not follow the regression's form, so the mean time
- * of every observed size class is kept as well (sizes.h).  The ratio of a class's mean to the
- * regression's prediction corrects predictions for the class and, to a smaller degree, for nearby
- * sizes.
+ * A kind of task is (op, dtype, metric, dims class, residency).  For each kind and device, a
+ * regression is kept (cost_model.h).  Real hardware does not follow the regression's form, so the
+ * mean time of every observed size class is kept as well (sizes.h).  The ratio of a class's mean to
+ * the regression's prediction corrects predictions for the class and, to a smaller degree, for
+ * nearby sizes.
  *
  * The history of the CPU is kept separately for each class of thread counts: 1, 2 to 3, 4 to 7, and
  * so on up to 32 and more.  A class without history or prior is predicted to take the time of one
@@ -92,7 +92,7 @@ typedef struct HyTrackerRow
 	HyModelState model;
 } HyTrackerRow;
 
-/* hy_tracker_row: get row number i, from 0; returns false when there are fewer rows. */
+/* hy_tracker_row: get row number i, from 0; returns false if there is no such row. */
 extern bool hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row);
 
 /*

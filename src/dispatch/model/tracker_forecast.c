@@ -1,6 +1,6 @@
 /*
  * tracker_forecast.c
- *		Predictions from history: see tracker_forecast.h.
+ *		Predicts times from the history: see tracker_forecast.h.
  */
 #include "dispatch/model/tracker_forecast.h"
 

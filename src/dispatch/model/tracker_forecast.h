@@ -2,8 +2,8 @@
  * tracker_forecast.h
  *		Predicts times from the history that the tracker (tracker.h) keeps.
  *
- * A time is predicted by the regression of the kind, corrected by the times of similar sizes.  If
- * the kind has little history, other kinds of the operation are used too.
+ * The regression of the kind predicts a time, and the observed times of similar sizes correct it.
+ * If the kind has little history, the history of other kinds of the same operation is used too.
  */
 #ifndef HY_TRACKER_FORECAST_H
 #define HY_TRACKER_FORECAST_H
@@ -37,7 +37,7 @@ extern int64_t hy_tracker_break_even(const HyTracker *tracker, const HyShape *sh
 typedef struct HyForecast
 {
 	double ns;      /* result of hy_tracker_predict */
-	double hint_ns; /* if ns < 0: prediction by similar kinds of task on this device; < 0: none */
+	double hint_ns; /* if ns < 0: prediction from similar kinds on this device; < 0: none */
 	double weight;  /* observations in the regression */
 	/*
 	 * if the shape is larger than all observed sizes, the prediction for the largest of them; else

@@ -1,6 +1,6 @@
 /*
  * tracker_state.c
- *		The tracker's table: see tracker_state.h.
+ *		Manages the tracker's table: see tracker_state.h.
  */
 #include "dispatch/model/tracker_state.h"
 

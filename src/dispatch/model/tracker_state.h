@@ -1,6 +1,7 @@
 /*
  * tracker_state.h
- *		The table in which the tracker (tracker.h) keeps its history. The tracker's files share it.
+ *		Defines the table in which the tracker (tracker.h) keeps its history, for the tracker's
+ *		files only.
  *
  * Kinds are stored in a fixed array and found through a hash index with open addressing.  The
  * history of a kind on a side (kind.h) is allocated when it is first needed, so later calls

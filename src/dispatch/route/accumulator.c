@@ -16,7 +16,7 @@
 #define TRIAL_SHARE 32 /* a trial takes at most 1/32 of the time since the last trial of its size */
 #define LOSS_SHARE 512 /* a repeated trial is expected to lose at most 1/512 of that time */
 
-/* Forecast: the predicted time of a batch, and how often tasks of its size ran there. */
+/* Forecast: the predicted time of a batch of some size, and the number of samples of this size. */
 typedef struct Forecast
 {
 	double ns; /* < 0: unknown */

@@ -1,6 +1,7 @@
 /*
  * memo.c
- *		Keeps decisions that stay valid for a while, and logs the calls they decide: see memo.h.
+ *		Keeps decisions that stay valid for a while, and logs the calls that they decide: see
+ *		memo.h.
  */
 #include "dispatch/route/memo.h"
 
@@ -464,7 +465,7 @@ hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *de
 	decision->actual_ns = brief->actual_ns;
 	decision->virtual_time = false;
 	decision->bytes_required = (uint64_t) brief->bytes_required;
-	/* the value for "unlimited" does not fit a float exactly */
+	/* UINT64_MAX, for "unlimited", cannot be stored exactly in a float */
 	decision->bytes_available =
 		brief->bytes_available < 0x1p63f ? (uint64_t) brief->bytes_available : UINT64_MAX;
 	decision->load = brief->load / 16.0;

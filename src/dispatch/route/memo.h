@@ -17,10 +17,10 @@
  * A task that is worth several threads has no memo, because its time depends on the number of
  * threads that it gets.
  *
- * A memo is valid only while HyExecutor.generation, which changes whenever a decision could turn
- * out differently, and HyExecutor.moved, which shows changes of history, stay the same.  A memo
- * also expires after 100 ms, and before the call at which a trial or the opening of a device may be
- * due.
+ * A memo becomes invalid when HyExecutor.generation changes, which happens whenever a decision
+ * could turn out differently.  It also becomes invalid when the history that it depends on changes
+ * (HyExecutor.moved), after 100 ms, and before the call at which a trial or the opening of a device
+ * may be due.
  *
  * bench/dispatch.c measures what memos save (three runs with memos and three without, alternating).
  * With memos, the dispatcher adds 70 to 90 ns to a small call of the CPU backend, and at most 1% to

@@ -1,6 +1,6 @@
 /*
  * session.c
- *		Detects a fork of the executor's process, and writes the executor's log.
+ *		Detects that the process was forked, and writes the executor's log.
  */
 #define _POSIX_C_SOURCE 200809L
 

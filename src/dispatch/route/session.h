@@ -198,7 +198,7 @@ struct HyExecutor
 	const HyAllocator *allocator;
 	HyLog log;
 	HyConfig config;
-	pid_t owner;  /* process that created the executor, since contexts do not survive fork */
+	pid_t owner;  /* process that created the executor; only this process may use its contexts */
 	bool foreign; /* this process is not the owner, so devices are refused */
 	int32_t members;
 	HyMember member[HY_MAX_DEVICES];
@@ -257,7 +257,10 @@ hy_event_step(HyExecutor *executor)
 /* hy_member_failure: store the reason why the device cannot be used, in the form used by events. */
 extern void hy_member_failure(const HyMember *member, HyFailure *failure);
 
-/* hy_executor_foreign: return whether this process is a fork of the owner; logs this once. */
+/*
+ * hy_executor_foreign: return whether this process was forked from the executor's owner; log this
+ * once.
+ */
 extern bool hy_executor_foreign(HyExecutor *executor);
 
 /* hy_log: write one line to the log, printf-style. */

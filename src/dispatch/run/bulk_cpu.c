@@ -40,8 +40,8 @@ hy_bulk_feed_cpu(HyBulk *bulk)
 }
 
 /*
- * give_up: end the job if rows are left but no device, and the CPU may not do them.  The job gets
- * the status of the lane that was closed last.
+ * give_up: if no device is left for the remaining rows and the CPU may not do them, end the job
+ * with the status of the lane that was closed last.
  */
 static bool
 give_up(HyBulk *bulk, bool devices_left)

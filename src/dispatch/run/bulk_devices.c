@@ -2,7 +2,7 @@
  * bulk_devices.c
  *		Launches and polls the pieces of a bulk job on devices, and handles their failures.
  *
- * A failed piece closes its lane, and its rows go to the lanes that may redo them by the plan.
+ * A failed piece closes its lane.  The CPU or another device redoes its rows (HyBulkPlan.rescue).
  * After an out-of-memory failure, the lane gets smaller or fewer pieces instead.  A lost context is
  * reopened once.
  */

@@ -76,8 +76,8 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 }
 
 /*
- * ended_on_cpu: set the status.  On failure, clear the driver's text, since it does not explain why
- * the CPU failed.
+ * ended_on_cpu: set the status of a decision for the CPU.  On failure, clear the text about an
+ * unusable device, because it does not explain why the CPU failed.
  */
 static void
 ended_on_cpu(HyDecision *decision, HyStatus status)
@@ -251,8 +251,8 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 		hy_count_call(counters, decision->items, spent);
 		decision->shape.threads = timings.threads;
 		/*
-		 * Record the time that the task would have taken if the calling thread had done no other
-		 * work: the thread would have shared the task with the others.
+		 * Subtract the time that the task lost because the calling thread did other work in
+		 * between.  Without that work, the thread would have done its share of the task.
 		 */
 		hy_tracker_record(executor->tracker, &decision->shape, 0,
 		                  spent - (other_ns < spent ? other_ns : 0));

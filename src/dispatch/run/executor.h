@@ -31,7 +31,7 @@ typedef struct HyDeviceState
 	/* CPU: HyLoad.runnable; device: `queue` divided by HyConfig.queue_depth; 0: idle */
 	double load;
 	int32_t queue;   /* tasks of all processes that wait or are in flight on the device */
-	double queue_ns; /* total time of those of these tasks that have a prediction */
+	double queue_ns; /* sum of their predicted times; a task without one adds 0 */
 } HyDeviceState;
 
 /* hy_executor_create: create an executor with only the CPU.  Returns HY_OK or HY_NOMEM. */
@@ -56,8 +56,8 @@ extern void hy_executor_configure(HyExecutor *executor, const HyConfig *config);
 extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
 
 /*
- * hy_executor_set_losses: do not use the devices in *losses if their backends are added from now
- * on, and record further losses there.  *losses must outlive the executor.
+ * hy_executor_set_losses: from now on, latch off added devices that are in *losses, and add further
+ * losses to *losses.  *losses must outlive the executor.
  */
 extern void hy_executor_set_losses(HyExecutor *executor, HyLosses *losses);
 

@@ -1,6 +1,6 @@
 /*
  * record.h
- *		The ring of events: the latest calls of an executor.
+ *		Declares the ring of events, which has the latest calls of an executor.
  */
 #ifndef HY_RECORD_H
 #define HY_RECORD_H

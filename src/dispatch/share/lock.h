@@ -1,14 +1,14 @@
 /*
  * lock.h
- *		Functions of a lock, supplied by the owner of the data that the lock guards.
+ *		Defines the functions of a lock, which the owner of the guarded data supplies.
  *
  * The dispatcher does not depend on PostgreSQL.  In a server the functions take an LWLock, which
  * error handling releases.  In tests they take a mutex.  The lock is not recursive.  Its holder
  * waits for nothing, raises no error and calls no function that may do so.
  *
- * Locking costs no time that can be measured.  While another process writes the table as fast as it
- * can, the dispatcher adds 81 ns to a small call.  An earlier design without a lock, in which
- * readers compared two copies of each value, added 80 ns (medians of nine alternating runs of
+ * Locking costs no measurable time.  While another process writes the table as fast as it can, the
+ * dispatcher adds 81 ns to a small call.  An earlier design without a lock, in which readers
+ * compared two copies of each value, added 80 ns (medians of nine alternating runs of
  * bench/dispatch.c).
  */
 #ifndef HY_LOCK_H

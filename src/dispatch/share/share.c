@@ -2,9 +2,9 @@
  * share.c
  *		Shares breakers and the count of open contexts between processes: see share.h.
  *
- * A success under a closed breaker only changes the executor's copy of the breaker.  A failure, and
- * any attempt under a breaker that is not closed, changes the breaker in the table under the
- * table's lock.  The result is then copied to the executor.
+ * A success under a closed breaker changes only the executor's copy of the breaker, until the next
+ * flush.  A failure, and any attempt under a breaker that is not closed, changes the breaker in the
+ * table under the table's lock.  The result is then copied to the executor.
  */
 #include "dispatch/share/share.h"
 

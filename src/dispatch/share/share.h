@@ -37,7 +37,7 @@ typedef struct HyShare
 	uint64_t flushed_ns;     /* time of the last flush by the executor's clock */
 	uint64_t flushed_events; /* HyExecutor.kept at the last flush */
 	uint64_t models_ns;      /* time of the last flush of the models */
-	bool postponed; /* some counts are not flushed yet, even if until_flush does not show it */
+	bool postponed;          /* some counts are not flushed yet, whatever until_flush says */
 	int32_t slot[HY_MAX_DEVICES];
 	/* successes not reported to the shared breaker yet */
 	int32_t successes[HY_MAX_DEVICES][HY_OP_COUNT];
@@ -53,11 +53,12 @@ typedef enum HyOutcome
 } HyOutcome;
 
 /*
- * hy_share_allow: return whether a task may go to the device now, as hy_breaker_allow does.  It
- * asks the executor's breaker of the device and op and, if the device is in the table, the table's
- * breaker.  It also returns false while another process runs the probe.
- * hy_share_report: report the outcome of an attempt to the same breakers; return true when the state
- * changed.
+ * hy_share_allow: return whether a task may go to the device now, as hy_breaker_allow does.
+ * `breaker` is the executor's breaker of the device and op.  If it is not closed and the device is
+ * in the table, the table's breaker decides.  Then the result is also false while another process
+ * runs the probe.
+ * hy_share_report: report the outcome of an attempt to the executor's breaker and, if the device is
+ * in the table, to the table's breaker; return true if the state changed.
  */
 extern bool
 hy_share_allow(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint64_t now);

@@ -1,6 +1,6 @@
 /*
  * shared_table.h
- *		A table that several processes share, with counters, breakers, models and events.
+ *		Defines a table that several processes share, with counters, breakers, models and events.
  *
  * The table has a fixed size, and lies in memory that the caller supplies: a shared segment, or the
  * memory of one process.  The table contains no pointers, so each process may map it at another

@@ -52,7 +52,7 @@ typedef struct HyHistory
 	double success_rate;
 } HyHistory;
 
-/* hy_executor_history: get row number i, from 0.  Returns false if there are not so many rows. */
+/* hy_executor_history: get row number i, from 0.  Returns false if there is no such row. */
 extern bool hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history);
 
 /*

@@ -143,8 +143,8 @@ carve(HyWorkload *workload, uint64_t count, uint64_t size)
 }
 
 /*
- * fill: fill the used part of the block with vectors.  It may contain outputs of an earlier task,
- * which as floats could be NaN or subnormal numbers, and slow.
+ * fill: fill the used part of the block with vectors.  It may contain outputs of an earlier task.
+ * Read as floats, these could be NaN or subnormal, and arithmetic with them could be slow.
  */
 static void
 fill(HyWorkload *workload)
