@@ -99,7 +99,7 @@ extern void hy_model_merge(HyModelState *into, const HyModelState *from, double 
  * until a launch was measured.
  */
 #define HY_LAUNCH_NONE 0.0     /* the CPU: time is proportional to the task */
-#define HY_LAUNCH_UNKNOWN -1.0 /* launch, work and bytes take a third of the time each */
+#define HY_LAUNCH_UNKNOWN -1.0 /* assume that launch, work and bytes take a third each */
 
 /*
  * hy_model_regularize: pull a state with few observations toward `like`, the state of similar tasks

@@ -20,12 +20,13 @@
  *		the shares.  It is also made while the CPU or the device has no history, instead of rule 9.
  *
  * Ski rental: a device opens when the tasks that it could have run have cost the CPU as much time as
- * opening takes.  If execution is gpu or a name, rules 3, 4, 6 and 7 refuse the task instead of
- * giving it to the CPU.
+ * opening the device takes (hy_open_credit_add).
+ *
+ * If execution is gpu or a name, rules 3, 4, 6 and 7 refuse the task instead of giving it to the CPU.
  *
  * Each device that rules 3 to 7 allow takes part in rules 8 and 9.  It is rated by its predicted
- * time plus the work that waits or is in flight there.  If no device has a prediction, the device
- * with the least such work is considered.
+ * time plus the work that waits or is in flight there.  Of several devices without a prediction, the
+ * one with the least such work is tried.
  */
 #include "dispatch/route/decide.h"
 

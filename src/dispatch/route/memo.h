@@ -19,15 +19,15 @@
  *
  * A memo becomes invalid when HyExecutor.generation changes, which happens whenever a decision
  * could turn out differently.  It also becomes invalid when the history that it depends on changes
- * (HyExecutor.moved), after 100 ms, and before the call at which a trial or the opening of a device
- * may be due.
+ * (HyExecutor.moved).  It expires after 100 ms, and before the call at which a trial or the opening
+ * of a device may be due.
  *
  * bench/dispatch.c measures what memos save (three runs with memos and three without, alternating).
  * With memos, the dispatcher adds 70 to 90 ns to a small call of the CPU backend, and at most 1% to
- * a batch of 64 vectors of 768 dims.  Without memos, it added 3.4% to 3.9% to such a batch.  To a
- * small call it added 150 to 300 ns if no device can run the call, 1,100 to 2,000 ns if an open
- * device is slower, and 2,300 to 3,000 ns with a shared table.  The version without memos added
- * only one call in eight to the history.
+ * a batch of 64 vectors of 768 dims.  Without memos, it added 3.4% to 3.9% to such a batch, and 150
+ * to 300 ns to a small call that no device can run.  If an open device is slower, it added 1,100 to
+ * 2,000 ns, and 2,300 to 3,000 ns with a shared table.  The version without memos added only one
+ * call in eight to the history.
  */
 #ifndef HY_MEMO_H
 #define HY_MEMO_H

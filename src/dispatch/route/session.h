@@ -41,7 +41,7 @@ struct HyMember
 	 */
 	double open_credit_ns;
 	uint64_t open_after_ns; /* time of the next attempt to open, after a failed one */
-	uint64_t open_wait_ns;  /* how long after the failed one */
+	uint64_t open_wait_ns;  /* delay from the failed open to that attempt */
 	/* status of the last open, so that an identical failure is not logged again */
 	HyStatus open_status;
 	HyFailure open_failure; /* failure of the last failed open */

@@ -184,8 +184,8 @@ hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip)
 }
 
 /*
- * wait_for_turn: wait for a slot in the device's queue.  If no slot was granted in time, returns
- * false, and *run has the reason.
+ * wait_for_turn: wait for a slot in the device's queue.  If the task gets no slot, returns false,
+ * and *run has the reason.
  */
 static bool
 wait_for_turn(HyExecutor *executor, HyMember *member, const HyShape *shape, const HyCancel *cancel,

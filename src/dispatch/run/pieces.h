@@ -1,6 +1,6 @@
 /*
  * pieces.h
- *		Decides whether a task runs in pieces (bulk.h) and on which devices, and runs it so.
+ *		Decides whether a task runs in pieces (bulk.h) and on which devices, and runs the pieces.
  */
 #ifndef HY_PIECES_H
 #define HY_PIECES_H

@@ -86,8 +86,8 @@ extern void hy_residency_destroy(HyResidency *residency, bool give_back);
 extern HyUnit *hy_residency_ask(HyResidency *residency, const HyUnitKey *key, uint64_t *seen);
 
 /*
- * hy_residency_room: return whether all units could fit limit bytes if a unit of this many bytes,
- * with this `seen`, were kept.
+ * hy_residency_room: return whether a unit of this many bytes, last requested at `seen`, can be
+ * kept so that all units together take at most limit bytes.
  * hy_residency_keep: send a unit, and evict others for it.  On failure, returns HY_QUOTA if there
  * is not enough space, HY_NOMEM, HY_CANCELLED, or the error of the device.
  */

@@ -51,7 +51,7 @@ typedef struct HyQueueSlot
 	int32_t client;
 	int32_t role;
 	int32_t small;
-	int32_t behind;    /* slots of other clients on the device when this one was granted */
+	int32_t behind;    /* slots that other clients held on the device at the grant */
 	uint64_t order;    /* serial number of the request */
 	uint64_t asked_ns; /* time when the client last asked */
 	double ns;         /* predicted time of the task; 0: not known */
