@@ -509,7 +509,7 @@ steepest(double system[TERMS][TERMS], const double *right, int outside, const do
 	return found;
 }
 
-/* within: return value, limited to low .. high; a NaN becomes low. */
+/* within: return `value`, limited to the range low .. high; a NaN becomes low. */
 static double
 within(double value, double low, double high)
 {

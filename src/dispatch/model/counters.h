@@ -52,7 +52,7 @@ typedef struct HyCounters
 typedef struct HyResidencyCounts
 {
 	int64_t hits;      /* requests that found the unit */
-	int64_t misses;    /* requests that did not find it */
+	int64_t misses;    /* requests that did not find the unit */
 	int64_t sent;      /* units sent to the device */
 	int64_t evictions; /* units evicted to free memory for other units or for tasks */
 	int64_t stale;     /* units dropped because their rows have changed */

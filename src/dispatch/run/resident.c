@@ -252,7 +252,10 @@ home_of(HyExecutor *executor, const HyUnitKey *key)
 	return home[(key->place[2] * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (uint64_t) count];
 }
 
-/* usable: return whether the device has an open context and the settings allow it. */
+/*
+ * usable: return whether the device is open, with the current memory limit, and the settings allow
+ * it.
+ */
 static bool
 usable(const HyExecutor *executor, int32_t device)
 {
