@@ -1,12 +1,13 @@
 /*
  * assign.c
- *		The operation 'assign': the centroids are uploaded once, then rows are compared with them.
+ *		The operation 'assign': the centroids are uploaded once, then pieces of rows are compared
+ *		with them.
  *
- * The memory for centroids is taken when the task starts and returned when it ends.  A piece
- * uploads a part of the centroids, or compares some rows with all centroids.  The rows are uploaded
- * with the piece or, if they are resident, read in place.  If comparing even a single tile of rows
- * with all centroids exceeds the work limit, a piece compares the tile with a part of the
- * centroids, and the host combines the results of the parts.
+ * The memory for the centroids is taken when the task starts and returned when the task ends.  A
+ * piece either uploads a part of the centroids or compares some rows with all centroids.  The rows
+ * are uploaded with the piece, or read in place if they are resident.  If comparing even one tile
+ * of rows with all centroids exceeds the work limit, a piece compares the tile with a part of the
+ * centroids.  The host then combines the results of the parts.
  */
 #include <string.h>
 
@@ -14,16 +15,16 @@
 #include "cuda/sweep.h"
 
 #define ALIGNED 256
-#define FEWEST_ROWS 8 /* rows of a tile of the kernel */
+#define FEWEST_ROWS 8 /* rows per tile of the kernel */
 #define FEWEST_CENTROIDS 64
 
-/* Data that is copied to the device before the rows. */
+/* Section: the data that is copied to the device before the rows, in this order. */
 typedef enum Section
 {
 	CENTROIDS = 0,
-	CENTERS,
+	CENTERS,  /* centers of the groups */
 	BEGIN,    /* first centroid of each group */
-	ROUNDING, /* rounding; all data is on the device */
+	ROUNDING, /* no data: the centroids on the device are rounded for the filter */
 	SECTIONS
 } Section;
 
@@ -32,17 +33,18 @@ struct HyCudaAssignment
 	HyCudaBlock *block;
 	char *memory;                    /* memory of the block */
 	uint64_t offset[SECTIONS];       /* offsets of the sections in memory */
-	uint64_t sorting[HY_CUDA_SLOTS]; /* offset of a slot's sorting data */
-	int section;                     /* section that is uploaded next */
-	int64_t at;                      /* number of rows of that section uploaded so far */
+	uint64_t sorting[HY_CUDA_SLOTS]; /* offset of each slot's arrays for sorting rows by group */
+	int section;                     /* section that is uploaded next; SECTIONS: all are done */
+	int64_t at;                      /* vectors or entries of that section uploaded so far */
 	bool uploads[HY_CUDA_SLOTS];     /* whether a slot's piece uploads a section */
-	int32_t groups;                  /* 0: every row is compared with all centroids */
-	int32_t largest;                 /* centroids of the largest group */
-	int64_t met;      /* approximate number of centroids and centers that a row is compared with */
-	int64_t row;      /* next row to be processed */
-	int32_t rows;     /* rows compared with parts of the centroids, or 0 */
-	int32_t centroid; /* start of the next part */
-	uint64_t found[HY_CUDA_TILE]; /* results of the parts so far */
+	int32_t groups;                  /* number of groups; 0: no groups */
+	int32_t largest;                 /* number of centroids in the largest group */
+	/* approximate number of comparisons per row, with centroids and with group centers */
+	int64_t met;
+	int64_t row;                  /* next row to be processed */
+	int32_t rows;                 /* number of rows that are compared in parts; 0: none */
+	int32_t centroid;             /* first centroid of the next part */
+	uint64_t found[HY_CUDA_TILE]; /* nearest centroid of each of these rows in the parts so far */
 	HyCudaAssignFilter *filter;   /* NULL: no filter */
 };
 
@@ -92,8 +94,8 @@ vector_bytes(const HyAssignTask *task)
 }
 
 /*
- * row_room: return the bytes that a row takes in a slot's result memory.  They hold the row's
- * result and the groups that the row is compared with.
+ * row_room: return the bytes that a row takes in a slot's result memory: the row's result, and the
+ * groups that the row is compared with.
  */
 static inline uint64_t
 row_room(int32_t probes)
@@ -101,7 +103,7 @@ row_room(int32_t probes)
 	return sizeof(uint64_t) + (uint64_t) probes * (2 * sizeof(HyNeighbor) + sizeof(int32_t));
 }
 
-/* in_parts: return whether the slot's rows are compared with only a part of the centroids. */
+/* in_parts: return whether the slot's piece compares its rows with only a part of the centroids. */
 static inline bool
 in_parts(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -126,7 +128,7 @@ rest_of(void *found, int64_t rows)
 	return (HyCudaAssignRest *) (void *) ((uint64_t *) found + rows);
 }
 
-/* pace_of: return the work limit of a piece of rows. */
+/* pace_of: return the work limit of a piece of rows, filtered or not. */
 static inline uint64_t
 pace_of(const HyDevice *device)
 {
@@ -154,8 +156,8 @@ assign_caps(const HyShape *shape)
 }
 
 /*
- * With groups, the shape gives only the number of centroids that a row is compared with.  The total
- * may be many times larger.
+ * assign_estimate: estimate memory and transfers.  With groups, shape->targets counts only the
+ * centroids that one row is compared with.  The task may have many times more centroids.
  */
 static void
 assign_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
@@ -260,7 +262,10 @@ assign_next(HyDevice *device, HyCudaSlot *slot)
 	return next_rows(device, slot);
 }
 
-/* next_rows: take as many rows as one piece can compare with all their centroids. */
+/*
+ * next_rows: take as many rows as one piece can compare with all of their centroids.  If even one
+ * tile of rows exceeds the work limit, take the tile in parts (next_part).
+ */
 static HyCudaNext
 next_rows(HyDevice *device, HyCudaSlot *slot)
 {
@@ -300,7 +305,7 @@ next_rows(HyDevice *device, HyCudaSlot *slot)
 	return HY_CUDA_PIECE;
 }
 
-/* next_part: take the same rows with the next part of the centroids. */
+/* next_part: compare the rows of assignment->rows with the next part of the centroids. */
 static HyCudaNext
 next_part(HyDevice *device, HyCudaSlot *slot)
 {
@@ -330,7 +335,7 @@ next_part(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * set_piece: fill in the slot for rows that are compared with 'met' centroids.  The piece is
+ * set_piece: fill in the slot for rows that are compared with `met` centroids.  The piece is
  * filtered if the filter is on.
  */
 static void
@@ -351,7 +356,7 @@ set_piece(HyDevice *device, HyCudaSlot *slot, const HyCudaChunk *chunk, int64_t 
 	slot->work = hy_cuda_work(device->task.task.u.assign.rows.dims, rows, met);
 }
 
-/* most_rows: return the largest number of rows that a slot can hold. */
+/* most_rows: return the largest number of rows that one piece can have, given the slot's memory. */
 static int64_t
 most_rows(const HyDevice *device, const HyCudaAssignment *assignment)
 {
@@ -477,7 +482,10 @@ assign_launch(HyDevice *device, HyCudaSlot *slot)
 	return hy_cuda_launch_assign(&args, device->multiprocessors, slot->stream);
 }
 
-/* round_centroids: round the next centroids.  All centroids are on the device. */
+/*
+ * round_centroids: queue the rounding of the next centroids.  All centroids are on the device
+ * already.
+ */
 static cudaError_t
 round_centroids(HyDevice *device, HyCudaSlot *slot)
 {
@@ -492,7 +500,7 @@ round_centroids(HyDevice *device, HyCudaSlot *slot)
 
 /*
  * groups_of: return the arrays with which a slot sorts its rows by group.  In the slot's result
- * memory, arrays with larger alignment come first, and the space for lists comes last.
+ * memory, arrays with larger alignment come first.  The memory for lists comes last.
  */
 static HyCudaAssignGroups
 groups_of(const HyDevice *device, const HyCudaSlot *slot)

@@ -3,19 +3,19 @@
  *		The filter of the operation 'assign'.
  *
  * The filter's memory is taken when the task starts, in addition to the memory for the centroids.
- * If there is not enough memory, only the canonical kernel runs.  The canonical kernel processes
- * the rows that the filter leaves undecided.  Until a piece has shown that these rows are few, each
- * piece is small enough for the canonical kernel to process all of its rows.  After a piece in
- * which the filter left many rows undecided, the rest of the task is canonical, because the filter
- * does not work for such data.
+ * Without enough memory, only the canonical kernel (assign_kernel.cuh) runs.  It also processes the
+ * rows that the filter leaves undecided.  Until a finished piece shows that these rows are few,
+ * pieces are small enough for the canonical kernel to process all of their rows.  After a piece
+ * with too many undecided rows, the rest of the task is not filtered, because the filter does not
+ * work for such data.
  */
 #include "cuda/assign_filter.h"
 
 #include "cuda/filter.h"
 
 /*
- * If the filter leaves more than 1/MANY of the rows of a piece undecided, it is not used for the
- * rest of the task.
+ * A piece in which the filter leaves more than 1/MANY of the rows undecided ends filtering for the
+ * task.
  */
 #define MANY 8
 
@@ -51,7 +51,7 @@ hy_cuda_assign_filter_start(HyDevice *device, int64_t most_rows, HyCudaAssignFil
 	}
 	hy_free(device->host->allocator, *filter);
 	*filter = NULL;
-	/* without memory in the budget, the task runs without the filter */
+	/* without memory, the task runs unfiltered */
 	return status == HY_NOMEM || status == HY_QUOTA ? HY_OK : status;
 }
 

@@ -2,8 +2,8 @@
  * assign_filter_plan.c
  *		Plans the filter of 'assign'.
  *
- * All centroids are rounded once.  Rows are rounded in pieces.  Each slot has its own memory for
- * rounded rows, because pieces of different rows do not depend on each other.
+ * All centroids are rounded once, and rows are rounded piece by piece.  Each slot has its own
+ * memory for rounded rows, so that two pieces can run at the same time.
  */
 #include "cuda/assign_filter_plan.h"
 
@@ -11,18 +11,21 @@
 #define ALIGNED 256
 
 /*
- * Largest number of bytes of the filter in a slot.  It is enough for 32,768 resident rows of 768
- * dims, so that a piece is long enough for a large device.
+ * Most bytes of filter memory per slot.  This is enough for 32,768 resident rows of 768 dims, so
+ * that a piece is long enough for a large device.
  */
 #define MOST_OF_SLOT (96 * MIB)
-#define MOST_TILES 65535                   /* tiles of centroids; limit of the grid's dimension y */
-#define ROUND_ELEMENTS ((int64_t) 1 << 26) /* a piece: 0.4 GB read and written, 2 ms at 200 GB/s */
+/* limit of dimension y of a grid, which counts tiles of centroids */
+#define MOST_TILES 65535
+/* elements rounded per piece: 0.4 GB read and written, 2 ms at 200 GB/s */
+#define ROUND_ELEMENTS ((int64_t) 1 << 26)
 
 /*
- * Costs of three steps of the filter: rounding a centroid or a row, settling the open centroids of
- * a row (which are gathered from memory), and computing a product.  The unit is the cost of a pair
- * in the canonical kernel, which reads an element once for eight pairs.  The costs are derived from
- * rated figures of instructions and memory, not measured.
+ * Costs of three steps of the filter: ROUND_PRICE to round a centroid or a row, OPEN_PRICE to
+ * settle the candidates of a row (which are gathered from memory), PRODUCT_PRICE for one product.
+ * The unit is the cost of comparing one row with one centroid in the canonical kernel, which reads
+ * an element once for eight such pairs.  The costs are derived from rated speeds of instructions
+ * and memory, not measured.
  */
 #define ROUND_PRICE 30.0
 #define OPEN_PRICE 50.0

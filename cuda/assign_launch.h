@@ -1,12 +1,11 @@
 /*
  * assign_launch.h
- *		The kernels of 'assign' as the host calls them.  The interface between C and CUDA C++.
+ *		The interface between C and CUDA C++ for the kernels of 'assign'.
  *
- * The result of a row is one number.  Its high bits are the bits of the canonical square, which is
- * never negative.  Its low bits are the number of the centroid.  So the smallest result belongs to
- * the nearest centroid.  If two centroids are equally near, the smallest result belongs to the
- * centroid with the lower number.  The result does not depend on the order in which centroids are
- * compared.
+ * The result of a row is one number.  Its high bits are the bits of the canonical squared distance,
+ * which is never negative.  Its low bits are the number of the centroid.  So the smallest result
+ * belongs to the nearest centroid, and among equally near centroids to the one with the lowest
+ * number.  The result does not depend on the order in which centroids are compared.
  */
 #ifndef HY_CUDA_ASSIGN_LAUNCH_H
 #define HY_CUDA_ASSIGN_LAUNCH_H
@@ -23,10 +22,10 @@ extern "C"
 #endif
 
 #define HY_CUDA_ASSIGN_TILE 8          /* rows per block */
-#define HY_CUDA_ASSIGN_NONE UINT64_MAX /* result of a row without a distance to any centroid */
+#define HY_CUDA_ASSIGN_NONE UINT64_MAX /* result of a row for which no distance is a number */
 
 	/*
-	 * HyCudaAssignGroups: rows sorted by the groups with which they are compared.  All pointers are
+	 * HyCudaAssignGroups: rows sorted by the groups that they are compared with.  All pointers are
 	 * device addresses.
 	 */
 	typedef struct HyCudaAssignGroups
@@ -34,18 +33,19 @@ extern "C"
 		const float *centers; /* centers of the groups, packed */
 		const int32_t *begin; /* groups + 1 entries: first centroid of each group, then the end */
 		int32_t groups;       /* 0: no groups, every row is compared with all centroids */
-		int32_t probes;       /* groups per row, less than groups */
-		int32_t largest;      /* centroids of the largest group */
-		HyNeighbor *met;      /* row_count * probes entries: the groups of each row */
-		int32_t *members;     /* row_count * probes entries: the rows, sorted by group */
-		int32_t *counts;      /* members of each group so far */
-		int32_t *firsts;      /* groups + 1 entries: first member of each group */
-		int32_t *tiles;       /* groups + 1 entries: first tile of each group */
-		HyNeighbor *lists;    /* memory for the lists of the blocks: see HyCudaTopK */
+		int32_t probes;       /* number of groups per row, less than `groups` */
+		int32_t largest;      /* number of centroids in the largest group */
+		/* row_count * probes entries: the groups that each row is compared with */
+		HyNeighbor *met;
+		int32_t *members;  /* row_count * probes entries: the rows, sorted by group */
+		int32_t *counts;   /* number of members of each group so far */
+		int32_t *firsts;   /* groups + 1 entries: first member of each group */
+		int32_t *tiles;    /* groups + 1 entries: first tile of each group's members */
+		HyNeighbor *lists; /* memory for the lists of the thread blocks: see HyCudaTopK */
 		uint64_t list_bytes;
 	} HyCudaAssignGroups;
 
-	/* HyCudaAssign: some rows and the centroids with which they are compared. */
+	/* HyCudaAssign: some rows, and the centroids that they are compared with. */
 	typedef struct HyCudaAssign
 	{
 		const float *rows;
@@ -55,7 +55,7 @@ extern "C"
 		int32_t dims;           /* 1 .. HY_MAX_DIMS */
 		int32_t first;          /* without groups: centroids first .. end - 1 are compared */
 		int32_t end;
-		unsigned long long *found; /* results of row_count rows */
+		unsigned long long *found; /* results of the row_count rows */
 		HyCudaAssignGroups groups;
 	} HyCudaAssign;
 
@@ -64,9 +64,9 @@ extern "C"
 	hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);
 
 	/*
-	 * hy_cuda_launch_assign_rest: fill in `found` for rows chosen by another kernel.  The caller
-	 * has initialized `found`. args->groups is one group with these rows as its members, at most
-	 * row_count.
+	 * hy_cuda_launch_assign_rest: queue the kernel that updates `found` for rows chosen by another
+	 * kernel.  The caller has initialized `found`.  The members of the only group in args->groups
+	 * are these rows, at most row_count.
 	 */
 	extern cudaError_t
 	hy_cuda_launch_assign_rest(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);

@@ -2,12 +2,12 @@
  * copy.c
  *		Copies rows between the task's memory and pinned memory.
  *
- * One thread copies several times slower than the bus transfers.  So the copies are divided into
- * parts of about 64 KiB, and the host runs the parts on threads that it lends (HyHost.run).  A part
- * is pure code.
+ * One thread copies several times more slowly than the bus transfers.  So the copies are divided
+ * into parts of about 64 KiB.  The host runs the parts on threads that it lends (HyHost.run).
+ * Copying a part calls neither the host nor CUDA, and allocates no memory.
  *
- * The host does not read the rows again after packing them into pinned memory.  So large copies to
- * pinned memory use stores that bypass the cache (core/stream_copy.h).
+ * The CPU does not read the packed rows in pinned memory again.  So large copies to pinned memory
+ * use stores that bypass the cache (core/stream_copy.h).
  */
 #include "cuda/copy.h"
 
@@ -18,20 +18,22 @@
 #define PART ((size_t) 64 * 1024)
 
 /*
- * Work of copying a byte, in the unit of HyHost.run.  Copying 1 MiB takes about 0.1 ms, and a
- * thread needs at least that much work.  So a copy gets one thread per MiB.
+ * Work of copying one byte, in the unit of HyHost.run, chosen so that a copy gets one thread per
+ * MiB.  Copying 1 MiB takes about 0.1 ms.  A thread is worth waking only for at least that much
+ * work.
  */
 #define BYTE_WORK 2.0
 
-#define SHORTEST_STREAM 1024 /* bytes of a row; shorter rows have too many incomplete cache lines */
+/* bytes of a row; in shorter rows, too many of the cache lines are incomplete */
+#define SHORTEST_STREAM 1024
 
-/* Cut: a copy and its division into parts.  A part has some rows, or a section of a row. */
+/* Cut: a copy and its division into parts.  A part is several rows, or a section of one row. */
 typedef struct Cut
 {
 	HyCudaCopy copy;
-	int64_t first;    /* number of its first part */
-	int64_t rows;     /* rows of a part */
-	int64_t sections; /* parts of a row; 1 if a part has whole rows */
+	int64_t first;    /* number of the copy's first part among the parts of all copies */
+	int64_t rows;     /* number of rows in a part */
+	int64_t sections; /* number of parts per row; 1 if a part has whole rows */
 	bool streams;
 } Cut;
 
@@ -61,7 +63,7 @@ hy_cuda_copy(const HyHost *host, HyOp op, const HyCudaCopy *copies, int count)
 		(void) run_part(&cuts, part, 0, NULL);
 }
 
-/* divide: divide all copies into parts.  Returns the number of bytes. */
+/* divide: divide all copies into parts.  Returns the total number of bytes. */
 static double
 divide(const HyCudaCopy *copies, int count, Cuts *cuts)
 {
@@ -98,7 +100,7 @@ divide(const HyCudaCopy *copies, int count, Cuts *cuts)
 	return all;
 }
 
-/* run_part: make one part of the copies. */
+/* run_part: copy one part. */
 static HyStatus
 run_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
 {

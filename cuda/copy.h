@@ -2,8 +2,8 @@
  * copy.h
  *		Copies many rows in host memory, on several threads if the host lends them.
  *
- * On the host of an H200, three threads pack rows for the device at 22 GB/s.  Without threads and
- * streaming stores it is 7.9 GB/s.  The bus carries 54 GB/s.
+ * On the host of an H200, three threads pack rows for the device at 22 GB/s.  One thread without
+ * streaming stores reaches 7.9 GB/s.  The bus carries 54 GB/s.
  */
 #ifndef HY_CUDA_COPY_H
 #define HY_CUDA_COPY_H
@@ -14,7 +14,7 @@ typedef enum HyCudaCopyKind
 {
 	HY_CUDA_COPY_UP = 0, /* to pinned memory, which the device reads next */
 	HY_CUDA_COPY_DOWN,   /* to the task's memory, which the host reads next */
-	HY_CUDA_COPY_HOPS    /* as DOWN; the rows are uint32_t, and 1 is subtracted from each */
+	HY_CUDA_COPY_HOPS    /* like DOWN, for rows of uint32_t; subtracts 1 from each number */
 } HyCudaCopyKind;
 
 /* HyCudaCopy: rows that are copied from one array to another.  The arrays do not overlap. */
@@ -38,7 +38,7 @@ hy_cuda_copy_of(HyCudaCopyKind kind, char *to, const void *from, size_t bytes)
 }
 
 /*
- * hy_cuda_copy: make at most HY_CUDA_COPIES copies for a task of this operation.  Never fails: if
+ * hy_cuda_copy: make at most HY_CUDA_COPIES copies for a task of operation `op`.  Never fails: if
  * HyHost.run fails, the calling thread makes all copies itself.
  */
 #define HY_CUDA_COPIES 8

@@ -4,8 +4,8 @@
  *		failures.
  *
  * Counting and probing load the driver but create no context.  The driver starts threads of its
- * own, and a signal meant for PostgreSQL must never be delivered to them.  So all signals are
- * blocked during calls that may start threads, because threads inherit the signal mask.
+ * own.  A signal for PostgreSQL must never be delivered to one of them.  So all signals are blocked
+ * during calls that may start threads, because a new thread inherits the signal mask.
  */
 #include "cuda/device.h"
 
@@ -21,25 +21,25 @@
 #include "cuda/pipeline.h"
 
 /*
- * Returns the state of a device's primary context through the driver API, because the runtime has
- * no such function.
+ * Type of cuDevicePrimaryCtxGetState, which returns the state of a device's primary context.  The
+ * runtime has no such function, so the driver's is called.
  */
 typedef int (*PrimaryContextState)(int device, unsigned int *flags, int *active);
 
-/* State of the whole process. */
+/* State of the process. */
 static struct
 {
 	pid_t pid;               /* process that first called CUDA; 0: none yet */
 	bool lost;               /* a permanent error has occurred */
 	uint64_t open;           /* one bit for each open device */
-	uint64_t open_ns;        /* time that the last open took; 0: none yet */
+	uint64_t open_ns;        /* duration of the last open; 0: no device was opened yet */
 	HyFailure failure;       /* last failure that belongs to no open device */
-	HyFailure first_failure; /* the permanent error */
+	HyFailure first_failure; /* the permanent error, if lost is set */
 } process;
 
 /*
- * Assumed time to open a device, used until an open has been measured.  It is the order of
- * magnitude for a context on a server.
+ * Assumed time to open a device, until an open has been measured: the order of magnitude for a
+ * context on a server.
  */
 #define EXPECTED_OPEN_NS ((uint64_t) 250 * 1000 * 1000)
 
@@ -137,8 +137,8 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	if (status != HY_OK)
 	{
 		/*
-		 * If the open failed early, there may be no context.  Releasing would then create a context
-		 * first.
+		 * If the open failed early, there may be no context, and closing then creates one.  So
+		 * signals are still blocked here.
 		 */
 		process.failure = device->failure;
 		hy_cuda_close(device);
@@ -158,7 +158,7 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 void
 hy_cuda_close(HyDevice *device)
 {
-	/* In a fork the driver's state belongs to the parent, and only the host memory may be freed. */
+	/* In a fork, the driver's state belongs to the parent.  Only host memory may be freed. */
 	bool ours = device->pid == getpid();
 
 	hy_cuda_timer_end(device);
@@ -184,8 +184,8 @@ hy_cuda_release(HyDevice *device)
 	hy_cuda_scratch_close(device);
 
 	/*
-	 * The reset also frees the few hundred MB of the context.  A context that another library
-	 * created is kept.
+	 * The reset frees the context, which takes a few hundred MB of device memory.  A context that
+	 * another library created is kept.
 	 */
 	if (device->owns_context)
 		(void) cudaDeviceReset();
@@ -216,7 +216,7 @@ hy_cuda_enter(HyDevice *device)
 	}
 	if (device != NULL && hy_cuda_closed_idle(device))
 		return hy_cuda_refuse(device, HY_CONTEXT_LOST, "nobody used it, and it closed itself");
-	/* Another library in this process may have selected another device. */
+	/* Other code in this process may have selected another device. */
 	if (device != NULL)
 	{
 		cudaError_t error = cudaSetDevice(device->number);
@@ -263,7 +263,7 @@ hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing)
 	failure->native_code = (int32_t) error;
 	snprintf(failure->text, sizeof(failure->text), "CUDA reported: %s (%s) while %s",
 	         cudaGetErrorString(error), cudaGetErrorName(error), doing);
-	/* An error that is not sticky would otherwise be reported again by the next launch. */
+	/* Reset the error.  Otherwise the next launch would report it again, unless it is permanent. */
 	(void) cudaGetLastError();
 	if (status == HY_PROCESS_LOST && !process.lost)
 	{
@@ -303,8 +303,8 @@ open_context(HyDevice *device, const HyLimits *limits)
 	device->owns_context = !context_is_active(device->number);
 
 	/*
-	 * Waiting for the device must not spin: a spinning backend would take a core from other
-	 * processes.
+	 * Waiting for the device must not spin, because a spinning backend would take a CPU core from
+	 * other processes.
 	 */
 	error =
 		cudaInitDevice(device->number, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid);
@@ -343,7 +343,7 @@ open_context(HyDevice *device, const HyLimits *limits)
 }
 
 /*
- * loads_all: return whether opening the device loads all kernels.  A test may request lazy loading,
+ * loads_all: return whether opening a device loads all kernels.  Tests may set lazy loading,
  * because loading every kernel takes long under a sanitizer.
  */
 static bool
@@ -368,8 +368,8 @@ context_is_active(int32_t number)
 	    found != cudaDriverEntryPointSuccess || state == NULL)
 	{
 		/*
-		 * If the state is unknown, assume that another library created the context.  Such a context
-		 * is never reset.
+		 * If the state is unknown, assume that another library created the context.  Then the
+		 * context is never reset.
 		 */
 		(void) cudaGetLastError();
 		return true;
@@ -386,9 +386,9 @@ failure_of(HyDevice *device)
 }
 
 /*
- * count_failed: convert the error of a failed device count to a status.  Returns HY_OK if there is
- * no card or no driver, which is not a failure.  For a driver error, the message states what is
- * missing, because the error number does not help an operator.
+ * count_failed: convert the error of a failed device count to a status.  The absence of a device or
+ * of a driver is not a failure: returns HY_OK.  If the driver is missing or too old, the message
+ * says so, because CUDA's error number would not help an operator.
  */
 static HyStatus
 count_failed(cudaError_t error)

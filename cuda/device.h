@@ -3,9 +3,10 @@
  *		Definitions shared by the plug-in's files: the process, an open device, its slots and
  *		buffers, and the task in flight.
  *
- * One thread of one process uses all of this data.  Only the timer thread (idle.h) also accesses
- * it, under a lock.  CUDA contexts do not survive fork.  So the plug-in records which process first
- * called CUDA, and every entry point checks that the current process is the same.
+ * One thread of one process uses all of this data.  The timer thread (idle.h) is the only other
+ * thread that accesses it, under a lock.  CUDA contexts do not survive a fork.  So the plug-in
+ * records which process first called CUDA, and every entry point that calls CUDA checks that it
+ * runs in that process.
  */
 #ifndef HY_CUDA_DEVICE_H
 #define HY_CUDA_DEVICE_H
@@ -38,8 +39,9 @@ typedef struct HyCudaAssignment HyCudaAssignment; /* see assign.c */
 typedef struct HyCudaFilter HyCudaFilter;         /* see filter.c */
 
 /*
- * HyCudaSlot: a place for a piece in flight.  It has a stream, staging buffers and a share of the
- * device's scratch.
+ * HyCudaSlot: the resources of one piece in flight: a stream, staging buffers and a share of the
+ * device's scratch memory.  A piece is a part of a task that fits the scratch memory and the work
+ * limit (plan.h).
  */
 typedef struct HyCudaSlot
 {
@@ -54,7 +56,7 @@ typedef struct HyCudaSlot
 	bool busy;
 	uint64_t number;   /* number of the piece within the task */
 	bool nothing_down; /* the kernels have written directly to memory that the host reads */
-	uint64_t work;     /* work of the kernels, to adjust the work limit */
+	uint64_t work;     /* work of the piece's kernels; used to adjust the work limit */
 	HyCudaPace *pace;
 	HyCudaChunk chunk;
 } HyCudaSlot;
@@ -69,15 +71,16 @@ typedef struct HyCudaSweep
 	HyCudaChunk last; /* the piece taken last */
 	int64_t group;    /* first query of the group on the device, or -1 */
 	uint64_t behind;  /* bytes that follow a group's queries and are uploaded with them */
-	char *kept;       /* device memory with all rows, for later groups; NULL: slots hold them */
+	/* device memory that keeps all rows for later groups; NULL: slots hold the rows */
+	char *kept;
 } HyCudaSweep;
 
 /* HyCudaScoring: the state of comparing queries with blocks of codes (score.c). */
 typedef struct HyCudaScoring
 {
 	HyCudaChunk last;             /* the piece taken last; its rows are blocks */
-	int32_t list;                 /* list of the next block to be taken */
-	int32_t lists[HY_CUDA_SLOTS]; /* number of lists among each slot's blocks */
+	int32_t list;                 /* list of the next block */
+	int32_t lists[HY_CUDA_SLOTS]; /* number of lists to which the blocks of each slot belong */
 } HyCudaScoring;
 
 /* HyCudaTask: the task in flight (pipeline.h). */
@@ -95,10 +98,10 @@ typedef struct HyCudaTask
 	HyCudaAssignment *assignment;
 	HyCudaScoring scoring;
 	HyCudaFilter *filter;
-	uint64_t queued;   /* pieces queued so far */
-	uint64_t ended;    /* pieces collected so far */
+	uint64_t queued;   /* number of pieces queued so far */
+	uint64_t ended;    /* number of pieces collected so far */
 	uint64_t started;  /* time of submit, by the host's clock */
-	uint64_t moved_ns; /* time from submit to the last collection of pieces */
+	uint64_t moved_ns; /* time from submit to the last collected piece */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyCudaTask;
@@ -109,14 +112,15 @@ struct HyDevice
 	pid_t pid;
 	const HyHost *host;
 	int multiprocessors;
-	int capability;        /* major number of the compute capability */
-	int cache;             /* bytes of the second-level cache; 0: unknown */
-	uint64_t filter_least; /* smallest work at which many queries use the filter */
-	bool counted;          /* the device's bit in process.open is set (device.c) */
-	bool owns_context;     /* the process had no context before the device was opened */
-	bool limited;          /* the budget is a limit set by the user, not the device's free memory */
+	int capability; /* major number of the compute capability */
+	int cache;      /* bytes of the second-level cache; 0: unknown */
+	/* smallest work (queries x rows x dims) for which `topk` and `assign` are filtered */
+	uint64_t filter_least;
+	bool counted;      /* the device's bit is set in process.open (device.c) */
+	bool owns_context; /* the process had no context on this device before the open */
+	bool limited;      /* the budget is a limit set by the user, not the device's free memory */
 	uint64_t budget;
-	uint64_t used; /* bytes of the budget taken by scratch and by blocks in use */
+	uint64_t used; /* bytes of the budget taken by the scratch memory and by blocks in use */
 	HyCudaPool pool;
 	HyBuffer *buffers;
 
@@ -124,7 +128,8 @@ struct HyDevice
 	HyCudaPace pace[HY_OP_COUNT];
 	HyCudaPace filter_pace;
 	HyCudaPace assign_filter_pace;
-	double longest_us; /* longest time of a piece's kernels in any operation; for benchmarks */
+	/* longest time of a piece's kernels so far, in any operation; for benchmarks */
+	double longest_us;
 	HyCudaSlot slots[HY_CUDA_SLOTS];
 	cudaEvent_t queries_ready;
 	float *pinned_queries;
@@ -147,43 +152,44 @@ extern void hy_cuda_close(HyDevice *device);
 
 /*
  * hy_cuda_release: zero the device's memory, and return the memory, the streams and the context to
- * the driver.  The caller ensures that no piece of a task is in flight.  Calls no function of the
- * host and frees no host memory.
+ * the driver.  Also frees the pinned host memory.  The caller ensures that no piece is in flight.
+ * Calls no function of HyHost, so memory from the host's allocator stays allocated.
  */
 extern void hy_cuda_release(HyDevice *device);
 
 extern void hy_cuda_last_error(const HyDevice *device, HyFailure *failure);
 
 /*
- * hy_cuda_enter: check that CUDA may be called here, and select the device unless device is NULL.
- * Returns HY_PROCESS_LOST in a fork of the process that opened CUDA or after a permanent error.
- * Returns HY_CONTEXT_LOST if the device has closed itself.  Records the reason.
+ * hy_cuda_enter: check that CUDA may be called here, and select the device unless `device` is NULL.
+ * Returns HY_PROCESS_LOST after a permanent error, or in a fork of the process that first called
+ * CUDA.  Returns HY_CONTEXT_LOST if the timer thread has closed the context.  Records the reason.
  */
 extern HyStatus hy_cuda_enter(HyDevice *device);
 
-/* hy_cuda_forked: return whether this process is a fork of the process that opened CUDA. */
+/* hy_cuda_forked: return whether this process is a fork of the process that first called CUDA. */
 extern bool hy_cuda_forked(void);
 
-/* hy_cuda_lost: return whether a permanent error has occurred. */
+/* hy_cuda_lost: return whether a permanent error has occurred (HY_PROCESS_LOST in errors.c). */
 extern bool hy_cuda_lost(void);
 
 /*
- * hy_cuda_block_signals: block all signals around calls that may start threads, because threads
- * inherit the mask.
+ * hy_cuda_block_signals: block all signals before a call that may start threads, because new
+ * threads inherit the signal mask.  Stores the previous mask in *before, for
+ * hy_cuda_restore_signals.
  */
 extern void hy_cuda_block_signals(sigset_t *before);
 extern void hy_cuda_restore_signals(const sigset_t *before);
 
 /*
- * hy_cuda_fail: record a failure of CUDA and return its status.  If device is NULL, the failure
- * belongs to no open device.  A permanent error is kept until the process ends. doing names the
- * action, for example "starting a kernel".
+ * hy_cuda_fail: record a CUDA error and return its status.  If `device` is NULL, the error belongs
+ * to no open device.  A permanent error is kept until the process ends. `doing` names the action,
+ * for example "starting a kernel".
  */
 extern HyStatus hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing);
 
 /*
- * hy_cuda_refuse: record a failure that the plug-in itself found, with native code 0, and return
- * status.
+ * hy_cuda_refuse: record a failure that the plug-in itself found, with native code 0.  Returns
+ * `status`.
  */
 extern HyStatus hy_cuda_refuse(HyDevice *device, HyStatus status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -192,28 +198,28 @@ extern HyStatus hy_cuda_refuse(HyDevice *device, HyStatus status, const char *fo
 extern HyStatus hy_cuda_scratch_open(HyDevice *device);
 extern void hy_cuda_scratch_close(HyDevice *device);
 /*
- * hy_cuda_over_budget: record that this many bytes of device memory exceed the budget.  Returns
- * HY_QUOTA or HY_NOMEM.
+ * hy_cuda_over_budget: record that a request for this many bytes of device memory exceeds the
+ * budget.  Returns HY_QUOTA if the user has set the budget, else HY_NOMEM.
  */
 extern HyStatus hy_cuda_over_budget(HyDevice *device, uint64_t bytes);
 
 /*
  * hy_cuda_take: get zeroed device memory from the pool, for a starting task or for a buffer.
  *
- * hy_cuda_give: zero the block and return it to the pool.  Waits for pieces in flight.  In a fork
- * it only updates the list.
+ * hy_cuda_give: wait for the pieces in flight, zero the block and return it to the pool.  In a
+ * fork, only update the pool's list.
  *
- * hy_cuda_trim: release free blocks while the pool exceeds the bound of pool.h.
+ * hy_cuda_trim: release free blocks until the pool is within the bound of hy_cuda_pool_wasteful.
  */
 extern HyStatus hy_cuda_take(HyDevice *device, uint64_t bytes, HyCudaBlock **block);
 extern void hy_cuda_give(HyDevice *device, HyCudaBlock *block);
 extern void hy_cuda_trim(HyDevice *device);
 
 /*
- * hy_cuda_blocks_release: zero all blocks of the pool, even blocks in use, and return them to CUDA.
- * Frees no host memory.
+ * hy_cuda_blocks_release: return the memory of all blocks to CUDA, even of blocks in use.  Memory
+ * that may hold data is zeroed first.  The HyCudaBlock structs stay in the pool.
  *
- * hy_cuda_blocks_forget: free the host memory of the pool.
+ * hy_cuda_blocks_forget: free these structs, which are in host memory.
  */
 extern void hy_cuda_blocks_release(HyDevice *device);
 extern void hy_cuda_blocks_forget(HyDevice *device);

@@ -1,6 +1,7 @@
 /*
  * distance.c
- *		The operation 'distance': a piece computes the distances of its queries to its rows.
+ *		The operation 'distance': each piece computes the distances between its queries and its
+ *		rows.
  */
 #include "cuda/sweep.h"
 

@@ -2,11 +2,11 @@
  * errors.c
  *		Maps CUDA's error numbers to HyStatus, with the reason for each choice.
  *
- * The main distinction is how the caller can recover from an error.  After some errors CUDA answers
- * every later call of this process with the same error, and only a new process helps.  According to
- * CUDA's documentation, this holds for each code under 'for good' below.  These codes map to
- * HY_PROCESS_LOST.  If more memory or a smaller piece may help, the status is HY_NOMEM.  If a new
- * context may help, the status is HY_CONTEXT_LOST.
+ * The status tells the caller how to recover.  After some errors, CUDA answers every later call of
+ * this process with the same error, and only a new process helps.  These errors map to
+ * HY_PROCESS_LOST.  CUDA's documentation says so for the codes under 'for good' below, except where
+ * a comment there gives another reason.  HY_NOMEM means that more memory or a smaller piece may
+ * help.  HY_CONTEXT_LOST means that a new context may help.
  */
 #include "cuda/errors.h"
 
@@ -21,7 +21,7 @@ typedef struct HyCudaErrorClass
 static const HyCudaErrorClass classes[] = {
 	{cudaSuccess, HY_OK},
 
-	/* too little memory, or a kernel needs too many resources: a smaller piece may fit */
+	/* too little memory, or too few resources for a kernel: a smaller piece may fit */
 	{cudaErrorMemoryAllocation, HY_NOMEM},
 	{cudaErrorLaunchOutOfResources, HY_NOMEM},
 
@@ -37,11 +37,11 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorLaunchFailure, HY_PROCESS_LOST},
 	{cudaErrorTensorMemoryLeak, HY_PROCESS_LOST},
 	{cudaErrorMpsClientTerminated, HY_PROCESS_LOST},
-	/* not documented as sticky, but data in device memory has been lost */
+	/* not documented as permanent, but data in device memory has been lost */
 	{cudaErrorECCUncorrectable, HY_PROCESS_LOST},
 	{cudaErrorNvlinkUncorrectable, HY_PROCESS_LOST},
 	{cudaErrorContained, HY_PROCESS_LOST},
-	/* a forked child gets this if the parent had initialized the driver */
+	/* what CUDA reports in a fork if the parent had initialized the driver */
 	{cudaErrorInitializationError, HY_PROCESS_LOST},
 	/* the process is exiting */
 	{cudaErrorCudartUnloading, HY_PROCESS_LOST},
@@ -53,7 +53,7 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorMpsRpcFailure, HY_CONTEXT_LOST},
 	{cudaErrorInvalidResourceHandle, HY_CONTEXT_LOST}, /* stream or event of a lost context */
 
-	/* there is no device that this build and this driver can use: retrying does not help */
+	/* no device that this build and this driver can use: retrying does not help */
 	{cudaErrorNoDevice, HY_DEVICE_GONE},
 	{cudaErrorInvalidDevice, HY_DEVICE_GONE},
 	{cudaErrorInsufficientDriver, HY_DEVICE_GONE},
@@ -65,7 +65,7 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorSoftwareValidityNotEstablished, HY_DEVICE_GONE}, /* the driver's self-test failed */
 	{cudaErrorSymbolNotFound, HY_DEVICE_GONE}, /* the driver lacks a required function */
 	{cudaErrorNoKernelImageForDevice, HY_DEVICE_GONE},
-	{cudaErrorInvalidDeviceFunction, HY_DEVICE_GONE}, /* the same, reported at the launch */
+	{cudaErrorInvalidDeviceFunction, HY_DEVICE_GONE}, /* no kernel image, reported at launch */
 	{cudaErrorInvalidKernelImage, HY_DEVICE_GONE},
 	{cudaErrorInvalidPtx, HY_DEVICE_GONE},
 	{cudaErrorUnsupportedPtxVersion, HY_DEVICE_GONE},
@@ -90,7 +90,7 @@ static const HyCudaErrorClass classes[] = {
 
 	{cudaErrorNotSupported, HY_UNSUPPORTED},
 
-	/* this library chooses the arguments, so these are its own bugs */
+	/* this library chooses the arguments, so these errors are bugs in it */
 	{cudaErrorInvalidValue, HY_BUG},
 	{cudaErrorInvalidConfiguration, HY_BUG},
 	{cudaErrorInvalidDevicePointer, HY_BUG},

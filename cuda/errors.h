@@ -10,8 +10,8 @@
 #include "core/status.h"
 
 /*
- * hy_cuda_status: return the status for an error number.  A number that is not in the table maps to
- * HY_TRANSIENT, so the CPU takes over and the breaker counts the failure.
+ * hy_cuda_status: return the status for a CUDA error.  An error that is not in the table maps to
+ * HY_TRANSIENT, so that the CPU takes over and the circuit breaker counts the failure.
  */
 extern HyStatus hy_cuda_status(cudaError_t error);
 

@@ -2,12 +2,13 @@
  * filter.c
  *		The operation 'topk' for many queries.
  *
- * The memory for filtering is taken when the task starts and returned when the task ends.  If there
- * is not enough memory, the task runs as in topk.c.  The queries of a group are uploaded in pieces
- * of their own.  Pieces of rows wait for each other, because each starts with the k best of the
- * previous piece.  The rows of a piece are uploaded during the wait.  The first pieces of a group
- * are canonical.  After a piece in which many lists overflowed, all later pieces of the group are
- * canonical, too, because the filter does not work for such data.
+ * The memory for filtering is taken when the task starts and returned when the task ends.  Without
+ * enough memory, the task runs as in topk.c.  The queries of a group are uploaded in separate
+ * pieces.  The kernels of a piece of rows start with the k best rows so far, so they wait for the
+ * kernels of the previous piece.  The rows are uploaded during the wait.  The first rows of a group
+ * are compared by the canonical kernels, because the filter needs k distances to compare with.
+ * After a piece in which many lists overflowed, the rest of the group is canonical, too, because
+ * the filter does not work for such data.
  */
 #include "cuda/filter.h"
 
@@ -19,16 +20,17 @@
 #include "cuda/topk.h"
 
 /*
- * The matrix unit supports bfloat16 from capability 8 on, and older devices use only the canonical
- * kernels.  The documentation does not say how the unit rounds sums.  Its addition was measured for
- * generations up to 9.  A later generation must pass gpucheck_filter before it is admitted here.
+ * The matrix unit supports bfloat16 from compute capability 8 on.  Older devices use only the
+ * canonical kernels.  The documentation does not say how the unit rounds sums.  Its rounding has
+ * been measured for generations up to 9.  A later generation must pass gpucheck_filter before it is
+ * admitted here.
  */
 #define FIRST_CAPABILITY 8
 #define LAST_CAPABILITY 9
 
 /*
- * If the lists of more than 1/MANY of the queries overflow in a piece, the rest of the group is not
- * filtered.
+ * If the candidate lists of more than 1/MANY of the queries overflow in a piece, the rest of the
+ * group is not filtered.
  */
 #define MANY 8
 
@@ -40,8 +42,8 @@ struct HyCudaFilter
 	HyCudaFilterPiece last;
 	HyCudaFilterPiece piece[HY_CUDA_SLOTS];
 	bool begun;         /* the initialization for the task is queued */
-	bool useless;       /* the rest of the group on the device is not filtered */
-	uint32_t overflows; /* last overflow count copied from the device */
+	bool useless;       /* the rest of the current group of queries is not filtered */
+	uint32_t overflows; /* number of overflows so far, as last copied from the device */
 };
 
 static bool
@@ -107,14 +109,17 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 	if (filter == NULL)
 		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
 	status = hy_cuda_take(device, plan.bytes, &filter->block);
-	/* the budget may be larger than what other processes leave: less may still be there */
+	/*
+	 * other processes may have taken memory that the budget counts; a plan that keeps no rows needs
+	 * less
+	 */
 	if ((status == HY_NOMEM || status == HY_QUOTA) && plan.keeps &&
 	    make_plan(device, &shape, false, &plan))
 		status = hy_cuda_take(device, plan.bytes, &filter->block);
 	if (status != HY_OK)
 	{
 		hy_free(device->host->allocator, filter);
-		/* without memory in the budget, the task runs without the filter */
+		/* without memory, the task runs unfiltered */
 		return status == HY_NOMEM || status == HY_QUOTA ? HY_OK : status;
 	}
 	filter->memory = filter->block->memory;
@@ -136,8 +141,8 @@ hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate
 }
 
 /*
- * make_plan: return whether this device can filter this shape within its free memory.  If so, fill
- * in *plan.
+ * make_plan: return whether this device can filter tasks of this shape within its free memory.  If
+ * so, fill in *plan.
  */
 static bool
 make_plan(const HyDevice *device, const HyShape *shape, bool may_keep, HyCudaFilterPlan *plan)
@@ -161,7 +166,7 @@ filter_next(HyDevice *device, HyCudaSlot *slot)
 	if (!hy_cuda_filter_next(&filter->plan, &device->scratch, canonical, &device->filter_pace,
 	                         filter->useless, &piece))
 		return HY_CUDA_END;
-	/* Pieces in flight still read the group that the new group replaces. */
+	/* Pieces in flight still read the queries that the new group replaces. */
 	if (chunk->first_query != device->task.sweep.group)
 	{
 		if (!hy_cuda_all_idle(device))
@@ -193,7 +198,7 @@ filter_up(HyDevice *device, HyCudaSlot *slot)
 	return status == HY_OK ? hy_cuda_topk_order(device, slot) : status;
 }
 
-/* queries_up: upload some queries of a group, with empty lists. */
+/* queries_up: upload some queries of a group, and an empty list of the k best for each. */
 static HyStatus
 queries_up(HyDevice *device, HyCudaSlot *slot)
 {
@@ -265,8 +270,8 @@ launch_canonical(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * begin_group: round the queries of a group and, for L2, compute the middle.  All queries are on
- * the device.  So are the rows of the piece, or all rows if they are resident.
+ * begin_group: round the queries of a group and, for L2, compute the center vector `middle`.  All
+ * queries are on the device already, and so are the rows of the piece (or all rows, if resident).
  */
 static cudaError_t
 begin_group(HyDevice *device, HyCudaSlot *slot, const HyCudaRows *rows)
@@ -393,7 +398,7 @@ filter_end(HyDevice *device)
 	if (filter == NULL)
 		return;
 	hy_cuda_give(device, filter->block);
-	/* half of the budget is too much to keep for a task that may never come: others may need it */
+	/* the kept rows may take half of the budget; the next task may not need that memory */
 	if (filter->plan.keeps)
 		hy_cuda_trim(device);
 	hy_free(device->host->allocator, filter);

@@ -1,14 +1,14 @@
 /*
  * filter_plan.c
- *		Plans groups and pieces for many queries.
+ *		Plans the groups and pieces of a filtered 'topk'.
  *
- * The first group uploads the rows.  If there are several groups, the rows stay on the device for
- * the later groups.  If the plan would then take more than half of the free memory, each group
- * uploads the rows again.
+ * If there are several groups, rows in host memory are uploaded with the first group and stay on
+ * the device for the later groups.  If the plan would then take more than half of the free memory,
+ * each group uploads the rows again.
  *
  * Groups of queries are as large as memory allows, because all rows are rounded once per group.  A
- * piece has at most as many rows as all earlier pieces together.  So when a piece is filtered, at
- * least half of all rows up to its end are already known, and the lists of candidates stay short.
+ * filtered piece has at most as many rows as all earlier pieces together.  So at least half of all
+ * rows up to its end have been compared already, and the lists of candidates stay short.
  */
 #include "cuda/filter_plan.h"
 
@@ -18,25 +18,25 @@
 #define ALIGNED 256
 
 /*
- * Largest numbers of bytes for queries and for rows.  They are enough for a group of 10,000 queries
- * of 768 dims with k = 10, and for a piece of 40,000 rows of that width.  The matrix unit of a
- * large device multiplies such a piece in slightly more than a millisecond.  A piece should not be
- * shorter, because settling takes some time even with few candidates.
+ * Most bytes for queries and for rows.  They are enough for a group of 10,000 queries of 768 dims
+ * with k = 10, and for a piece of 40,000 rows of that width.  The matrix unit of a large device
+ * multiplies such a piece in slightly more than a millisecond.  A piece should not be shorter,
+ * because settling takes some time even with few candidates.
  */
 #define MOST_OF_QUERIES (64 * MIB)
 #define MOST_OF_ROWS (64 * MIB)
 
-/* Smallest numbers of queries and of rows for which the filter is worth its start cost. */
+/* Smallest numbers of queries and of rows that are worth the filter's start cost. */
 #define SMALLEST_GROUP HY_CUDA_TILE
 #define SMALLEST_ROOM (4 * HY_CUDA_TILE)
 
-#define LIST_ROOM 32       /* entries per list, times k */
-#define CANONICAL_ROWS 256 /* fewest canonical rows per group */
+#define LIST_ROOM 32       /* capacity of a list of candidates, as a multiple of k */
+#define CANONICAL_ROWS 256 /* fewest rows per group that are compared canonically first */
 
 /*
  * Costs of four steps of the filter: rounding a row, rounding a query, computing a product, and
  * examining a candidate.  The unit is the cost of a canonical distance.  The costs are derived from
- * rated figures of instructions and memory of capability 8.0, not measured.
+ * rated speeds of instructions and memory of compute capability 8.0, not measured.
  */
 #define ROW_PRICE 4
 #define QUERY_PRICE 10
@@ -81,7 +81,7 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 	plan->padded = (int32_t) whole(work->dims, HY_CUDA_TILE_DIMS);
 	plan->first = 2 * k > CANONICAL_ROWS ? 2 * k : CANONICAL_ROWS;
 
-	/* the k best of all queries of a group are copied to the host at once */
+	/* the k best rows of all queries of a group are copied to the host at once */
 	group = least(work->queries, HY_CUDA_MAX_QUERIES);
 	group = least(group, results / (k * (int64_t) sizeof(HyNeighbor)));
 	most = (int64_t) (MOST_OF_ROWS / ((uint64_t) plan->padded * sizeof(uint16_t)));
@@ -95,7 +95,7 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 
 		if (group < 1)
 			return false;
-		/* make all groups about the same size */
+		/* give all groups about the same size */
 		groups = (work->queries + group - 1) / group;
 		plan->group = (int32_t) ((work->queries + groups - 1) / groups);
 		for (plan->keeps = may_keep && groups > 1 && !work->resident;; plan->keeps = false)
@@ -190,7 +190,7 @@ hy_cuda_filter_uploads(const HyCudaFilterPlan *plan, const HyCudaChunk *chunk)
 	return !plan->work.resident && !(plan->keeps && chunk->first_query > 0);
 }
 
-/* room_of: return the largest number of rows rounded in a piece, at most `most`. */
+/* room_of: return the largest number of rows that one piece can round, at most `most`. */
 static int64_t
 room_of(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch, int64_t most)
 {
@@ -256,7 +256,10 @@ lay_out(HyCudaFilterPlan *plan)
 	return end;
 }
 
-/* take_group: start the next group.  None of its data is on the device yet. */
+/*
+ * take_group: set *piece to the start of the next group.  None of the group's data is on the device
+ * yet.
+ */
 static void
 take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece)
 {

@@ -1,6 +1,6 @@
 /*
  * idle.c
- *		Closes contexts that have not been used for some time.
+ *		Closes contexts that have not been used for some time (hybrid.gpu_idle_timeout).
  */
 #include "cuda/idle.h"
 
@@ -12,14 +12,14 @@
 #include "cuda/pipeline.h"
 
 /*
- * The mutex checks for errors: if its holder locks it again, the call fails.  This can happen,
- * because a handler that ends the process also closes its devices.
+ * The mutex reports an error if the thread that holds it locks it again.  This can happen: a signal
+ * handler that ends the process closes its devices, and may have interrupted the holder.
  */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 /*
- * A device stays open for at least this time after opening, even if the timeout is shorter or the
- * machine is busy.
+ * A device that has not been used since it was opened stays open for at least this time, even if
+ * the timeout is shorter or the machine is busy.
  */
 #define FIRST_USE_NS UINT64_C(1000000000)
 
@@ -124,8 +124,8 @@ hy_cuda_closed_idle(const HyDevice *device)
 }
 
 /*
- * watch: run as the main function of a device's thread.  Returns when the thread has closed the
- * context, when it was asked to stop, or after a permanent error.
+ * watch: run as the main function of a device's thread.  Returns after closing the context, when
+ * asked to stop, or after a permanent error.
  */
 static void *
 watch(void *arg)
@@ -163,8 +163,8 @@ due_ns(const HyCudaTimer *timer)
 }
 
 /*
- * at_rest: return whether the device has no task in progress.  Returns true for a canceled task
- * when all of its pieces have ended.
+ * at_rest: return whether no piece of a task is in flight and no more will be queued.  Returns true
+ * for a canceled task once all of its pieces have ended.
  */
 static bool
 at_rest(HyDevice *device)
@@ -176,8 +176,8 @@ at_rest(HyDevice *device)
 	if (!device->task.stopping || cudaSetDevice(device->number) != cudaSuccess)
 		return false;
 	/*
-	 * only query and never wait: if the device hung, the host's thread would wait for the lock
-	 * forever
+	 * query the pieces and never wait for them, because this thread holds the lock: if the device
+	 * hung, the host's thread would wait forever
 	 */
 	for (i = 0; i < HY_CUDA_SLOTS; i++)
 	{
@@ -190,7 +190,10 @@ at_rest(HyDevice *device)
 	return true;
 }
 
-/* close_idle: close the context.  The host's data about the device is kept until close. */
+/*
+ * close_idle: close the context.  The HyDevice and its other host structures stay until
+ * hy_cuda_close.
+ */
 static void
 close_idle(HyDevice *device)
 {
@@ -201,7 +204,7 @@ close_idle(HyDevice *device)
 	if (timer->place != NULL)
 		(void) __atomic_compare_exchange_n(timer->place, &expected, 0, false, __ATOMIC_ACQ_REL,
 		                                   __ATOMIC_RELAXED);
-	/* stored last: a reader who sees this value also sees the results of everything above */
+	/* store this last, so that a thread that reads true also sees everything above as done */
 	__atomic_store_n(&timer->closed, true, __ATOMIC_RELEASE);
 }
 

@@ -1,12 +1,12 @@
 /*
  * idle.h
- *		The thread that closes a context which has been unused for some time, and the lock
+ *		The thread that closes a context after it has been unused for some time, and the lock
  *		between this thread and the host's thread.
  *
- * The process has one lock.  The functions of the vtable hold it, except for three that plugin.c
- * names.  The thread sleeps until its device is due to be closed.  Then it takes the lock and calls
- * CUDA.  The thread calls no function of the host and frees no host memory.  Signals are blocked in
- * the thread, so it never runs a signal handler of the host.
+ * The process has one lock.  All functions of the vtable hold it, except three that plugin.c names.
+ * The thread sleeps until its device is due to be closed.  Then it takes the lock and calls CUDA.
+ * It calls no function of HyHost, and frees pinned host memory but nothing from the host's
+ * allocator.  All signals are blocked in the thread, so it never runs a signal handler of the host.
  */
 #ifndef HY_CUDA_IDLE_H
 #define HY_CUDA_IDLE_H
@@ -26,22 +26,25 @@ typedef struct HyCudaTimer
 	bool stop;
 	bool closed;         /* the context is closed; read without the lock */
 	uint64_t timeout_ns; /* idle timeout; 0: never close */
-	uint64_t used_ns;    /* time of the last use; CLOCK_MONOTONIC, like the condition's clock */
-	bool fresh;          /* not used since it was opened */
-	uint64_t *place;     /* HyLimits.place, cleared when the context is closed */
-	uint64_t place_value;
+	uint64_t used_ns;    /* time of the last use, by CLOCK_MONOTONIC, the clock of `changed` */
+	bool fresh;          /* not used since the device was opened */
+	/* HyLimits.place: word in shared memory that counts the context; set to 0 at closing */
+	uint64_t *place;
+	uint64_t place_value; /* value of that word at open */
 } HyCudaTimer;
 
 typedef enum HyCudaHold
 {
 	HY_CUDA_HELD = 0,
-	HY_CUDA_FORK,  /* a fork: it has no timer thread, and the lock may be held forever */
-	HY_CUDA_INSIDE /* this thread holds the lock: a handler of the host has called in again */
+	/* this is a fork: it has no timer thread, and its copy of the lock may be held forever */
+	HY_CUDA_FORK,
+	HY_CUDA_INSIDE /* this thread holds the lock already: a signal handler has called the plug-in */
 } HyCudaHold;
 
 /*
- * hy_cuda_hold, hy_cuda_let_go: acquire the lock at the start of a vtable function, and release it
- * at the end.
+ * hy_cuda_hold: acquire the lock at the start of a vtable function.
+ *
+ * hy_cuda_let_go: release the lock, if hy_cuda_hold has acquired it.
  */
 extern HyCudaHold hy_cuda_hold(void);
 extern void hy_cuda_let_go(HyCudaHold hold);
@@ -49,13 +52,13 @@ extern void hy_cuda_let_go(HyCudaHold hold);
 /*
  * hy_cuda_timer_begin: initialize the timer of a device that is being opened.  Starts no thread.
  *
- * hy_cuda_timer_opened: record that the device is open.
+ * hy_cuda_timer_opened: record the time at which the device was opened.
  */
 extern void hy_cuda_timer_begin(HyDevice *device, const HyLimits *limits);
 
 extern void hy_cuda_timer_opened(HyDevice *device);
 
-/* hy_cuda_timer_used: record a use of the device. */
+/* hy_cuda_timer_used: record the time of a use of the device. */
 extern void hy_cuda_timer_used(HyDevice *device);
 
 /*
@@ -64,10 +67,13 @@ extern void hy_cuda_timer_used(HyDevice *device);
  */
 extern void hy_cuda_timer_set(HyDevice *device);
 
-/* hy_cuda_timer_end: stop and join the thread.  Releases the lock during the wait. */
+/* hy_cuda_timer_end: stop and join the thread.  Releases the lock while waiting. */
 extern void hy_cuda_timer_end(HyDevice *device);
 
-/* hy_cuda_closed_idle: return whether the thread has closed the context.  Implements HyBackend.idle. */
+/*
+ * hy_cuda_closed_idle: return whether the thread has closed the context.  Implements
+ * HyBackend.idle, without the lock.
+ */
 extern bool hy_cuda_closed_idle(const HyDevice *device);
 
 #endif

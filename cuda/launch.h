@@ -1,9 +1,9 @@
 /*
  * launch.h
- *		The kernels as the host calls them.  The interface between C and CUDA C++.
+ *		The interface between C and CUDA C++ for the kernels over rows, and for loading all kernels.
  *
  * Only the .cu files of the plug-in need nvcc.  They implement these functions.  The tests have a
- * second implementation, which runs the threads as fibers.
+ * second implementation, which runs each GPU thread as a fiber on the CPU.
  */
 #ifndef HY_CUDA_LAUNCH_H
 #define HY_CUDA_LAUNCH_H
@@ -19,7 +19,7 @@ extern "C"
 {
 #endif
 
-/* Largest dims at which a whole query fits into shared memory. */
+/* Largest dims for which a whole query fits into shared memory. */
 #define HY_CUDA_OWN_NORM 1024
 
 	/* HyCudaRows: the queries and rows of one kernel launch.  All pointers are device addresses. */
@@ -28,16 +28,17 @@ extern "C"
 		const void *targets; /* address of row 0, aligned to the element size */
 		/*
 		 * canonical sums of squares of the rows, read only for cosine with several queries.  If
-		 * NULL, the kernel computes them.
+		 * NULL, the kernel computes the sums.
 		 */
 		const float *target_norms;
 		int64_t stride; /* bytes from row to row, a multiple of the element size */
 		int64_t rows;   /* >= 1 */
 		const float *queries;
-		int32_t query_stride; /* elements from query to query; 0: packed, so dims */
+		/* elements from query to query; 0: dims, because the queries are packed */
+		int32_t query_stride;
 		/*
-		 * canonical sums of squares of the queries, for cosine.  May be NULL for one query with
-		 * dims <= HY_CUDA_OWN_NORM.
+		 * canonical sums of squares of the queries, for cosine.  May be NULL for a single query
+		 * with dims <= HY_CUDA_OWN_NORM.
 		 */
 		const float *query_norms;
 		int32_t query_count; /* number of queries, 1 .. HY_CUDA_MAX_QUERIES */
@@ -51,35 +52,38 @@ extern "C"
 		int64_t out_stride;
 	} HyCudaDistance;
 
-/* Largest k of topk, and the row number in an empty entry. */
+/* Largest k of topk, and the row number of an empty entry. */
 #define HY_CUDA_MAX_K 128
 #define HY_CUDA_NO_ROW INT64_MAX
 
-	/* HyCudaTopK: rows that are compared with the k nearest so far. */
+	/* HyCudaTopK: rows to be compared with the k best rows of each query so far. */
 	typedef struct HyCudaTopK
 	{
 		HyCudaRows rows;
-		int64_t first_row; /* number of row 0 */
+		int64_t first_row; /* number of the first row within the task */
 		int32_t k;         /* 1 .. HY_CUDA_MAX_K */
 		/*
-		 * query_count * k entries, ascending.  Empty entries come last.  Their row is
-		 * HY_CUDA_NO_ROW, and their distance is the query's limit.
+		 * k best rows so far of each query: query_count * k entries, ascending.  Empty entries come
+		 * last.  Their row is HY_CUDA_NO_ROW, and their distance is the query's limit.
 		 */
 		HyNeighbor *best;
 		/*
-		 * memory for the results, possibly pinned host memory.  If NULL, they are stored in best.
+		 * memory for the final k best, possibly pinned host memory.  If NULL, they are stored in
+		 * `best`.
 		 */
 		HyNeighbor *answer;
-		/* whether no row was found yet; best is then not read, and limits is used instead */
-		int32_t empty;
-		/* largest allowed distance of each query's rows; NULL: no limit */
-		const double *limits;
-		HyNeighbor *lists;   /* memory for the lists of the blocks */
-		uint64_t list_bytes; /* size of lists in bytes, at least the size of best */
 		/*
-		 * For a single query: a counter that is 0 before and after the launch.  The counter allows
-		 * the kernel to merge its lists without a second kernel.  No other launch may use the
-		 * counter at the same time.  NULL if there is no counter.
+		 * whether the lists are still empty; then `best` is not read, and `limits` is used instead
+		 */
+		int32_t empty;
+		/* largest allowed distance of each query; NULL: no limits */
+		const double *limits;
+		HyNeighbor *lists;   /* memory for the lists of the thread blocks */
+		uint64_t list_bytes; /* bytes of `lists`, at least the bytes of `best` */
+		/*
+		 * For a single query: a counter of finished blocks, which is 0 before and after the launch.
+		 * With it, the last block merges the lists, and no second kernel is needed.  No other
+		 * launch may use the counter at the same time.  NULL: no counter.
 		 */
 		unsigned *arrived;
 	} HyCudaTopK;
@@ -91,20 +95,21 @@ extern "C"
 	extern cudaError_t hy_cuda_load_kernels(void);
 
 	/*
-	 * hy_cuda_launch_distance: queue the kernel. multiprocessors determines the size of the grid.
-	 * Returns errors of the launch; errors of the execution are reported on the stream.
+	 * hy_cuda_launch_distance: queue the kernel.  The number of multiprocessors determines the size
+	 * of the grid.  Returns only errors of the launch.  Errors of the execution are reported later,
+	 * on the stream.
 	 */
 	extern cudaError_t
 	hy_cuda_launch_distance(HyMetric metric, HyDtype dtype, const HyCudaDistance *args,
 	                        int multiprocessors, cudaStream_t stream);
 
-	/* hy_cuda_launch_topk: queue the kernels that update args->best. */
+	/* hy_cuda_launch_topk: queue the kernels that update args->best, or fill in args->answer. */
 	extern cudaError_t hy_cuda_launch_topk(HyMetric metric, HyDtype dtype, const HyCudaTopK *args,
 	                                       int multiprocessors, cudaStream_t stream);
 
 	/*
-	 * hy_cuda_launch_norms: compute norms[q], the canonical sum of squares of query q. count and
-	 * dims have the values of query_count and dims in HyCudaRows.
+	 * hy_cuda_launch_norms: queue the kernel that computes norms[q], the canonical sum of squares
+	 * of query q. `count` is HyCudaRows.query_count.
 	 */
 	extern cudaError_t hy_cuda_launch_norms(const float *queries, int32_t count, int32_t dims,
 	                                        float *norms, cudaStream_t stream);

@@ -1,14 +1,14 @@
 /*
  * memory.c
- *		The device's memory and the pinned host memory for transfers, within the budget.
+ *		Device memory, and the pinned host memory for transfers, within the device's budget.
  *
- * The scratch is allocated once, when the device is opened.  After that a task allocates memory
- * only when it starts.  So a task cannot run out of memory half way, and the amount of pinned
- * memory is bounded.  The pool (pool.h) supplies the memory of tasks and buffers.
+ * The scratch memory is allocated once, when the device is opened.  Later, a task takes memory only
+ * when it starts.  So a task cannot run out of memory halfway, and the amount of pinned memory is
+ * bounded.  The memory of tasks and buffers comes from the pool (pool.h).
  *
- * A new block from CUDA is zeroed, because its previous user is unknown.  The block is zeroed again
- * when it is returned, before another user can get it.  The scratch and the pinned memory are
- * zeroed before they return to the driver.
+ * A new block from CUDA is zeroed, because its previous user is unknown.  A block that is returned
+ * is zeroed before another user can get it.  The scratch and the pinned memory are zeroed before
+ * they return to the driver.
  */
 #include "cuda/device.h"
 
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * Number of times that a stream is queried before the process sleeps until the stream is done:
- * about 0.1 ms.
+ * Number of times that a stream is queried before the process sleeps until the stream is done.  The
+ * queries take about 0.1 ms.
  */
 #define SPINS 256
 
@@ -86,7 +86,7 @@ hy_cuda_scratch_close(HyDevice *device)
 		(void) cudaFree(device->device_best);
 	if (device->device_norms != NULL)
 		(void) cudaFree(device->device_norms);
-	/* the freed pointers must not be used or freed again */
+	/* prevents the freed pointers from being used or freed again */
 	memset(device->slots, 0, sizeof(device->slots));
 	device->queries_ready = NULL;
 	device->pinned_queries = device->device_queries = device->device_norms = NULL;
@@ -94,8 +94,8 @@ hy_cuda_scratch_close(HyDevice *device)
 }
 
 /*
- * Exceeding a limit that the user has set is HY_QUOTA.  Exceeding a share of the free memory is
- * HY_NOMEM.
+ * Returns HY_QUOTA if the user has set the budget, and HY_NOMEM if the budget is a share of the
+ * memory that was free at open.
  */
 HyStatus
 hy_cuda_over_budget(HyDevice *device, uint64_t bytes)
@@ -274,9 +274,9 @@ hy_cuda_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void
 }
 
 /*
- * make_block: allocate a zeroed block from CUDA.  If the budget has no space, first releases as
- * many free blocks as needed.  If the device has no memory, releases all free blocks and tries
- * again.
+ * make_block: allocate a zeroed block from CUDA.  If the budget has no room, first release free
+ * blocks, the oldest first, until the block fits.  If CUDA then reports that there is no memory,
+ * release all free blocks and try once more.
  */
 static HyStatus
 make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
@@ -286,7 +286,7 @@ make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
 	HyCudaBlock *spare;
 	cudaError_t error;
 
-	/* used counts the scratch and the blocks in use; the free blocks take more of the budget */
+	/* `used` counts the scratch and the blocks in use, but the free blocks take budget, too */
 	while (bytes > device->budget - device->used - (pool->held - pool->taken))
 	{
 		spare = hy_cuda_pool_oldest(pool);
@@ -347,7 +347,8 @@ clean_again(HyDevice *device)
 }
 
 /*
- * wait_for_pieces: wait for the pieces in flight, which may still read memory that will be zeroed.
+ * wait_for_pieces: wait for the pieces in flight, because they may still read the memory that the
+ * caller will zero.
  */
 static void
 wait_for_pieces(HyDevice *device)
@@ -362,8 +363,8 @@ wait_for_pieces(HyDevice *device)
 }
 
 /*
- * clear: zero device memory and wait until that is done.  Makes a second attempt if the first
- * attempt fails.
+ * clear: zero device memory and wait until that is done.  If the first attempt fails, try once
+ * more.
  */
 static cudaError_t
 clear(const HyDevice *device, void *memory, uint64_t bytes)
@@ -382,8 +383,8 @@ clear(const HyDevice *device, void *memory, uint64_t bytes)
 }
 
 /*
- * wait_for: wait for a stream.  Spins first, because waking up (see open_context) takes longer than
- * a small task or copy.
+ * wait_for: wait for a stream.  Polls first, because being woken from a blocking wait (see
+ * open_context) takes longer than a small task or copy.
  */
 static cudaError_t
 wait_for(cudaStream_t stream)
@@ -401,8 +402,8 @@ wait_for(cudaStream_t stream)
 }
 
 /*
- * wipe_scratch: zero the queries, rows and results of the last tasks, on the device and in pinned
- * memory.
+ * wipe_scratch: zero the scratch memory, on the device and in pinned memory.  It holds queries,
+ * rows and results of the last tasks.
  */
 static void
 wipe_scratch(HyDevice *device)

@@ -3,8 +3,8 @@
  *		Runs the pieces of a task through the slots.
  *
  * hy_cuda_submit queues the first pieces and returns.  Each hy_cuda_poll collects the pieces that
- * are done and queues the next ones.  So one slot computes while data is copied to and from the
- * other.  A device runs one task at a time; a second task gets HY_BUSY.
+ * are done and queues the next ones.  So one slot copies data while the other slot computes.  A
+ * device runs one task at a time.  A second task gets HY_BUSY.
  */
 #include "cuda/pipeline.h"
 
@@ -116,7 +116,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	HyStatus status;
 
 	*done = false;
-	/* timings stay 0 at first, because CUDA does not report how long a queued piece will take */
+	/* timings stay 0 for now, because CUDA does not tell how long a queued piece will take */
 	if (timings != NULL)
 		memset(timings, 0, sizeof(*timings));
 	if (!current->active || ticket != current->ticket)
@@ -147,7 +147,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 
 	*done = true;
 	end_task(device);
-	/* A request to stop after the end of all work has no effect. */
+	/* If all work was done already, a request to stop has no effect. */
 	if (current->stopping && (!current->exhausted || current->dropped))
 		return hy_cuda_refuse(device, HY_CANCELLED, "cancelled");
 	if (timings != NULL)
@@ -224,7 +224,7 @@ find(HyOp op)
 	}
 }
 
-/* fill_slots: queue pieces while a slot is free and a piece is left. */
+/* fill_slots: queue pieces until no slot is free or no piece is left. */
 static HyStatus
 fill_slots(HyDevice *device)
 {
@@ -285,9 +285,8 @@ queue_piece(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * collect: deliver the pieces that are done, in order, and adjust the work limit to the time of
- * their kernels.  The slots are queried one after another.  If both pieces end between two queries,
- * only the later piece may be seen as done.
+ * collect: deliver the pieces that are done, in the order in which they were queued, and adjust the
+ * work limit to the time of their kernels.  A piece that ends early waits for the earlier piece.
  */
 static HyStatus
 collect(HyDevice *device)
@@ -307,7 +306,7 @@ collect(HyDevice *device)
 		}
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "running a kernel");
-		/* After a cancel, the caller may reuse the task's memory. */
+		/* After a cancel, the caller may already use the task's memory for something else. */
 		if (task->stopping)
 			task->dropped = true;
 		else
@@ -341,7 +340,7 @@ oldest(HyDevice *device)
 	return NULL;
 }
 
-/* end_task: end the task, whether it succeeded or not. */
+/* end_task: end the task after success, failure or cancellation. */
 static void
 end_task(HyDevice *device)
 {

@@ -1,16 +1,16 @@
 /*
  * pipeline.h
- *		Runs a task of any operation, from its submission to its last poll, by passing pieces
- *		through the slots.
+ *		Runs a task of any operation, from submit to its last poll, by passing pieces through the
+ *		slots.
  *
- * The pipeline manages slots, streams, events, stopping and the duration of kernels.  The operation
- * defines its pieces.  It is a table of functions, called in the order
+ * The pipeline handles slots, streams, events and cancellation, and limits the duration of kernels.
+ * The operation defines the pieces.  An operation is a table of functions, called in the order
  *
  *		check, begin (start), then for each piece: next, up, launch, down ... collect; (end)
  *
- * Pieces are queued in order, up to HY_CUDA_SLOTS of them at a time.  They may end in any order.
- * They are collected in the original order, so a piece that ends early waits for the earlier
- * pieces.
+ * Up to HY_CUDA_SLOTS pieces are queued at a time.  They may end in any order, but they are
+ * collected in the order in which they were queued.  So a piece that ends early waits for the
+ * earlier piece.
  */
 #ifndef HY_CUDA_PIPELINE_H
 #define HY_CUDA_PIPELINE_H
@@ -20,7 +20,7 @@
 typedef enum HyCudaNext
 {
 	HY_CUDA_PIECE = 0, /* the slot has received a piece */
-	HY_CUDA_WAIT,      /* no piece until the pieces in flight are done */
+	HY_CUDA_WAIT,      /* no piece can be taken until the pieces in flight are done */
 	HY_CUDA_END        /* no piece is left */
 } HyCudaNext;
 
@@ -28,30 +28,33 @@ struct HyCudaOperation
 {
 	/* returns the capabilities for a shape; calls no function of CUDA */
 	HyCaps (*caps)(const HyShape *shape);
-	/* sets bytes_up and bytes_down for a supported shape */
+	/*
+	 * sets bytes_up and bytes_down for a supported shape; adds the memory that start takes to
+	 * device_bytes, as far as the shape tells
+	 */
 	void (*estimate)(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate);
-	/* checks the conditions that hy_task_check and caps do not check */
+	/* checks what hy_task_check and caps do not check */
 	HyStatus (*check)(HyDevice *device, const HyTask *task);
 	/* initializes the operation's state for device->task.task, before the first piece */
 	void (*begin)(HyDevice *device);
 	/* takes the memory that the task needs in addition to the scratch; may be NULL */
 	HyStatus (*start)(HyDevice *device);
-	/* takes the next piece for a free slot and stores the piece's work in slot->work */
+	/* takes the next piece into a free slot, and stores the work of its kernels in slot->work */
 	HyCudaNext (*next)(HyDevice *device, HyCudaSlot *slot);
 	/* queues, on the slot's stream, the upload of the data that the slot's kernels read */
 	HyStatus (*up)(HyDevice *device, HyCudaSlot *slot);
 	/* queues the slot's kernels */
 	cudaError_t (*launch)(HyDevice *device, HyCudaSlot *slot);
 	/*
-	 * Queues the copy of the results to pinned memory, never to the task's memory.  If no results
-	 * are copied, it may set slot->nothing_down.
+	 * queues the copy of the results to pinned memory, never to the task's memory.  May set
+	 * slot->nothing_down if it copies nothing.
 	 */
 	HyStatus (*down)(HyDevice *device, HyCudaSlot *slot);
-	/* delivers the results of a piece that is done; not called after a cancel */
+	/* delivers the results of a finished piece; not called after a cancel */
 	void (*collect)(HyDevice *device, const HyCudaSlot *slot);
 	/*
-	 * Returns the memory that start took; called when no piece is in flight.  In a fork, frees only
-	 * the host memory.  May be NULL.
+	 * returns the memory that start took, when no piece is in flight.  In a fork, frees only the
+	 * host memory.  May be NULL.
 	 */
 	void (*end)(HyDevice *device);
 };
@@ -68,15 +71,12 @@ extern HyStatus hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *t
 extern HyStatus hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
 extern void hy_cuda_cancel(HyDevice *device, HyTicket ticket);
 
-/*
- * hy_cuda_drain: wait for the pieces in flight and discard the task.  In a fork it only discards
- * the task.
- */
+/* hy_cuda_drain: wait for the pieces in flight and discard the task.  In a fork, do not wait. */
 extern void hy_cuda_drain(HyDevice *device);
 
 /*
- * hy_cuda_piece_query: query the piece of a busy slot.  Returns cudaErrorNotReady while it runs,
- * cudaSuccess if it is done, or the error with which it failed.
+ * hy_cuda_piece_query: return cudaErrorNotReady while the piece of a busy slot runs, cudaSuccess if
+ * it is done, or the error with which it failed.
  */
 extern cudaError_t hy_cuda_piece_query(const HyCudaSlot *slot);
 

@@ -1,28 +1,32 @@
 /*
  * plan.c
- *		Divides a task into pieces that fit the scratch and the work limit.
+ *		Divides a task into pieces that fit the scratch memory and the work limit.
  */
 #include "cuda/plan.h"
 
 #define MIB ((uint64_t) 1024 * 1024)
 
-/* Smallest size of each part.  A query or a row of the widest vectors (64,000 bytes) fits. */
+/*
+ * Smallest size of each part of the scratch.  A query or a row of the most dims (64,000 bytes)
+ * fits.
+ */
 #define SMALLEST ((uint64_t) 64 * 1024)
 
 /*
- * Largest sizes of the parts.  At 4 MiB the start cost of a transfer is negligible.  The part for
- * rows is larger: several threads pack the rows (copy.c), and waking the threads takes about as
- * long as packing 4 MiB.  Each process with a context pins LARGEST_ROWS and LARGEST_RESULTS for
+ * Largest sizes of the parts.  At 4 MiB, the start cost of a transfer is negligible.  The part for
+ * rows is larger because several threads pack the rows (copy.c), and waking the threads takes about
+ * as long as packing 4 MiB.  Each process with a context pins LARGEST_ROWS and LARGEST_RESULTS for
  * each of two slots, and LARGEST_QUERIES once (hy_cuda_pinned_bytes).
  */
 #define LARGEST_ROWS (16 * MIB)
 #define LARGEST_RESULTS (4 * MIB)
 #define LARGEST_QUERIES (4 * MIB)
 
-#define SHORTEST_ROW 64
+#define SHORTEST_ROW 64 /* row elements that hy_cuda_work counts at least */
 
 /*
- * Work limits. 2^26 elements take 0.1 ms on a large device and about 3 ms on a very small device.
+ * Initial, lowest and highest work limit, in pairs of elements (hy_cuda_work). 2^26 pairs take 0.1
+ * ms on a large device and about 3 ms on a very small one.
  */
 #define FIRST_PACE ((uint64_t) 1 << 26)
 #define SLOWEST_PACE ((uint64_t) 1 << 18)
@@ -108,7 +112,7 @@ hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const H
 	rows = work->rows - chunk->first_row;
 	if (!work->resident)
 	{
-		/* data uploaded in addition follows the rows, aligned to its own size */
+		/* row_up bytes per row follow the rows, aligned to row_up */
 		uint64_t room = scratch->up - (uint64_t) work->row_up;
 
 		rows = least(rows, (int64_t) (room / ((uint64_t) work->dims * (uint64_t) work->element +
@@ -140,8 +144,9 @@ void
 hy_cuda_pace_adjust(HyCudaPace *pace, uint64_t work, double microseconds)
 {
 	/*
-	 * After a doubling, a kernel that used the whole work limit takes less than 2/5 of the time
-	 * limit.  Halving starts at 3/5, so the work limit does not oscillate.
+	 * If a kernel with the full work limit takes less than 1/5 of the time limit, it takes less
+	 * than 2/5 after the limit is doubled.  Halving starts at 3/5, so the work limit does not
+	 * oscillate.
 	 */
 	if (microseconds > HY_CUDA_KERNEL_US * 0.6)
 	{

@@ -4,8 +4,8 @@
  *
  * hy_plugin_entry touches no device and loads no driver, so a server without a GPU pays only for a
  * dlopen.  All other calls enter the plug-in here and take the lock (idle.h).  Calls that use the
- * device record the time of use.  Three functions take no lock: caps and estimate, which read only
- * constant data, and idle, which reads one word.
+ * device record the time of use.  Three functions take no lock: caps and estimate, which change
+ * nothing, and idle, which reads one word.
  */
 #include "cuda/device.h"
 
@@ -16,7 +16,10 @@
 
 static HyHost host;
 
-/* used: record a use of the device, which postpones its closing, and release the lock. */
+/*
+ * used: record the time of a use of the device, which postpones its closing, and release the lock.
+ * Returns `status`.
+ */
 static HyStatus
 used(HyCudaHold hold, HyDevice *device, HyStatus status)
 {
@@ -64,7 +67,10 @@ open_device(int32_t number, const HyLimits *limits, HyDevice **opened)
 	return status;
 }
 
-/* If a call of CUDA was interrupted, the device stays open, because the process is about to end. */
+/*
+ * close_device: close the device.  If the caller has interrupted a CUDA call, leave the device
+ * open, because the process is about to end.
+ */
 static void
 close_device(HyDevice *device)
 {
@@ -75,7 +81,7 @@ close_device(HyDevice *device)
 	hy_cuda_let_go(hold);
 }
 
-/* A query of the free memory does not count as a use of the device. */
+/* mem_info: query the free memory.  This does not count as a use of the device. */
 static HyStatus
 mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 {

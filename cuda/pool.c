@@ -6,14 +6,12 @@
 
 #include <stddef.h>
 
-/*
- * Number of consecutive tasks without a request for memory after which unused blocks are released.
- */
+/* Unused blocks are released after this many consecutive tasks that took no memory. */
 #define IDLE_TASKS 64
 
 static void unlink_block(HyCudaPool *pool, HyCudaBlock *block);
 
-/* wasted: return whether the bytes in excess of the payload are half of the payload or more. */
+/* wasted: return whether `bytes` exceeds the payload by half of the payload or more. */
 static inline bool
 wasted(uint64_t bytes, uint64_t payload)
 {

@@ -1,12 +1,13 @@
 /*
  * pool.h
- *		A pool of blocks of device memory.  It decides which returned block is reused and which
- *		is released.  Arithmetic and a list only; memory.c calls CUDA.
+ *		A pool of blocks of device memory.  It decides which returned blocks are reused and which
+ *		are released.  Arithmetic and a list only; memory.c calls CUDA.
  *
  * A block has one user at a time, and that user requested more than two thirds of the block.  So
  * the blocks in use have less than 1.5 times the requested bytes, and a small request never
  * occupies a large block.  All other memory is in free blocks, which can be released.  A free block
- * reads as zero.  If a block could not be zeroed, it is neither reused nor released.
+ * contains zeros.  A block that could not be zeroed is neither reused nor released until zeroing
+ * succeeds.
  */
 #ifndef HY_CUDA_POOL_H
 #define HY_CUDA_POOL_H
@@ -16,11 +17,12 @@
 
 typedef struct HyCudaBlock
 {
-	struct HyCudaBlock *next; /* list of the pool, which begins with the block returned last */
-	char *memory;             /* device address */
+	/* next block of the pool; the block that was added or returned last comes first */
+	struct HyCudaBlock *next;
+	char *memory; /* device address */
 	uint64_t bytes;
-	uint64_t payload; /* requested bytes; 0: free */
-	bool unclean;     /* free, but zeroing it has failed */
+	uint64_t payload; /* bytes that the user requested; 0: the block is free */
+	bool unclean;     /* the block is free, but zeroing it has failed */
 } HyCudaBlock;
 
 typedef struct HyCudaPool
@@ -33,15 +35,17 @@ typedef struct HyCudaPool
 } HyCudaPool;
 
 /*
- * hy_cuda_pool_take: mark a free block for this many bytes (> 0) as in use and return it.  Returns
- * NULL if no block fits.
+ * hy_cuda_pool_take: mark a free block that fits a request of this many bytes (> 0) as in use, and
+ * return it.  Returns NULL if no block fits.
  */
 extern HyCudaBlock *hy_cuda_pool_take(HyCudaPool *pool, uint64_t bytes);
 
-/* hy_cuda_pool_add: add a new block, which is in use with all of its bytes. */
+/* hy_cuda_pool_add: add a new block.  The block is in use, and all of its bytes are payload. */
 extern void hy_cuda_pool_add(HyCudaPool *pool, HyCudaBlock *block);
 
-/* hy_cuda_pool_give: mark the block as free.  'clean' means that it reads as zero. */
+/*
+ * hy_cuda_pool_give: mark the block as free. `clean` tells whether the block contains only zeros.
+ */
 extern void hy_cuda_pool_give(HyCudaPool *pool, HyCudaBlock *block, bool clean);
 
 /* hy_cuda_pool_oldest: return the free, clean block that was returned longest ago, or NULL. */
@@ -51,16 +55,16 @@ extern HyCudaBlock *hy_cuda_pool_oldest(const HyCudaPool *pool);
 extern void hy_cuda_pool_remove(HyCudaPool *pool, HyCudaBlock *block);
 
 /*
- * hy_cuda_pool_wasteful: return whether the pool's memory in excess of the payload is half of the
+ * hy_cuda_pool_wasteful: return whether the pool's memory exceeds the payload by half of the
  * payload or more.
  */
 extern bool hy_cuda_pool_wasteful(const HyCudaPool *pool);
 
 /*
- * hy_cuda_pool_task: record that a task has taken its memory, or that it needed none.  Returns
- * whether the caller should release blocks while the pool is wasteful.  A task that took memory may
- * cause a release immediately.  After tasks that took no memory, the free blocks are kept for a
- * while, because the next tasks may need them.
+ * hy_cuda_pool_task: record that a task has started, and whether it took memory from the pool.
+ * Returns whether the caller should release blocks now (hy_cuda_trim).  After a task that took
+ * memory, blocks are released as soon as the pool is wasteful.  After tasks that took none, free
+ * blocks are kept for a while, because the next tasks may need them.
  */
 extern bool hy_cuda_pool_task(HyCudaPool *pool, bool took);
 
