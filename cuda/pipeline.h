@@ -29,8 +29,8 @@ struct HyCudaOperation
 	/* returns the capabilities for a shape; calls no function of CUDA */
 	HyCaps (*caps)(const HyShape *shape);
 	/*
-	 * sets bytes_up and bytes_down for a supported shape; adds the memory that start takes to
-	 * device_bytes, as far as the shape tells
+	 * sets bytes_up and bytes_down for a supported shape; may add the memory that start takes to
+	 * device_bytes
 	 */
 	void (*estimate)(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate);
 	/* checks what hy_task_check and caps do not check */

@@ -1,13 +1,13 @@
 /*
  * score.c
- *		The operation 'score_codes': the k best rows of a group of queries stay on the device
- *		while all blocks of codes are processed.
+ *		The operation 'score_codes': while all blocks of codes are processed, the k best rows of a
+ *		group of queries stay on the device.
  *
- * The tables of a group's queries are uploaded together.  The group's lists of the k best start
- * empty, every piece updates them, and after the last piece they are copied to the host.  A piece
- * consists of some blocks and the data that their lists have for the group's queries.  A piece
- * starts with the k best of the previous piece, so it waits for that piece.  The blocks of the
- * piece are uploaded during the wait.
+ * The lookup tables of a group's queries are uploaded together.  The group's lists of the k best
+ * rows start empty, every piece updates them, and after the last piece they are copied to the host.
+ * A piece consists of some blocks, and of the data that the lists of these blocks have for the
+ * group's queries.  Its kernels start with the k best rows so far, so they wait for the previous
+ * piece.  The blocks are uploaded during the wait.
  */
 #include <math.h>
 #include <string.h>
@@ -18,14 +18,17 @@
 
 #define ALIGNED 16
 /*
- * Bytes of a slot's result memory for the counters, which hold the number of rows found for each
- * query.
+ * Bytes at the start of a slot's result memory for the counters: the number of rows found for each
+ * query in a step.
  */
 #define COUNTS (HY_CUDA_SCORE_GROUP * sizeof(unsigned))
-/* Smallest number of rows for which a step has space, unless memory is short. */
+/*
+ * A step (one pass of the kernels over some rows of a piece) has room for at least this many rows,
+ * unless memory is short.
+ */
 #define STEP_ROWS (8 * HY_CODE_ROWS)
 
-/* Upload: the layout of a piece's upload in a slot, in bytes. */
+/* Upload: the byte offsets of the parts of a piece's upload, which begins with the codes. */
 typedef struct Upload
 {
 	uint64_t factors;
@@ -65,7 +68,7 @@ const HyCudaOperation hy_cuda_score = {.caps = score_caps,
                                        .down = score_down,
                                        .collect = score_collect};
 
-/* block_bytes: return the bytes to upload for a block, without the data of its list. */
+/* block_bytes: return the bytes to upload for a block, without the data of the block's list. */
 static inline uint64_t
 block_bytes(int32_t padded)
 {
@@ -91,7 +94,7 @@ ends_group(const HyDevice *device, const HyCudaSlot *slot)
 	return slot->chunk.first_row + slot->chunk.row_count == device->task.task.u.score.rows.blocks;
 }
 
-/* best_bytes: return the bytes of the k best rows of the slot's queries. */
+/* best_bytes: return the bytes of the k best rows of the group's queries. */
 static inline uint64_t
 best_bytes(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -117,7 +120,10 @@ score_caps(const HyShape *shape)
 	return caps;
 }
 
-/* A shape does not contain the number of lists.  One list is assumed. */
+/*
+ * score_estimate: estimate the transfers.  A shape does not contain the number of lists, so one
+ * list is assumed.
+ */
 static void
 score_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
 {
@@ -136,8 +142,8 @@ score_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *e
 }
 
 /*
- * group_of: return the number of queries in a group, at least 1.  The queries of a group and their
- * results fit in the scratch, together with one block of codes and the data of its list.
+ * group_of: return the number of queries in a group, at least 1.  The scratch must hold the group's
+ * queries and results, together with one block of codes and the data of the block's list.
  */
 static int32_t
 group_of(const HyCudaScratch *scratch, int64_t queries, int32_t padded, int32_t k)
@@ -194,14 +200,14 @@ score_next(HyDevice *device, HyCudaSlot *slot)
 		chunk.first_row = 0;
 		if (chunk.first_query == task->queries.count)
 			return HY_CUDA_END;
-		/* Pieces in flight still read the group that the new group replaces. */
+		/* Pieces in flight still read the queries that the new group replaces. */
 		if (!hy_cuda_all_idle(device))
 			return HY_CUDA_WAIT;
 		chunk.query_count =
 			group_of(scratch, task->queries.count - chunk.first_query, padded, task->k);
 		scoring->list = 0;
 	}
-	/* every block may have a list of its own */
+	/* assume the worst case, in which every block belongs to a different list */
 	block = block_bytes(padded) + (uint64_t) chunk.query_count * sizeof(HyCudaScoreReach);
 	count = (int64_t) ((scratch->up - ALIGNED) / block);
 	paced = (int64_t) (device->pace[HY_OP_SCORE_CODES].work /
@@ -240,7 +246,10 @@ score_up(HyDevice *device, HyCudaSlot *slot)
 	return status;
 }
 
-/* start_group: upload the tables of the group's queries and clear their lists. */
+/*
+ * start_group: upload the tables of the group's queries, and empty the queries' lists of the k best
+ * rows.
+ */
 static HyStatus
 start_group(HyDevice *device, const HyCudaChunk *chunk)
 {
@@ -303,7 +312,9 @@ blocks_up(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-/* stage_blocks: stage 'count' packed blocks, beginning with block 'first'. */
+/*
+ * stage_blocks: copy `count` blocks, beginning with block `first`, to pinned memory without gaps.
+ */
 static void
 stage_blocks(const HyDevice *device, int32_t first, int32_t count, char *to, const Upload *upload)
 {
@@ -331,8 +342,8 @@ stage_blocks(const HyDevice *device, int32_t first, int32_t count, char *to, con
 }
 
 /*
- * stage_lists: stage the list number of each block, and the data of these lists.  Returns the
- * number of lists.
+ * stage_lists: copy the list number of each block, and the data of these lists, to pinned memory.
+ * Lists are numbered within the piece.  Returns the number of lists.
  */
 static int32_t
 stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list, char *to,
@@ -372,8 +383,8 @@ stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list, ch
 }
 
 /*
- * lay_out: compute the layout for this many blocks.  The parts that precede reach do not depend on
- * the number of lists.
+ * lay_out: compute the layout for this many blocks and lists.  Only `bytes` depends on the number
+ * of lists.
  */
 static Upload
 lay_out(const HyScoreRows *rows, int64_t blocks, int64_t lists, int64_t queries)
@@ -467,7 +478,7 @@ score_collect(HyDevice *device, const HyCudaSlot *slot)
 	}
 }
 
-/* bound_of: return the bound that a row's key contains (score_launch.h). */
+/* bound_of: return the bound in a row's key (score_launch.h). */
 static float
 bound_of(uint64_t key)
 {

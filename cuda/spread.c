@@ -1,15 +1,15 @@
 /*
  * spread.c
- *		The operation 'spread': groups of sets spread over a graph.  The graph is on the device
- *		already or is uploaded first.
+ *		The operation 'spread': spreads activation over a graph, from one group of seed sets at a
+ *		time.  The graph is on the device already, or is uploaded first.
  *
- * The memory for a group, and for a graph that the task brings, is taken when the task starts and
- * returned when it ends.  A piece is a part of the graph, or some steps (spread_plan.h), or both if
- * the rest of the graph fits.  The steps of a piece wait for the steps of earlier pieces.  Uploads
- * and copies of answers overlap with them.  The exception is a group of one set.  The answers of
- * such a group are copied to the host directly from its state, and the next group waits for that
- * copy.  Decisions between two hops are made on the device.  The device reports when no set
- * continues, so that no more hops are queued.
+ * Memory for the state of a group, and for a graph that is not on the device, is taken when the
+ * task starts and returned when the task ends.  A piece uploads a part of the graph, or runs some
+ * steps (spread_plan.h), or does both if the rest of the graph fits.  The steps of a piece wait for
+ * the steps of earlier pieces, while uploads and copies of answers overlap with steps.  A group of
+ * one set is an exception: its answers are copied to the host directly from its state, so the next
+ * group waits for that copy.  The device decides between two hops which sets continue.  It reports
+ * when no set of the group continues, and then no more hops are queued.
  */
 #include <stddef.h>
 #include <string.h>
@@ -66,8 +66,8 @@ answer_bytes(bool sent)
 }
 
 /*
- * word_at: return the offset, in a slot's result memory, of the word that has one bit for each set
- * that continues.
+ * word_at: return the offset of a word in a slot's result memory.  The word has one bit for each
+ * set that continues.
  */
 static inline uint64_t
 word_at(const HyDevice *device)
@@ -82,7 +82,10 @@ spread_caps(const HyShape *shape)
 	return (HyCaps){.ok = true, .max_targets = UINT32_MAX, .numeric_class = HY_CLASS_EXACT};
 }
 
-/* A shape does not contain the number of nodes.  Four entries per node are typical. */
+/*
+ * spread_estimate: estimate memory and transfers.  A shape does not contain the number of nodes, so
+ * four entries per node are assumed.
+ */
 static void
 spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
 {
@@ -113,8 +116,8 @@ spread_check(HyDevice *device, const HyTask *task)
 	HySpreadParams params = s->params;
 
 	/*
-	 * For a resident graph, the host may have only the sizes.  The check that the hops end was made
-	 * while the weights were present.
+	 * For a resident graph, the host may have only the sizes.  Then hy_spread_check cannot check
+	 * that hops = -1 ends.  The host checked that while it had the weights.
 	 */
 	if (s->buffer != NULL && s->graph->out_weight == NULL)
 		params.hops = 0;
@@ -124,7 +127,7 @@ spread_check(HyDevice *device, const HyTask *task)
 		return hy_cuda_refuse(device, HY_INVALID, "the buffer belongs to another device");
 	if (s->packed != NULL && s->params.hub != NULL && !s->packed->hub)
 		return hy_cuda_refuse(device, HY_INVALID, "the packed graph has no divisors for a hub");
-	/* a read outside the buffer would be a permanent error */
+	/* a read outside the buffer would cause a permanent error (errors.c) */
 	if (s->packed != NULL &&
 	    !hy_packed_graph_valid(s->packed, s->buffer != NULL ? s->buffer->bytes : UINT64_MAX))
 		return hy_cuda_refuse(device, HY_INVALID, "the packed graph does not lie in its buffer");
@@ -166,7 +169,7 @@ spread_start(HyDevice *device)
 	return HY_OK;
 }
 
-/* pack: list the rows by length, unless the task already has such a list. */
+/* pack: list the rows of the graph by length, unless the task already has such lists. */
 static HyStatus
 pack(HyDevice *device, HyCudaSpread *spread)
 {
@@ -187,7 +190,7 @@ pack(HyDevice *device, HyCudaSpread *spread)
 	return HY_OK;
 }
 
-/* take_memory: take memory for groups that are as wide as possible. */
+/* take_memory: take memory for groups of the best width.  Halve the width while memory is short. */
 static HyStatus
 take_memory(HyDevice *device, HyCudaSpread *spread)
 {
@@ -292,8 +295,8 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 		if (step->kind == HY_CUDA_SPREAD_CLEAR)
 		{
 			/*
-			 * clears a part of the group's state before the group begins, or a part of the charges
-			 * of its seeds
+			 * clear a part of the group's state before the group begins, or a part of the seeds'
+			 * charges after the first hop
 			 */
 			error = cudaMemsetAsync(spread->group + (step->hop == 0 ? 0 : HY_CUDA_SPREAD_CONTROL) +
 			                            step->first,
@@ -301,7 +304,7 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 			continue;
 		}
 		if (step->kind == HY_CUDA_SPREAD_DOWN && piece->width == 1)
-			continue; /* the answers are copied directly from the state */
+			continue; /* copied directly from the state (answers_down) */
 		if (step->kind >= HY_CUDA_SPREAD_SHORTS && step->kind <= HY_CUDA_SPREAD_LONG)
 			step->in = list_at(spread, (int) step->kind - (int) HY_CUDA_SPREAD_SHORTS);
 		else if (step->kind == HY_CUDA_SPREAD_DOWN)
@@ -311,7 +314,9 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 	return error;
 }
 
-/* list_at: return the address of a list of rows, which follows the earlier lists. */
+/*
+ * list_at: return the device address of list number `list` of rows.  The lists follow each other.
+ */
 static const void *
 list_at(const HyCudaSpread *spread, int list)
 {
@@ -323,7 +328,7 @@ list_at(const HyCudaSpread *spread, int list)
 	return spread->graph + packed->layout.offset[HY_PACKED_ROWS] + before * sizeof(HyPackedRow);
 }
 
-/* state_of: return the state of the piece's group as the kernels need it. */
+/* state_of: return the addresses and parameters of the piece's group, as the kernels need them. */
 static HyCudaSpreadState
 state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSpreadPiece *piece)
 {
@@ -353,8 +358,8 @@ state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSprea
 	int i;
 
 	/*
-	 * The charges of the seeds come first, because they are cleared a second time.  Arrays that are
-	 * copied to the host are adjacent.
+	 * The charges of the seeds come first, because they are cleared a second time.  The arrays that
+	 * are copied to the host are adjacent, so that one copy is enough.
 	 */
 	for (i = 0; i < 2; i++, at += values * sizeof(double))
 		state.charge[i] = (double *) (void *) at;
@@ -392,7 +397,7 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 		                           answer_bytes(device->task.task.u.spread.sent != NULL);
 	}
 	/*
-	 * During this copy, a later step may end more sets.  Both the old and the new value are valid.
+	 * A later step may end more sets during this copy.  Both the old and the new value are valid.
 	 */
 	if (piece->reports_live && error == cudaSuccess)
 		error = cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
@@ -404,8 +409,8 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * answers_down: queue the copy of the answers.  For a group of one set, the answers in its state
- * already have the right layout.
+ * answers_down: queue the copy of the answers to pinned memory.  If the group's width is 1, the
+ * answers in its state already have the right layout.
  */
 static cudaError_t
 answers_down(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadPiece *piece,
@@ -446,7 +451,7 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 	if (live == 0)
 	{
 		hy_cuda_spread_quiet(&device->task.spread->plan, piece->first_set);
-		/* kernels without work must not change the work limit */
+		/* kernels that had nothing to do must not change the work limit */
 		device->slots[slot - device->slots].work = 0;
 	}
 	if (last != NULL && last->kind == HY_CUDA_SPREAD_DOWN)
@@ -454,8 +459,8 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 }
 
 /*
- * unpack: copy the answers of a piece from pinned memory, where the arrays follow each other, to the
- * task's arrays.
+ * unpack: copy the answers of a piece to the task's arrays.  In pinned memory, these arrays follow
+ * each other.
  */
 static void
 unpack(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadPiece *piece,

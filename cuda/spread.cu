@@ -1,6 +1,7 @@
 /*
  * spread.cu
- *		Device code: the kernels of spread_kernel.cuh for every width and way to combine.
+ *		Device code: the kernels of spread_kernel.cuh, for every group width and for sum and
+ *		maximum.
  */
 #include "cuda/spread_kernel.cuh"
 #include "cuda/spread_launch.cuh"

@@ -1,6 +1,6 @@
 /*
  * spread.h
- *		The operation 'spread': its state, and the upload of its input.
+ *		The operation 'spread': the state of a task, and the upload of its graph and seeds.
  */
 #ifndef HY_CUDA_SPREAD_H
 #define HY_CUDA_SPREAD_H
@@ -10,12 +10,12 @@
 
 #define HY_CUDA_SPREAD_STEPS 64 /* largest number of steps per piece */
 
-/* HyCudaSpreadPiece: the piece of a slot. */
+/* HyCudaSpreadPiece: the piece that a slot runs. */
 typedef struct HyCudaSpreadPiece
 {
-	bool graph;        /* a part of the graph is uploaded */
-	bool seeds;        /* seeds are uploaded, after that part */
-	bool reports_live; /* the device reports whether any set continues */
+	bool graph;        /* whether a part of the graph is uploaded */
+	bool seeds;        /* whether seeds are uploaded, after the part of the graph */
+	bool reports_live; /* whether the device reports which sets continue */
 	int32_t first_set;
 	int32_t width;
 	int32_t sets;
@@ -26,7 +26,7 @@ typedef struct HyCudaSpreadPiece
 struct HyCudaSpread
 {
 	HyCudaSpreadPlan plan;
-	HyPackedGraph own; /* list of rows, if the task has no such list */
+	HyPackedGraph own; /* lists of rows, if the task has no packed graph */
 	HyCudaBlock *block;
 	const char *graph; /* device address, in the task's buffer or in the block */
 	char *group;       /* state of a group: its HyCudaSpreadControl, then the arrays of its nodes */
@@ -41,15 +41,15 @@ hy_cuda_spread_piece(const HyDevice *device, const HyCudaSlot *slot)
 }
 
 /*
- * hy_cuda_spread_bytes: return the number of bytes of a graph to upload, which is the whole layout
- * without the padding at its end.
+ * hy_cuda_spread_bytes: return the number of bytes to upload for a graph: its whole layout, without
+ * the padding at the end.
  */
 extern uint64_t hy_cuda_spread_bytes(const HyPackedGraph *packed);
 
-/* hy_cuda_spread_left: return the number of bytes of the graph that are not uploaded yet. */
+/* hy_cuda_spread_left: return the number of bytes of the graph that have not been uploaded yet. */
 extern uint64_t hy_cuda_spread_left(const HyCudaSpread *spread);
 
-/* hy_cuda_spread_up: queue the uploads of the slot's piece (pipeline.h). */
+/* hy_cuda_spread_up: queue the uploads of the slot's piece.  Implements `up` of HyCudaOperation. */
 extern HyStatus hy_cuda_spread_up(HyDevice *device, HyCudaSlot *slot);
 
 #endif

@@ -1,10 +1,12 @@
 /*
  * spread_launch.h
- *		The kernels of 'spread' as the host calls them.  The interface between C and CUDA C++.
+ *		The interface between C and CUDA C++ for the kernels of 'spread'.
  *
- * Several sets of seeds spread at the same time, in groups whose width is a power of two.  The
- * value of node i and set s of a group is at [i * width + s].  So one read of an edge serves all
- * sets, and the values of its source node for all sets are adjacent.
+ * Several sets of seeds spread at the same time, as a group.  The width of a group is a power of
+ * two.  The value of node i and set s of the group is at [i * width + s].  So one read of an edge
+ * serves all sets, and the values that the sets need from the edge's source node are adjacent.
+ * core/spread.h defines y, s_i and the firing of nodes.  A node's charge is what it sends when it
+ * fires.
  */
 #ifndef HY_CUDA_SPREAD_LAUNCH_H
 #define HY_CUDA_SPREAD_LAUNCH_H
@@ -26,8 +28,8 @@ extern "C"
 #define HY_CUDA_SPREAD_WINDOW 1024 /* a long row may be divided at multiples of this many entries */
 
 	/*
-	 * HyCudaSpreadSeed: the initial activation of a node in a set.  Several seeds of a node have the
-	 * same value.
+	 * HyCudaSpreadSeed: the initial activation of a node in a set.  If the set names the node
+	 * several times, each of these seeds holds the sum.
 	 */
 	typedef struct HyCudaSpreadSeed
 	{
@@ -45,12 +47,12 @@ extern "C"
 		double lanes[HY_SPREAD_LANES * HY_CUDA_SPREAD_WIDTH]; /* partial sums of |y|_1 over nodes */
 		double carry[HY_SPREAD_LANES * HY_CUDA_SPREAD_WIDTH]; /* partial sums of a long row */
 		double before[HY_CUDA_SPREAD_WIDTH];                  /* |y|_1 of the previous hop */
-		double enough[HY_CUDA_SPREAD_WIDTH];
-		uint32_t fires[HY_CUDA_SPREAD_WIDTH]; /* whether any node will fire in the next hop */
+		double enough[HY_CUDA_SPREAD_WIDTH];  /* |y|_1 below which the hops of a set end */
+		uint32_t fires[HY_CUDA_SPREAD_WIDTH]; /* whether any node fires in the next hop */
 		uint32_t live;                        /* one bit for each set that continues */
 	} HyCudaSpreadControl;
 
-/* Bytes of HyCudaSpreadControl, which precedes the rest of a group's state. */
+/* Bytes of HyCudaSpreadControl, rounded up.  The rest of a group's state follows it. */
 #define HY_CUDA_SPREAD_CONTROL (((int64_t) sizeof(HyCudaSpreadControl) + 255) / 256 * 256)
 
 	/* HyCudaSpreadState: the graph and a group of sets.  All pointers are device addresses. */
@@ -59,58 +61,61 @@ extern "C"
 		const uint32_t *column;
 		const float *weight;
 		const double *out_weight; /* s_i of each node */
-		const double *hub;        /* divisor of each node, or NULL */
-		double *charge[2];        /* hop h reads charge[(h - 1) % 2] and writes the other array */
+		const double *hub;        /* hub divisor of each node, or NULL */
+		/* charges of the nodes: hop h reads charge[(h - 1) % 2] and writes the other array */
+		double *charge[2];
 		double *activation;
-		double *arrived; /* y of the last hop, if |y|_1 is needed, else NULL */
-		double *sent;    /* sum or maximum of the charges, if wanted, else NULL */
-		uint32_t *hop;   /* 1 + hop in which activation first arrived; 0: never */
-		uint32_t *fired; /* number of firings of each node, if limited, else NULL */
+		double *arrived; /* y of the last hop; NULL unless |y|_1 is needed */
+		double *sent;    /* sum or maximum of each node's charges; NULL unless the task wants it */
+		uint32_t *hop;   /* 1 + the hop in which activation first reached the node; 0: never */
+		uint32_t *fired; /* number of times that each node has fired; NULL if not limited */
 		HyCudaSpreadControl *control;
 		double decay;
 		double fan;
 		double threshold;
-		double tolerance; /* read only if arrived is not NULL */
+		double tolerance; /* read only if `arrived` is not NULL */
 		int64_t nodes;
 		uint32_t refire;
-		bool hops;     /* whether there is any hop */
+		bool hops;     /* whether there is at least one hop */
 		int32_t width; /* width of the group: 1, 2, 4 or 8 */
 		int32_t sets;  /* sets of the group, at most its width */
-		uint32_t live; /* one bit per set; 0 if there are turns, since control then has the bits */
+		/* one bit per set of the group; 0 if there are turns: then `control` has the bits */
+		uint32_t live;
 		HyCombine combine;
 	} HyCudaSpreadState;
 
 	typedef enum HyCudaSpreadKind
 	{
 		HY_CUDA_SPREAD_CLEAR = 0, /* clear some bytes; no kernel */
-		HY_CUDA_SPREAD_SEEDS,     /* store seeds in the state */
-		HY_CUDA_SPREAD_SHORTS,    /* pull short rows in one hop */
-		HY_CUDA_SPREAD_ROWS,      /* pull rows of middle length */
-		HY_CUDA_SPREAD_LONG,      /* pull long rows, or a part of one row */
-		HY_CUDA_SPREAD_SUM,       /* add |y|_1 over some nodes */
-		HY_CUDA_SPREAD_TURN,      /* decide which sets continue */
-		HY_CUDA_SPREAD_DOWN       /* arrange the answers of some nodes, set by set */
+		HY_CUDA_SPREAD_SEEDS,     /* store some seeds in the state */
+		HY_CUDA_SPREAD_SHORTS,    /* run one hop for rows of the list of short rows */
+		HY_CUDA_SPREAD_ROWS,      /* run the hop for rows of the list of middle length */
+		HY_CUDA_SPREAD_LONG,      /* run the hop for long rows, or for a part of one long row */
+		HY_CUDA_SPREAD_SUM,       /* add up |y|_1 over some nodes */
+		HY_CUDA_SPREAD_TURN,      /* turn: decide which sets continue */
+		/* arrange the answers of some nodes set by set, for the copy to the host */
+		HY_CUDA_SPREAD_DOWN
 	} HyCudaSpreadKind;
 
-	/* HyCudaSpreadStep: one kernel launch. */
+	/* HyCudaSpreadStep: one launch of a kernel. */
 	typedef struct HyCudaSpreadStep
 	{
 		HyCudaSpreadKind kind;
-		uint32_t hop;  /* number of the hop; 0: before the first */
-		int64_t first; /* first row, node or byte; a multiple of 32 for nodes to be summed */
-		int64_t count; /* number of rows, nodes or bytes, or of seeds */
-		int64_t from;  /* entries from .. to - 1 of a long row; to = 0: all entries */
+		uint32_t hop;  /* number of the hop, from 1; 0: before the first hop */
+		int64_t first; /* first row, node, seed or byte; for HY_CUDA_SPREAD_SUM, a multiple of 32 */
+		int64_t count; /* number of rows, nodes, seeds or bytes */
+		int64_t from;  /* entries from .. to - 1 of one long row; to = 0: all entries of the rows */
 		int64_t to;
-		bool last;      /* whether the step includes the end of the row */
-		uint64_t work;  /* work, as counted for the work limit */
-		const void *in; /* rows of a list, or seeds */
+		bool last;      /* whether the step includes the end of the rows */
+		uint64_t work;  /* work, as the work limit counts it */
+		const void *in; /* the rows of a list, or the seeds */
 		void *
 			out; /* count doubles for each set, twice if sent is wanted, then count hops for each set */
 	} HyCudaSpreadStep;
 
 	/*
-	 * hy_cuda_launch_spread: queue the kernel of a step.  The step is not HY_CUDA_SPREAD_CLEAR and
-	 * is not empty.
+	 * hy_cuda_launch_spread: queue the kernel of a step.  The step must not be HY_CUDA_SPREAD_CLEAR
+	 * and must not be empty.
 	 */
 	extern cudaError_t
 	hy_cuda_launch_spread(const HyCudaSpreadState *state, const HyCudaSpreadStep *step,

@@ -1,33 +1,33 @@
 /*
  * spread_plan.c
- *		Plans the steps of spreading over a graph.
+ *		Plans the steps in which activation spreads over a graph.
  */
 #include "cuda/spread_plan.h"
 
 #include <string.h>
 
-/* Work of an entry, in elements of the work limit. */
+/* Work of one entry and set, in pairs of elements as hy_cuda_work counts them. */
 #define ENTRY_WORK 8
 
 /*
  * A hop with less work than TURN_WORK takes about as long as a turn.  If all hops are that short
- * and there are at most TURN_HOPS, there are no turns.
+ * and there are at most TURN_HOPS hops, turns are omitted.
  */
 #define TURN_WORK ((uint64_t) 1 << 22)
 #define TURN_HOPS 32
 
 /*
- * SECTOR is the number of bytes transferred by a read of a charge that is not in the cache.
- * CACHE_SHARE is the share of the cache in which charges stay while other data streams through. A
- * multiprocessor is close to only half of a large device's cache.
+ * SECTOR is the number of bytes that a read of a charge transfers if the charge is not in the
+ * cache.  CACHE_SHARE is the share of the cache in which charges stay while other data streams
+ * through.  It is low because a multiprocessor is close to only half of a large device's cache.
  */
 #define SECTOR 32
 #define CACHE_SHARE 0.6
 
 /*
  * Amounts of work that fill half a piece: bytes to clear, nodes to sum, and entries of one row.
- * The work limit does not measure these kinds of work.  Nodes and entries are added by only 32
- * lanes, and each lane adds sequentially.
+ * The work limit does not measure these kinds of work.  Only 32 lanes add the nodes or entries, and
+ * each lane adds one after another.
  */
 #define CLEAR_BYTES ((int64_t) 128 * 1024 * 1024)
 #define SUM_NODES ((int64_t) 1 << 22)
@@ -59,9 +59,9 @@ hy_cuda_spread_width(int64_t sets, int32_t widest)
 }
 
 /*
- * Compares the bytes transferred per hop and set.  The graph is read once per group, and the sets
- * of the group share that cost.  Each charge is read once, and again for every entry that misses
- * the cache.  The bytes written do not depend on the width.
+ * Compares the bytes transferred per hop and set.  The graph is read once per group, so the sets of
+ * the group share that cost.  Each charge is read once, and once more for every entry whose read
+ * misses the cache.  The width does not affect the number of bytes written.
  */
 int32_t
 hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache)
@@ -96,7 +96,10 @@ hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edg
 uint64_t
 hy_cuda_spread_node_bytes(bool converging, bool refire, bool sent)
 {
-	/* two charges, the activation and the hop; y, the number of firings and what is sent only if needed */
+	/*
+	 * two charges, the activation and the hop; y, the number of firings and what is sent only if
+	 * needed
+	 */
 	return 3 * sizeof(double) + sizeof(uint32_t) + (converging ? sizeof(double) : 0) +
 	       (refire ? sizeof(uint32_t) : 0) + (sent ? sizeof(double) : 0);
 }
@@ -104,7 +107,7 @@ hy_cuda_spread_node_bytes(bool converging, bool refire, bool sent)
 void
 hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan)
 {
-	/* without entries, a hop has no effect */
+	/* without entries, hops have no effect */
 	if (hy_cuda_spread_rows(plan->packed) == 0)
 		plan->hops = 0;
 	plan->turns = plan->hops == -1 || plan->hops > TURN_HOPS || hop_work(plan) > TURN_WORK;
@@ -130,7 +133,7 @@ hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCuda
 			                  CLEAR_BYTES, step);
 		case HY_CUDA_STAGE_WIPE:
 			/*
-			 * clear the charges of the seeds, because hops overwrite only charges of rows that have
+			 * clear the charges of the seeds, because hops overwrite only the charges of rows with
 			 * entries
 			 */
 			step->kind = HY_CUDA_SPREAD_CLEAR;
@@ -175,7 +178,7 @@ hy_cuda_spread_quiet(HyCudaSpreadPlan *plan, int32_t first_set)
 		go_to(plan, HY_CUDA_STAGE_DOWN);
 }
 
-/* hop_work: return the work of one hop of the widest group. */
+/* hop_work: return the work of one hop for a group of the largest width. */
 static uint64_t
 hop_work(const HyCudaSpreadPlan *plan)
 {
@@ -249,8 +252,8 @@ skip_stage(const HyCudaSpreadPlan *plan)
 			return !plan->turns;
 		case HY_CUDA_STAGE_WIPE:
 			/*
-			 * the third hop reads the seeds' charges again, unless the second hop overwrites all of
-			 * them
+			 * Only the third hop reads the array of the seeds' charges again.  Nothing has to be
+			 * cleared if there is no third hop, or if the second hop overwrites the whole array.
 			 */
 			return plan->hop != 1 || plan->hops == 1 || plan->hops == 2 ||
 			       hy_cuda_spread_rows(plan->packed) == plan->nodes;
@@ -272,8 +275,8 @@ start_hop(HyCudaSpreadPlan *plan)
 }
 
 /*
- * take_share: take a share of some work. half_a_piece is the number of units that fill half a
- * piece.
+ * take_share: take the next part of `all` units of work that the work limit does not measure.
+ * half_a_piece is the number of units that fill half a piece.
  */
 static bool
 take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all, int64_t half_a_piece,
@@ -293,7 +296,10 @@ take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all, in
 	return true;
 }
 
-/* take_rows: take as many blocks of a list as fit the piece. */
+/*
+ * take_rows: take as many blocks of a list as fit the piece, but at least one if the piece is
+ * empty.
+ */
 static bool
 take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCudaSpreadStep *step)
 {
@@ -306,8 +312,8 @@ take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCuda
 	int64_t high = blocks;
 
 	/*
-	 * find the last block that ends within the remaining work; for long rows, stop before a row
-	 * that must be divided
+	 * find the last block that ends within the remaining work; in the list of long rows, stop
+	 * before a row that has to be divided
 	 */
 	while (low < high)
 	{
@@ -364,7 +370,7 @@ row_entries(const HyCudaSpreadPlan *plan)
 	return (int64_t) (sum[plan->at + 1] - sum[plan->at]) - HY_PACKED_ROW_COST;
 }
 
-/* take_part: take some entries of a row that is too long for one piece. */
+/* take_part: take the next entries of a row that is too long for one piece. */
 static bool
 take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step)
 {
@@ -389,7 +395,9 @@ take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep
 	return true;
 }
 
-/* take_some: take work that is limited only by a number of items, at most 'most'. */
+/*
+ * take_some: take the next items of a stage that is limited only by their number, at most `most`.
+ */
 static bool
 take_some(HyCudaSpreadPlan *plan, int64_t all, int64_t most, HyCudaSpreadStep *step)
 {

@@ -1,17 +1,18 @@
 /*
  * spread_plan.h
- *		Plans the steps of spreading over a graph whose rows are listed by length.  Arithmetic
- *		only.
+ *		Plans the steps in which activation spreads over a graph whose rows are listed by length.
+ *		Arithmetic only; never calls CUDA.
  *
- * All sets of seeds are processed in groups.  The steps of a group are, in this order,
+ * The sets of seeds are processed in groups.  The stages of a group are, in this order,
  *
  *		clear, seeds, (sum, turn, then for each hop: shorts, rows, long, sum, turn,) down
  *
- * Each of these stages is divided into as many steps as the work limit requires.  The turn of the
- * first hop may be followed by a wipe, which clears the charges of the seeds.  Hops end after the
- * requested number, or when the device has reported that no set continues.  Unnecessary steps are
- * omitted.  Clear is omitted for the first group, whose memory is new.  Turns are omitted if there
- * are few hops and each hop takes less time than a turn.
+ * Each stage takes as many steps as the work limit requires.  A turn decides which sets continue.
+ * A wipe may follow the first hop's turn: it clears the charges of the seeds.  Hops end after the
+ * requested number, or when the device reports that no set continues.  Unnecessary stages are
+ * omitted.  Clear is omitted for the first group, whose memory is new.  Sum is omitted unless |y|_1
+ * decides when hops end.  Turns are omitted if there are few hops and each takes less time than a
+ * turn.
  */
 #ifndef HY_CUDA_SPREAD_PLAN_H
 #define HY_CUDA_SPREAD_PLAN_H
@@ -25,7 +26,7 @@ typedef enum HyCudaSpreadStage
 {
 	HY_CUDA_STAGE_CLEAR = 0,
 	HY_CUDA_STAGE_SEEDS,
-	HY_CUDA_STAGE_SHORTS, /* the lists of rows, in order */
+	HY_CUDA_STAGE_SHORTS, /* the three lists of rows, in order */
 	HY_CUDA_STAGE_ROWS,
 	HY_CUDA_STAGE_LONG,
 	HY_CUDA_STAGE_SUM,
@@ -35,31 +36,31 @@ typedef enum HyCudaSpreadStage
 	HY_CUDA_STAGE_END
 } HyCudaSpreadStage;
 
-/* HyCudaSpreadPlan: the work of a task, and the position of its next step. */
+/* HyCudaSpreadPlan: the work of a task, and the position of the next step in it. */
 typedef struct HyCudaSpreadPlan
 {
-	const HyPackedGraph *packed; /* graph with its lists of rows */
+	const HyPackedGraph *packed; /* graph with its lists of rows by length */
 	int64_t nodes;
 	const HySpreadSeeds *seeds;
-	int32_t hops;        /* number of hops; -1: hops go on until no set continues */
+	int32_t hops;        /* number of hops; -1: hops continue until no set continues */
 	bool turns;          /* whether the device decides between hops which sets continue */
 	int32_t widest;      /* largest number of sets in a group: 1, 2, 4 or 8 */
 	uint64_t node_bytes; /* bytes of state per node and set */
-	int32_t first_set;   /* first set of the group */
-	int32_t sets;        /* sets of the group */
-	int32_t width;       /* width of the group: a power of two */
+	int32_t first_set;   /* first set of the current group */
+	int32_t sets;        /* number of sets in the group */
+	int32_t width;       /* width of the group: the power of two that holds its sets */
 	HyCudaSpreadStage stage;
-	uint32_t hop; /* current hop; 0: before the first hop */
-	int64_t at;   /* progress of the stage: bytes, seeds, blocks or nodes */
-	int64_t from; /* entries of a long row that are done already */
+	uint32_t hop; /* current hop, from 1; 0: before the first hop */
+	int64_t at;   /* progress within the stage: bytes, seeds, blocks of rows, or nodes */
+	int64_t from; /* number of entries of the current long row that are done */
 } HyCudaSpreadPlan;
 
-/* HyCudaSpreadRoom: the capacity that is left in a piece. */
+/* HyCudaSpreadRoom: what a piece can still hold. */
 typedef struct HyCudaSpreadRoom
 {
-	uint64_t pace; /* work of a whole piece */
-	uint64_t left; /* work that is left */
-	int64_t seeds;
+	uint64_t pace; /* work limit of a whole piece */
+	uint64_t left; /* work that is left of it */
+	int64_t seeds; /* seeds that fit the slot's upload memory */
 	int64_t nodes; /* nodes whose answers fit the slot's result memory */
 	bool empty;    /* the piece has no step yet, so it must accept at least some work */
 } HyCudaSpreadRoom;
@@ -72,15 +73,15 @@ hy_cuda_spread_rows(const HyPackedGraph *packed)
 }
 
 /*
- * hy_cuda_spread_width: return the width of a group for this many sets, which is the next power of
- * two, at most 'widest'.
+ * hy_cuda_spread_width: return the width of a group for this many sets: the next power of two, at
+ * most `widest`.
  */
 extern int32_t hy_cuda_spread_width(int64_t sets, int32_t widest);
 
 /*
- * hy_cuda_spread_best_width: return the group width at which the fewest bytes are transferred
- * between the device's memory and its cache.  It is at most the width that the sets need. cache is
- * the size of the cache in bytes; 0: unknown.
+ * hy_cuda_spread_best_width: return the group width for which the fewest bytes are transferred
+ * between the device's memory and its cache.  It is at most the width that holds all sets. `cache`
+ * is the size of the cache in bytes; 0: unknown.
  */
 extern int32_t
 hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache);
@@ -95,13 +96,16 @@ extern uint64_t hy_cuda_spread_node_bytes(bool converging, bool refire, bool sen
 extern void hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan);
 
 /*
- * hy_cuda_spread_step: take the next step that fits the piece.  Returns false if no step fits or
- * none is left.
+ * hy_cuda_spread_step: take the next step that fits the piece.  Returns false if the next step does
+ * not fit or no step is left.
  */
 extern bool
 hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step);
 
-/* hy_cuda_spread_quiet: skip to the answers of this group, because none of its sets continues. */
+/*
+ * hy_cuda_spread_quiet: go to the answers of this group, if the group is in its hops, because none
+ * of its sets continues.
+ */
 extern void hy_cuda_spread_quiet(HyCudaSpreadPlan *plan, int32_t first_set);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * spread_up.c
- *		The upload of the graph and the seeds.
+ *		The upload of the graph and the seeds of the operation 'spread'.
  *
  * The graph is uploaded in the layout of packed_graph.h, from the first byte to the last.  Each
  * piece uploads as much as its slot can hold, in one copy.
@@ -60,9 +60,9 @@ hy_cuda_spread_up(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * must_wait_for_answers: return whether a piece starts another group in memory that still holds the
- * answers of the previous group.  This can happen after a group of one set, whose answers are copied
- * to the host from that memory after the kernels.
+ * must_wait_for_answers: return whether the piece starts another group in memory that still holds
+ * answers of the previous group.  This happens only after a group of one set: its answers are
+ * copied to the host from that memory after its kernels.
  */
 static bool
 must_wait_for_answers(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before)
@@ -95,8 +95,8 @@ graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used)
 }
 
 /*
- * stage_graph: stage 'bytes' bytes of the layout, beginning at offset 'from'.  The layout consists
- * of the data of the parts, with zeros between the parts.
+ * stage_graph: copy `bytes` bytes of the layout, beginning at offset `from`, to pinned memory.  The
+ * layout is the data of the parts, with zeros between them.
  */
 static void
 stage_graph(const HyDevice *device, uint64_t from, uint64_t bytes, char *to)
@@ -144,8 +144,8 @@ stage_graph(const HyDevice *device, uint64_t from, uint64_t bytes, char *to)
 }
 
 /*
- * seeds_up: upload the seeds of the piece's step.  If a node occurs several times, each of its
- * seeds holds their sum.
+ * seeds_up: upload the seeds of the piece's HY_CUDA_SPREAD_SEEDS step.  If a set names a node
+ * several times, each of these seeds holds the sum.
  */
 static HyStatus
 seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset)
@@ -187,8 +187,8 @@ seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset)
 }
 
 /*
- * sum_seeds: add up repeated seeds in the given order.  The sums are stored in the task's
- * activation array.
+ * sum_seeds: store the initial activation of a set's seed nodes in the task's activation array.
+ * Repeated seeds are added in the given order.
  */
 static void
 sum_seeds(const HySpreadTask *task, int32_t set)

@@ -1,19 +1,17 @@
 /*
  * sweep.c
- *		Plans and uploads groups of queries and pieces of rows.
+ *		Plans the pieces of operations that compare queries with rows, and uploads groups of queries
+ *		and pieces of rows.
  */
 #include "cuda/sweep.h"
 
-/*
- * Largest number of rows of a task.  The product of this number and the bytes of a row is far below
- * 2^63.
- */
+/* Largest number of rows of a task.  The bytes of this many rows are far below 2^63. */
 #define MAX_TARGETS ((int64_t) 1 << 40)
 
 /*
- * Norms are uploaded with the rows if all queries together have at least this many elements.  A
- * norm saves a quarter of the multiplications of its row with the queries.  At this many elements,
- * the saved multiplications take longer than the transfer of the norm's 4 bytes.
+ * Norms are uploaded with the rows if all queries together have at least this many elements.  The
+ * norm of a row saves a quarter of the multiplications that compare the row with the queries.  From
+ * this many elements on, that saves more time than the transfer of the norm's 4 bytes takes.
  */
 #define NORMS_PAY 16384
 
@@ -73,8 +71,8 @@ hy_cuda_sweep_up_bytes(const HyCudaWork *work, const HyCudaScratch *scratch)
 }
 
 /*
- * Rows in host memory need no alignment, because staging packs them.  Kernels read resident rows in
- * place and need aligned elements.
+ * Rows in host memory need no alignment, because they are packed into pinned memory.  Kernels read
+ * resident rows in place, and need aligned elements.
  */
 HyStatus
 hy_cuda_sweep_check(HyDevice *device, const HyMatrix *targets)
@@ -130,7 +128,7 @@ hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot)
 	if (!hy_cuda_next_chunk(&sweep->work, &device->scratch, &device->pace[device->task.task.op],
 	                        &chunk))
 		return HY_CUDA_END;
-	/* Pieces in flight still read the group that the new group replaces. */
+	/* Pieces in flight still read the queries that the new group replaces. */
 	if (chunk.first_query != sweep->group && !hy_cuda_all_idle(device))
 		return HY_CUDA_WAIT;
 	sweep->last = chunk;
@@ -230,8 +228,8 @@ hy_cuda_sweep_behind(const HyDevice *device, const HyCudaSlot *slot)
 }
 
 /*
- * needs_norms: return whether a separate kernel computes the queries' norms in advance.  If a
- * single query fits into shared memory, the main kernel computes its norm there.
+ * needs_norms: return whether a separate kernel computes the queries' norms (for cosine).  For a
+ * single query that fits into shared memory, the main kernel computes the norm itself.
  */
 static bool
 needs_norms(const HyDevice *device, const HyCudaSlot *slot)
@@ -242,14 +240,14 @@ needs_norms(const HyDevice *device, const HyCudaSlot *slot)
 	       (slot->chunk.query_count > 1 || sweep->work.dims > HY_CUDA_OWN_NORM);
 }
 
-/* kept_row: return the device address of a row that is kept for later groups. */
+/* kept_row: return the device address of a row that is kept for later groups of queries. */
 static char *
 kept_row(const HyCudaSweep *sweep, int64_t row)
 {
 	return sweep->kept + row * sweep->work.dims * sweep->work.element;
 }
 
-/* norms_offset: return the offset in bytes of the norms, which follow a piece's rows. */
+/* norms_offset: return the byte offset of the norms, which follow the rows of a piece. */
 static uint64_t
 norms_offset(const HyCudaWork *work, const HyCudaChunk *chunk)
 {
@@ -287,8 +285,8 @@ upload_group(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * tell_others: make the other slots wait for the upload of the group's queries, if further pieces
- * of the group follow.
+ * tell_others: make the other slots wait for the upload of the group's queries, if more pieces of
+ * the group follow.
  */
 static HyStatus
 tell_others(HyDevice *device, const HyCudaSlot *slot)

@@ -2,8 +2,8 @@
  * sweep.h
  *		Code shared by the operations that compare queries with the rows of a matrix.
  *
- * Queries are uploaded in groups.  Rows in host memory are then packed into pinned memory and
- * uploaded, piece by piece.  Resident rows are read in place.
+ * Queries are uploaded in groups.  For each group, rows in host memory are packed into pinned
+ * memory and uploaded, piece by piece.  Resident rows are read in place.
  */
 #ifndef HY_CUDA_SWEEP_H
 #define HY_CUDA_SWEEP_H
@@ -12,16 +12,18 @@
 #include "cuda/launch.h"
 #include "cuda/pipeline.h"
 
-/* hy_cuda_sweep_caps: return the capabilities for a shape.  The calling operation sets max_k. */
+/*
+ * hy_cuda_sweep_caps: return the capabilities for a shape, without max_k, which the operation sets.
+ */
 extern HyCaps hy_cuda_sweep_caps(const HyShape *shape);
 
 /*
- * hy_cuda_sweep_work: return the work of a shape. query_down and pair_down are the bytes of
- * results, as in HyCudaWork.
+ * hy_cuda_sweep_work: return the sizes of a task of this shape. query_down and pair_down are the
+ * bytes of results, as in HyCudaWork.
  */
 extern HyCudaWork hy_cuda_sweep_work(const HyShape *shape, int32_t query_down, int32_t pair_down);
 
-/* hy_cuda_sweep_up_bytes: return the number of bytes of queries and rows to upload. */
+/* hy_cuda_sweep_up_bytes: return the total bytes of queries and rows that the task uploads. */
 extern uint64_t hy_cuda_sweep_up_bytes(const HyCudaWork *work, const HyCudaScratch *scratch);
 
 /* hy_cuda_sweep_check: check that resident rows lie in a buffer of this device and are aligned. */
@@ -32,8 +34,8 @@ extern void hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatri
                                 const HyMatrix *targets, int32_t query_down, int32_t pair_down);
 
 /*
- * hy_cuda_sweep_take_norms: from now on, upload the task's norms with its rows, if that saves more
- * time than it costs.  Called before the first piece.
+ * hy_cuda_sweep_take_norms: decide that the task's row norms are uploaded with the rows, if that
+ * saves time.  Call this before the first piece.
  */
 extern void hy_cuda_sweep_take_norms(HyDevice *device);
 
@@ -44,25 +46,25 @@ extern HyCudaNext hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot);
 extern HyStatus hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot);
 
 /*
- * hy_cuda_sweep_behind: return the offset of additional data that is uploaded after a group's
- * queries, in bytes from the first query.  The caller stages that data before it calls
- * hy_cuda_sweep_up, and sets sweep.behind to the data's size.
+ * hy_cuda_sweep_behind: return the byte offset, from the group's first query, of additional data
+ * that is uploaded after the queries.  The caller stages this data in pinned_queries and sets
+ * sweep.behind to its size, before it calls hy_cuda_sweep_up.
  */
 extern uint64_t hy_cuda_sweep_behind(const HyDevice *device, const HyCudaSlot *slot);
 
 /*
- * hy_cuda_rows_copy: describe a copy of rows first .. first + count - 1 from host memory to a packed
- * array.
+ * hy_cuda_rows_copy: describe the copy of rows first .. first + count - 1 from host memory to a
+ * packed array.
  *
- * hy_cuda_stage_rows: perform this copy for the task in flight.
+ * hy_cuda_stage_rows: perform this copy, for the task in flight.
  */
 extern HyCudaCopy hy_cuda_rows_copy(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
 extern void hy_cuda_stage_rows(const HyDevice *device, const HyMatrix *matrix, int64_t first,
                                int64_t count, char *to);
 
 /*
- * hy_cuda_sweep_rows: return the kernel's arguments for a piece that is on the device, with the
- * norms that the kernel needs.
+ * hy_cuda_sweep_rows: return the kernel's arguments for the rows of a piece and the queries of its
+ * group, with the norms that the kernel needs.
  */
 extern HyCudaRows hy_cuda_sweep_rows(const HyDevice *device, const HyCudaSlot *slot);
 

@@ -1,16 +1,16 @@
 /*
  * topk.c
- *		The operation 'topk': the k best of a group of queries stay on the device while all rows
- *		are processed.
+ *		The operation 'topk': while all rows are processed, the k best rows of a group of queries
+ *		stay on the device.
  *
- * The first piece starts with empty lists, every piece updates them, and after the last piece they
- * are copied to the host.  A piece starts with the lists of the previous piece, so it waits for
- * that piece.  The rows of the piece are uploaded during the wait.  If there are many queries,
+ * The lists of the k best start empty, every piece updates them, and after the last piece they are
+ * copied to the host.  The kernels of a piece start with the lists that the previous piece left, so
+ * they wait for that piece.  The rows are uploaded during the wait.  If there are many queries,
  * filter.c takes over when the task starts.
  *
- * Apart from its rows, a single query costs mainly the communication between host and device. So
- * everything except the rows is uploaded in one copy, each piece takes one kernel, and the kernel
- * of the last piece writes directly to host memory.
+ * Apart from reading the rows, most of the time of a single query is communication between host and
+ * device.  So everything except the rows is uploaded in one copy, each piece takes one kernel, and
+ * the kernel of the last piece writes its results directly to host memory.
  */
 #include "cuda/topk.h"
 
@@ -79,7 +79,7 @@ topk_begin(HyDevice *device)
 
 	hy_cuda_sweep_begin(device, task->metric, &task->queries, &task->targets, best_bytes(task->k),
 	                    0);
-	/* space for a query's limit */
+	/* memory for each query's distance limit */
 	device->task.sweep.work.query_up = sizeof(double);
 	/* without rows, no piece sets the counts */
 	for (q = 0; q < task->queries.rows; q++)
@@ -111,8 +111,8 @@ topk_up(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * start_group: stage additional data after the group's queries.  The data is the limits of the
- * queries, if any, and for a single query the counter of finished blocks.
+ * start_group: stage the data that is uploaded after the group's queries: the distance limits of
+ * the queries, if any, and for a single query the counter of finished blocks.
  */
 static void
 start_group(HyDevice *device, const HyCudaSlot *slot)
@@ -204,8 +204,8 @@ topk_down(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * answers_itself: return whether the slot's kernel writes the k best directly to memory that the
- * host reads.
+ * answers_itself: return whether the kernel of the slot's piece writes the k best directly to host
+ * memory.
  */
 static bool
 answers_itself(const HyDevice *device, const HyCudaSlot *slot)
@@ -252,9 +252,7 @@ hy_cuda_topk_collect(HyDevice *device, const HyCudaSlot *slot)
 	}
 }
 
-/*
- * limit_of: return the largest allowed distance of a query's rows.  A limit of NaN means no limit.
- */
+/* limit_of: return the largest allowed distance of a query.  NaN means no limit. */
 static double
 limit_of(const HyTopKTask *task, int64_t query)
 {
@@ -263,7 +261,7 @@ limit_of(const HyTopKTask *task, int64_t query)
 	return isnan(limit) ? INFINITY : limit;
 }
 
-/* best_bytes: return the bytes of the k best of one query. */
+/* best_bytes: return the bytes of the k best rows of one query. */
 static int32_t
 best_bytes(int32_t k)
 {

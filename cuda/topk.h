@@ -1,7 +1,7 @@
 /*
  * topk.h
- *		Code shared by both implementations of the operation 'topk'.  It handles the k best rows of
- *		a group of queries, which stay on the device.
+ *		Code shared by both implementations of the operation 'topk': it handles the k best rows of a
+ *		group of queries, which stay on the device.
  */
 #ifndef HY_CUDA_TOPK_H
 #define HY_CUDA_TOPK_H
@@ -9,8 +9,8 @@
 #include "cuda/pipeline.h"
 
 /*
- * hy_cuda_topk_stage_none: stage empty lists for 'count' queries, beginning with query 'first'.
- * Each entry has no row, and its distance is the query's limit.
+ * hy_cuda_topk_stage_none: write empty lists for `count` queries, beginning with query `first`, to
+ * `staged`.  An empty entry has no row, and its distance is the query's limit.
  */
 extern void
 hy_cuda_topk_stage_none(const HyTopKTask *task, int64_t first, int32_t count, HyNeighbor *staged);
@@ -19,8 +19,10 @@ hy_cuda_topk_stage_none(const HyTopKTask *task, int64_t first, int32_t count, Hy
 extern HyStatus hy_cuda_topk_order(HyDevice *device, HyCudaSlot *slot);
 
 /*
- * hy_cuda_topk_down, hy_cuda_topk_collect: copy the answers to the host after the last piece of a
- * group, and deliver them.
+ * hy_cuda_topk_down: after the last piece of a group, queue the copy of the k best rows to pinned
+ * memory.
+ *
+ * hy_cuda_topk_collect: deliver the copied rows to the task.
  */
 extern HyStatus hy_cuda_topk_down(HyDevice *device, HyCudaSlot *slot);
 extern void hy_cuda_topk_collect(HyDevice *device, const HyCudaSlot *slot);
