@@ -1,6 +1,6 @@
 /*
  * answers.h
- *		The best few rows for each of many queries, as a task wrote them: whether they are the right ones.
+ *		Checks the answers of a 'topk' or 'score_codes' task: the best rows of each of many queries.
  */
 #ifndef HY_TEST_ANSWERS_H
 #define HY_TEST_ANSWERS_H
@@ -9,7 +9,10 @@
 
 #include "core/batch.h"
 
-/* Answers: one entry and one count more than there are, filled with 0x5a, which nobody may touch. */
+/*
+ * Answers: a task's answers and the expected ones. `out` and `counts` have one more entry than the
+ * task needs.  The test has filled that entry with 0x5a, and the task must not change it.
+ */
 typedef struct Answers
 {
 	int64_t queries;
@@ -20,7 +23,10 @@ typedef struct Answers
 	const int32_t *expected_counts;
 } Answers;
 
-/* check_answers: the same rows in the same order at the same distances, to the bit; what: of which task. */
+/*
+ * check_answers: check that each query has the same rows in the same order with the same bits of
+ * the distances. `what` names the task in messages.
+ */
 static void
 check_answers(const Answers *a, const char *what)
 {
@@ -42,7 +48,7 @@ check_answers(const Answers *a, const char *what)
 			          should->distance);
 		}
 	}
-	/* nothing behind the answers was touched */
+	/* the entries after the answers are unchanged */
 	CHECK_INT(a->out[a->queries * a->k].row, INT64_C(0x5a5a5a5a5a5a5a5a));
 	CHECK_INT(a->counts[a->queries], 0x5a5a5a5a);
 }

@@ -1,7 +1,7 @@
 /*
  * assign_filter_test.c
- *		The kernels that filter 'assign', run on fibers, compared with the CPU's assignment: the
- *		same centroids, whatever the unit truncates.
+ *		Runs the kernels that filter 'assign' on fibers.  They must choose the same centroids as the
+ *		CPU, whatever the emulated matrix unit truncates.
  */
 #include "forms.h"
 

@@ -1,7 +1,6 @@
 /*
  * assign_test.c
- *		The kernels of 'assign', run on fibers, compared with the CPU's assignment: the same
- *		centroids.
+ *		Runs the kernels of 'assign' on fibers.  They must choose the same centroids as the CPU.
  */
 #include "kinds.h"
 

@@ -1,7 +1,6 @@
 /*
  * assigned.h
- *		Tasks of 'assign' with random vectors for the tests of the plug-in, and what the CPU makes of
- *		them.
+ *		Tasks of 'assign' with random vectors for the tests of the plug-in, and the CPU's answers.
  */
 #ifndef HY_TEST_ASSIGNED_H
 #define HY_TEST_ASSIGNED_H

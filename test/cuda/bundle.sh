@@ -1,15 +1,15 @@
 #!/bin/bash
-# Pack what a machine with a GPU driver, but with no PostgreSQL, no nvcc and no network, needs for test/gpu_hour.sh.
+# Pack what test/gpu_hour.sh needs on a machine that has a GPU driver, but no PostgreSQL, nvcc or network.
 #
 #	test/cuda/bundle.sh [BUILT [OUT [LEVEL]]]
 #
-# BUILT is where the programs are: build/cuda, which `make gpu-programs` fills, or build/cuda/fake for a dry run on
-# the fake device.  OUT is the archive, build/gpu/hybrid-gpu.tar.xz by default, and LEVEL how hard xz tries (6).
-# An archive above 45 MB is refused: a machine is handed 64 MiB in all.
+# BUILT is the directory of the programs: build/cuda, which `make gpu-programs` fills, or build/cuda/fake for a dry run
+# on the fake device.  OUT is the archive (build/gpu/hybrid-gpu.tar.xz by default), and LEVEL is the compression level
+# of xz (6).  An archive above 45 MB is refused, because 64 MiB in all can be copied to a machine.
 #
-# The archive is a small checkout: the scripts run in it as they do here.  It holds no object file and no Makefile, so
-# that nothing is built there.  server/ is this machine's PostgreSQL 15, which finds its files relative to its own
-# binaries, and the shared libraries that it takes; the C library is the other machine's, 2.36 or later.
+# The archive is a small checkout, and the scripts run in it as they do here.  It has no object files and no Makefile,
+# so nothing is built there.  server/ has this machine's PostgreSQL 15, which finds its files relative to its own
+# binaries, and the shared libraries that PostgreSQL needs.  The C library is the other machine's, 2.36 or later.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."

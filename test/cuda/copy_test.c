@@ -1,7 +1,7 @@
 /*
  * copy_test.c
- *		Checks that copies have the same bytes on any number of threads, and if the host runs only
- *		some of the parts, or none.
+ *		Checks that copies have the same bytes on any number of threads, and also if the host runs
+ *		only some of the parts or none.
  */
 #include "unit.h"
 

@@ -1,7 +1,6 @@
 /*
  * distances.h
- *		Tasks of 'distance' with random rows for the tests of the plug-in, and what the CPU makes of
- *		them.
+ *		Tasks of 'distance' with random rows for the tests of the plug-in, and the CPU's answers.
  */
 #ifndef HY_TEST_DISTANCES_H
 #define HY_TEST_DISTANCES_H

@@ -1,7 +1,7 @@
 /*
  * driver_check.c
- *		Loads hybrid_cuda.so as the dispatcher does and prints what it reports about this
- *		machine's driver:
+ *		Loads hybrid_cuda.so as the dispatcher does, and prints what it reports about this machine's
+ *		driver:
  *
  *		loaded before: no | count: ok 0 | native 35 | text | open: device gone
  */

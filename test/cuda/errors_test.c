@@ -1,7 +1,7 @@
 /*
  * errors_test.c
- *		The status for each of CUDA's error numbers, written down a second time by number, as the
- *		documentation of the runtime lists them.
+ *		Checks hy_cuda_status against a second list of CUDA's errors, written by number from the
+ *		runtime's documentation.
  */
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /*
  * fake_device.cpp
- *		What the fake device says of itself, and faults on demand.
+ *		The properties of the fake device, and the failures that tests request.
  */
 #include "fake.h"
 

@@ -1,6 +1,6 @@
 /*
  * fake_device.h
- *		What every call of the fake runtime asks first: whether it is to fail.
+ *		The checks that every call of the fake runtime makes first: whether the call is to fail.
  */
 #ifndef HY_TEST_FAKE_DEVICE_H
 #define HY_TEST_FAKE_DEVICE_H
@@ -9,22 +9,28 @@
 
 namespace hy_device
 {
-/* lost: what every call answers after an error that is for good; cudaSuccess: there was none. */
+/* lost: the result of every call after a permanent error; cudaSuccess: there was none. */
 extern cudaError_t lost;
 
-/* enter: counts a call of function; what that answers instead of doing its work, or cudaSuccess. */
+/*
+ * enter: count a call of `function`.  Returns the error with which the call must fail, or
+ * cudaSuccess.
+ */
 extern cudaError_t enter(const char *function);
 
-/* kernel: the same while a kernel runs. */
+/* kernel: the same for a kernel that runs. */
 extern cudaError_t kernel();
 
-/* starts: a real driver would start threads in this call: are all signals blocked? */
+/*
+ * starts: record a call in which a real driver would start threads, and whether all signals are
+ * blocked.
+ */
 extern void starts(const char *function);
 
-/* fatal: what no test may do. */
+/* fatal: end the process, because a test did something that is not allowed. */
 [[noreturn]] extern void fatal(const char *text);
 
-/* reset: healthy, and as hy_fake says it is at first. */
+/* reset: make the device healthy again, with the initial hy_fake. */
 extern void reset();
 } // namespace hy_device
 

@@ -1,6 +1,6 @@
 /*
  * fake_launch.cpp
- *		The plug-in's own kernels and launches, compiled for fibers instead of a device.
+ *		Compiles the plug-in's own kernels and launches for fibers instead of a device.
  */
 #include "simt.h"
 

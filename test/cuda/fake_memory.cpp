@@ -1,6 +1,7 @@
 /*
  * fake_memory.cpp
- *		Blocks of the fake device between forbidden pages, pinned memory, and what goes back unwiped.
+ *		Device memory in blocks that end at forbidden pages, pinned memory, and the check that freed
+ *		memory was zeroed.
  */
 #include "fake.h"
 

@@ -1,8 +1,9 @@
 /*
  * fake_memory.h
- *		The fake device's memory, and the host's that is pinned for it.
+ *		The memory of the fake device, and the pinned memory of the host.
  *
- * The host cannot touch a block of the device: its pages are forbidden but while the device works.
+ * The pages of the device's blocks are accessible only while the device works, so the host cannot
+ * touch them.
  */
 #ifndef HY_TEST_FAKE_MEMORY_H
 #define HY_TEST_FAKE_MEMORY_H
@@ -12,31 +13,37 @@
 
 namespace hy_memory
 {
-/* open: the device works, if it did not already; close: it does not, if it did. */
+/* open, close: make the device's blocks accessible, or forbidden again. */
 extern void open();
 extern void close();
 
-/* allocate: a block of this device, full of what another process may have left. */
+/*
+ * allocate: return a block of this device, filled with bytes that another process might have left.
+ */
 extern void *allocate(size_t bytes, int device);
 
-/* release: gives it back to the driver; false: there is no such block. */
+/* release: free a block.  Returns false if there is no such block. */
 extern bool release(void *pointer);
 
-/* pin, unpin: the same of pinned memory. */
+/* pin, unpin: allocate and free pinned memory in the same way. */
 extern void *pin(size_t bytes);
 extern bool unpin(void *pointer);
 
-/* holds: whether bytes from there on lie in a block of the device; pins: in pinned memory. */
+/*
+ * holds: return whether these bytes lie in a block of the device.
+ *
+ * pins: return whether they lie in pinned memory.
+ */
 extern bool holds(const void *pointer, size_t bytes);
 extern bool pins(const void *pointer, size_t bytes);
 
-/* blocks: of both kinds. */
+/* blocks: return the number of blocks of both kinds. */
 extern size_t blocks();
 
-/* lose: what nobody has released of this device goes back to the driver as it is. */
+/* lose: free all blocks of this device that the caller has not freed, without zeroing them. */
 extern void lose(int device);
 
-/* reset: a new machine, but for what is pinned. */
+/* reset: start over with a new machine.  Only pinned memory stays. */
 extern void reset();
 } // namespace hy_memory
 

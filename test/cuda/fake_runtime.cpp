@@ -1,6 +1,7 @@
 /*
  * fake_runtime.cpp
- *		A CUDA runtime without a device: lazy streams, and time that passes in them.
+ *		A CUDA runtime without a device.  Its streams run queued work lazily, and simulate the time
+ *		that it takes.
  */
 #include "fake.h"
 

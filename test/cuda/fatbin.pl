@@ -1,12 +1,13 @@
 #!/usr/bin/perl
-# What kernels a file that nvcc has made holds, a line each: "code 90" is machine code for sm_90, "ptx 75"
-# what the driver compiles for 7.5 and later; with how often, and how many bytes.
+# List the kinds of kernel code in a file that nvcc has made, one line each: "code 90" is machine code for
+# sm_90, and "ptx 75" is PTX, which the driver compiles for 7.5 and later.  Each line has the number of
+# entries and their bytes.
 #
 #	test/cuda/fatbin.pl FILE
 #
-# cuobjdump, which tells the same, is not in every toolkit.  A container of the section .nv_fatbin begins
-# with 0xBA55ED50, a version, the size of its header and that of its entries; an entry with its kind
-# (1 PTX, 2 machine code), the size of its header, that of what follows, and its capability.
+# cuobjdump prints the same, but not every toolkit has it.  A container in the section .nv_fatbin begins with
+# 0xBA55ED50, a version, the size of its header and the size of its entries.  An entry begins with its kind
+# (1 PTX, 2 machine code), the size of its header, the size of its data, and its capability.
 use strict;
 use warnings;
 

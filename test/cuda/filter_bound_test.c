@@ -1,7 +1,7 @@
 /*
  * filter_bound_test.c
- *		The bound of the kernels that filter, run on fibers: it holds whatever rounding removes
- *		and the unit truncates, and it is not larger than that requires.
+ *		Runs the kernels of the filter on fibers.  Their bound must hold whatever rounding removes
+ *		and the matrix unit truncates, and must not be larger than that requires.
  */
 #include "filter_rig.h"
 

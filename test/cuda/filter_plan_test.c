@@ -1,6 +1,7 @@
 /*
  * filter_plan_test.c
- *		Groups and pieces of the filter cover a task exactly once and fit into their memory.
+ *		Checks that the groups and pieces of a filtered task cover the task exactly once and fit
+ *		their memory.
  */
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /*
  * filter_rig.h
- *		A case for the kernels that filter, and what they need of it on the fake device.
+ *		Test cases for the kernels of the filter, and the data of a case on the fake device.
  */
 #ifndef HY_TEST_FILTER_RIG_H
 #define HY_TEST_FILTER_RIG_H
@@ -17,13 +17,13 @@ typedef struct Case
 	int32_t k;
 	Kind kind;
 	Form form;
-	int32_t room;   /* of a list, as multiple of k */
-	bool uneven;    /* of 64 rows the first 8 are short */
-	bool unbounded; /* the bound is dropped: a test that nothing is found by luck */
+	int32_t room;   /* capacity of a list, as a multiple of k */
+	bool uneven;    /* the first 8 of every 64 rows are short */
+	bool unbounded; /* drop the bound: shows that rows are missed without it */
 	const double *limit;
 } Case;
 
-/* What is on the fake device. */
+/* Rig: the data of a case on the fake device. */
 typedef struct Rig
 {
 	int32_t padded;

@@ -1,7 +1,7 @@
 /*
  * filter_round_test.c
- *		The rounding error that the kernel reports is the actual one, for rows and queries of
- *		every magnitude.
+ *		Checks that the rounding error that the kernel reports is the actual one, for rows and
+ *		queries of every magnitude.
  */
 #include "kinds.h"
 

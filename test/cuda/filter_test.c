@@ -1,6 +1,6 @@
 /*
  * filter_test.c
- *		The kernels that filter, run on fibers: they find what the CPU's search finds.
+ *		Runs the kernels of the filter on fibers.  They must find what the CPU's search finds.
  */
 #include "filter_rig.h"
 

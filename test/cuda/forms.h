@@ -1,30 +1,31 @@
 /*
  * forms.h
- *		Vectors that are hard to filter, for the tests of the kernels that do.
+ *		Vectors that are hard to filter, for the tests of the filter's kernels.
  */
 #ifndef HY_TEST_FORMS_H
 #define HY_TEST_FORMS_H
 
 #include "kinds.h"
 
-/* Kinds of vectors beyond those of kinds.h. */
+/* Form: kinds of vectors in addition to those of kinds.h. */
 typedef enum Form
 {
-	AS_DRAWN,  /* by kind */
-	LENGTHS,   /* each vector of a magnitude of its own, all of them bounded */
-	HALFWAY,   /* elements in the middle between two that bfloat16 has, all rounded the same way */
-	ABSORBED,  /* one product, and many that the unit cuts off after it */
-	DEEP,      /* elements of very different magnitudes, the largest anywhere */
-	CLUSTERED, /* near to one another, far from the origin */
-	OPPOSITE,  /* two such heaps around the origin, within which rounding leaves no difference */
-	ZEROS,     /* every other vector 0 */
-	ODD,       /* some with an element that is infinite, not a number, or beyond all bounds */
+	AS_DRAWN,  /* drawn by kind */
+	LENGTHS,   /* each vector has its own magnitude, and all are bounded */
+	HALFWAY,   /* elements halfway between two bfloat16 values, all rounded the same way */
+	ABSORBED,  /* one large product, and many small ones that the matrix unit truncates away */
+	DEEP,      /* elements of very different magnitudes, the largest at any position */
+	CLUSTERED, /* near to each other, far from the origin */
+	/* two clusters on opposite sides of the origin; rounding removes the differences within each */
+	OPPOSITE,
+	ZEROS, /* every other vector is 0 */
+	ODD,   /* some vectors have an element that is infinite, NaN, or too large for a bound */
 	FORMS
 } Form;
 
 static int64_t compared;
 
-/* form_vector: one vector of a form; right: it is what the others are compared with. */
+/* form_vector: make one vector of a form. `right` tells that the vector is a row, not a query. */
 static void
 form_vector(Form form, Kind kind, float *x, int32_t dims, bool right)
 {

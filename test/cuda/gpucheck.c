@@ -1,13 +1,13 @@
 /*
  * gpucheck.c
- *		hybrid_cuda.so on a real device, through its vtable, compared with the CPU: the same
+ *		Runs hybrid_cuda.so on a real device, through its vtable.  The results must have the CPU's
  *		bits.
  *
  *	gpucheck DIRECTORY [DEVICE [small]]
  *
- * 'small' is for a run under a sanitizer, which takes a hundred times as long.
+ * `small` is for a run under a sanitizer, which takes a hundred times as long.
  *
- * Exit status 0: all tests passed; 1: some failed; 2: there is no GPU here.
+ * Exit status: 0 if all tests passed, 1 if some failed, 2 if there is no GPU here.
  */
 #include "gpucheck.h"
 

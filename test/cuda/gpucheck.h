@@ -1,6 +1,7 @@
 /*
  * gpucheck.h
- *		What the parts of gpucheck share: the device, the random numbers, a task run to its end.
+ *		Code shared by the parts of gpucheck: the device, the random numbers, and running a task to
+ *		its end.
  */
 #ifndef HY_TEST_GPUCHECK_H
 #define HY_TEST_GPUCHECK_H
@@ -13,7 +14,7 @@ static const HyBackend *cuda;
 static HyDevice *device;
 static UnitRandom randomness = {2024};
 static int32_t number;
-static bool small; /* under a sanitizer, or on the fake device */
+static bool small; /* run under a sanitizer or on the fake device */
 
 static uint64_t
 now(void)
@@ -63,9 +64,9 @@ stop_requested(void *arg)
 }
 
 /*
- * expect_cancel: of a long task within 100 ms, asked for so many milliseconds after it began; under a sanitizer and
- * on the fake device it may take longer. A small one, of some pieces, is over on a large device before any time has
- * passed: it is asked at once.
+ * expect_cancel: check that a long task ends within 100 ms after a cancel.  The cancel is requested
+ * `after` milliseconds after the start.  If `small` is set, a large device would finish the task at
+ * once.  Then the cancel is requested immediately, and the task may take 30 s to end.
  */
 static UNIT_UNUSED void
 expect_cancel(HyTask *task, int64_t after)

@@ -1,24 +1,23 @@
 #!/bin/bash
-# The CUDA plug-in on a real device: the same bits as the CPU, limits, cancel, reopening; sessions of a server.
+# Check the CUDA plug-in on a real device: the CPU's bits, limits, cancel, reopening, and sessions of a server.
 #
 #	test/cuda/gpucheck.sh [DEVICE] [SECTION ...]
 #
-#	ops			every operation, against the CPU (gpucheck.c)
-#	filter		many queries and many centroids, and how exact the matrix unit is (gpucheck_filter.c)
+#	ops			every operation, compared with the CPU (gpucheck.c)
+#	filter		many queries and many centroids, and the accuracy of the matrix unit (gpucheck_filter.c)
 #	sanitizer	small shapes of both under compute-sanitizer: memcheck, initcheck, racecheck
 #	regress		pg_regress in a server that prefers the device (test/device.sh)
-#	server		sessions on the device, and what can go wrong there (the same)
+#	server		sessions on the device, and failures there (test/device.sh)
 #
-# HYBRID_GPUCHECK_ALL: seconds that all of it may take; what has no time left is not run.
+# Without a SECTION, all sections run.  A section runs even if an earlier one failed.  At the end, the script prints one
+# line per section, with the result and the seconds.  A section that lacks something it needs is 'not available', which
+# is no failure.  A section may take at most HYBRID_GPUCHECK_LIMIT seconds (600).  All sections together may take
+# HYBRID_GPUCHECK_ALL seconds, and a section for which no time is left does not run.  A section is ok if its program
+# exits with 0 and every test that it planned is ok.  compute-sanitizer must also report no error.
 #
-# All of them without any; also after one that failed.  At the end there is a line each: what it came to and how many
-# seconds that took; what could not run for want of something is 'not available', and no failure.  None may take
-# longer than HYBRID_GPUCHECK_LIMIT seconds (600).  A section is ok where its program ends well and all tests that it
-# planned are told as ok; under the sanitizer also where that says of itself that it has found nothing.
-#
-# Needs a driver, and what `make gpu-programs` builds, which needs nvcc; regress and server also need PostgreSQL 15
-# where test/server.sh looks for it, hybrid.so and hybrid_emulated.so, which `make` builds.  Where nvcc is found, the programs are built first, unless
-# they were carried here: without the objects that they were made of.  Fails where there is no GPU.
+# Needs a driver, and the output of `make gpu-programs`, which needs nvcc.  regress and server also need PostgreSQL 15
+# where test/server.sh looks for it, and hybrid.so and hybrid_emulated.so, which `make` builds.  If nvcc is found, the
+# programs are built first, unless they were copied here without their object files.  Fails if there is no GPU.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 2

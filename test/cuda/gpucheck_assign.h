@@ -1,6 +1,7 @@
 /*
  * gpucheck_assign.h
- *		The part of gpucheck_filter that assigns rows to many centroids: the CPU's answers, bit for bit.
+ *		The part of gpucheck_filter that assigns rows to many centroids.  The answers must have the
+ *		CPU's bits.
  */
 #ifndef HY_TEST_GPUCHECK_ASSIGN_H
 #define HY_TEST_GPUCHECK_ASSIGN_H

@@ -1,18 +1,18 @@
 /*
  * gpucheck_filter.c
- *		The filters on a real device, for many queries and for many centroids: how exact its
- *		matrix unit is, and the same bits as the CPU.
+ *		Runs the filters for many queries and for many centroids on a real device.  Checks how exact
+ *		the device's matrix unit is, and that the results have the CPU's bits.
  *
  *	gpucheck_filter DIRECTORY [DEVICE [small]]
  *
- * The error of the unit is not documented, and the filter's answers depend on it
+ * The error of the matrix unit is not documented, and the filter's answers depend on it
  * (cuda/filter_launch.h).  So products of every magnitude and sign try to exceed the allowed error.
- * For that the kernels are called directly, if the device has bfloat16.  Then hybrid_cuda.so is
+ * For this, the kernels are called directly, if the device has bfloat16.  Then hybrid_cuda.so is
  * tested through its vtable.
  *
- * 'small' is for a run under a sanitizer.
+ * `small` is for a run under a sanitizer.
  *
- * Exit status 0: all tests passed; 1: some failed; 2: there is no GPU here.
+ * Exit status: 0 if all tests passed, 1 if some failed, 2 if there is no GPU here.
  */
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /*
  * gpucheck_host.h
- *		What both programs of gpucheck do for the plug-in as its host.
+ *		The host services that both programs of gpucheck offer to the plug-in.
  */
 #ifndef HY_TEST_GPUCHECK_HOST_H
 #define HY_TEST_GPUCHECK_HOST_H

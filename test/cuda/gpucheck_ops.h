@@ -1,6 +1,7 @@
 /*
  * gpucheck_ops.h
- *		The part of gpucheck that assigns rows and scores codes: the CPU's answers, bit for bit.
+ *		The part of gpucheck that assigns rows and scores codes.  The answers must have the CPU's
+ *		bits.
  */
 #ifndef HY_TEST_GPUCHECK_OPS_H
 #define HY_TEST_GPUCHECK_OPS_H

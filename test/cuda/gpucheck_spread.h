@@ -1,6 +1,6 @@
 /*
  * gpucheck_spread.h
- *		The part of gpucheck that spreads activation: the CPU's answers, bit for bit.
+ *		The part of gpucheck that spreads activation.  The answers must have the CPU's bits.
  */
 #ifndef HY_TEST_GPUCHECK_SPREAD_H
 #define HY_TEST_GPUCHECK_SPREAD_H

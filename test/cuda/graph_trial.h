@@ -1,6 +1,6 @@
 /*
  * graph_trial.h
- *		A task over a random graph (graphs.h), on the fake device.
+ *		Makes a Trial (plugged.h) of a task over a random graph (graphs.h).
  */
 #ifndef HY_TEST_GRAPH_TRIAL_H
 #define HY_TEST_GRAPH_TRIAL_H
@@ -9,7 +9,7 @@
 
 #include "graphs.h"
 
-/* graph_trial: of this job, whose answer is compared with the CPU's by `check`. */
+/* graph_trial: return the trial of a job. `check` compares the job's answer with the CPU's. */
 static Trial
 graph_trial(GraphJob *job, void (*check)(const void *job))
 {

@@ -1,6 +1,6 @@
 /*
  * graphs.h
- *		Random graphs, parameters and seeds for the tests of 'spread', and what the CPU makes of them.
+ *		Random graphs, parameters and seeds for the tests of 'spread', and the CPU's answers.
  */
 #ifndef HY_TEST_GRAPHS_H
 #define HY_TEST_GRAPHS_H

@@ -1,11 +1,12 @@
 /*
  * hog.c
- *		Takes nearly all of a device's memory and keeps it until it is killed: the other process
- *		of test/device.sh.
+ *		Takes nearly all of a device's memory and keeps it until it is killed.  It is the other
+ *		process of test/device.sh.
  *
  *		hog [DEVICE [probe|hold]]
  *
- *	probe: only reports whether there is a device; hold: holds a context, and no memory, until it is killed.
+ *	`probe` only reports whether there is a device. `hold` keeps a context, but no memory, until the
+ *	program is killed.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #!/bin/bash
-# The hour on a GPU (test/gpu_hour.sh) on the fake device: every part, from the bundle, and every line that it prints.
+# Test test/gpu_hour.sh on the fake device: run every part from the bundle, and check every line that it prints.
 #
 #	test/cuda/hour.sh
 #
-# Each part runs in an empty directory and, where this is root, without the machine's PostgreSQL and CUDA toolkit.
-# The figures say nothing, and each line says so; only what is counted, not timed, is checked.
+# Each part runs in an empty directory.  If root runs this script, the parts cannot see the machine's PostgreSQL and
+# CUDA toolkit.  The figures are meaningless, and each line says so.  Only counts are checked, not times.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 2

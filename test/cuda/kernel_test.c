@@ -1,10 +1,10 @@
 /*
  * kernel_test.c
- *		The kernels' own source, run on fibers, compared with the CPU's scalar kernels: the same
- *		bits.
+ *		Runs the kernels' own source on fibers.  The results must have the bits of the CPU's scalar
+ *		kernels.
  *
  * Rows and results lie in allocations of exactly their size, so that accesses beyond an end are
- * detected too.
+ * detected.
  */
 #include "kinds.h"
 

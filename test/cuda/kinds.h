@@ -1,6 +1,6 @@
 /*
  * kinds.h
- *		Vectors of every kind for the tests of the kernels, and their way to the fake device.
+ *		Vectors of every kind for the tests of the kernels, and their upload to the fake device.
  */
 #ifndef HY_TEST_KINDS_H
 #define HY_TEST_KINDS_H

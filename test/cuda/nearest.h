@@ -1,6 +1,6 @@
 /*
  * nearest.h
- *		Tasks of 'topk' with random rows for the tests of the plug-in, and what the CPU makes of them.
+ *		Tasks of 'topk' with random rows for the tests of the plug-in, and the CPU's answers.
  */
 #ifndef HY_TEST_NEAREST_H
 #define HY_TEST_NEAREST_H

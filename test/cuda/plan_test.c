@@ -1,6 +1,7 @@
 /*
  * plan_test.c
- *		Pieces cover a task exactly once, fit into the scratch, and follow the pace.
+ *		Checks that pieces cover a task exactly once, fit the scratch memory, and keep the work
+ *		limit.
  */
 #include "unit.h"
 

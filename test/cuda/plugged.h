@@ -1,7 +1,7 @@
 /*
  * plugged.h
- *		What the tests of the whole plug-in share: the host it sees, a device, a task run to its end, and
- *		what must hold of every operation: its pace, its cancel, its failures.
+ *		Code shared by the tests of the whole plug-in: its host, a device, running a task to its
+ *		end, and checks that every operation must pass (work limit, cancel, failures).
  */
 #ifndef HY_TEST_PLUGGED_H
 #define HY_TEST_PLUGGED_H
@@ -22,8 +22,8 @@ static const HyBackend *cuda;
 
 typedef struct Stop
 {
-	int after; /* polls */
-	int asked;
+	int after; /* number of queries before the stop */
+	int asked; /* number of queries so far */
 } Stop;
 
 static UNIT_UNUSED bool
@@ -34,7 +34,10 @@ stop_requested(void *arg)
 	return ++stop->asked > stop->after;
 }
 
-/* run: submit and poll to the end; the number of polls in *polls where wanted. */
+/*
+ * run: submit a task and poll it to its end.  Stores the number of polls in *polls unless that is
+ * NULL.
+ */
 static UNIT_UNUSED HyStatus
 run(HyDevice *device, const HyTask *task, int *polls)
 {
@@ -73,7 +76,7 @@ close_one(HyDevice *device)
 	CHECK_INT(hy_fake_live(), 0);
 	CHECK_INT(hy_fake_leaked(), 0);
 	CHECK_INT(memory.outstanding, 0);
-	/* whatever it has run was there when it was opened */
+	/* all kernels were loaded when the device was opened */
 	CHECK_INT(hy_fake_late_loads(), 0);
 	CHECK_MSG(hy_fake_fault() == NULL, "a kernel went wrong");
 }
@@ -89,7 +92,7 @@ run_parts(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *par
 	return hy_threads_run_soon(host_threads, parts, part, part_arg, NULL);
 }
 
-/* plug_in: whether the plug-in takes this host. */
+/* plug_in: return whether the plug-in accepts this host. */
 static bool
 plug_in(void)
 {
@@ -102,7 +105,7 @@ plug_in(void)
 	return cuda != NULL;
 }
 
-/* Trial: a task, where its answers go, and what says whether they are right. */
+/* Trial: a task, the memory of its answers, and a function that checks the answers. */
 typedef struct Trial
 {
 	HyTask *task;
@@ -113,7 +116,7 @@ typedef struct Trial
 		void *at;
 		size_t bytes;
 	} answer[3];
-	bool up_unknown; /* no estimate says how many bytes go up */
+	bool up_unknown; /* no estimate tells how many bytes are uploaded */
 } Trial;
 
 static UNIT_UNUSED void
@@ -141,7 +144,7 @@ untouched(const void *at, size_t bytes)
 	return true;
 }
 
-/* trial_untouched: nobody has written to the answers since they were forgotten. */
+/* trial_untouched: return whether the answers are unchanged since trial_forget. */
 static UNIT_UNUSED bool
 trial_untouched(const Trial *trial)
 {
@@ -150,7 +153,10 @@ trial_untouched(const Trial *trial)
 	       untouched(trial->answer[2].at, trial->answer[2].bytes);
 }
 
-/* of_tasks: what the host holds beyond the pool's blocks, which stay. */
+/*
+ * of_tasks: return the number of host allocations, without the structs of the pool's blocks, which
+ * stay.
+ */
 static UNIT_UNUSED int64_t
 of_tasks(const HyDevice *device)
 {
@@ -162,7 +168,9 @@ of_tasks(const HyDevice *device)
 	return outstanding;
 }
 
-/* trial_run: the right answers, and nothing left of the task, not even on the device, but what the pool keeps. */
+/*
+ * trial_run: run a task.  The answers must be right, and only the pool may keep memory of the task.
+ */
 static UNIT_UNUSED void
 trial_run(HyDevice *device, const Trial *trial)
 {
@@ -178,8 +186,8 @@ trial_run(HyDevice *device, const Trial *trial)
 }
 
 /*
- * trial_counted: the right answers, by a task that is asked for its figures: what the estimate says of
- * bytes is what went up and down.  Returns how much memory of the device it has taken.
+ * trial_counted: run a task and check its figures: the answers must be right, and the bytes that
+ * were transferred must be those of the estimate.  Returns the device memory that the task took.
  */
 static UNIT_UNUSED uint64_t
 trial_counted(HyDevice *device, const Trial *trial)
@@ -196,7 +204,7 @@ trial_counted(HyDevice *device, const Trial *trial)
 	trial_forget(trial);
 	status = cuda->submit(device, trial->task, &ticket);
 	taken = device->used - used;
-	/* asynchronous: no answer yet */
+	/* submit is asynchronous: no answer yet */
 	CHECK(untouched(trial->answer[0].at, trial->answer[0].bytes));
 	while (status == HY_OK && !done)
 	{
@@ -204,7 +212,7 @@ trial_counted(HyDevice *device, const Trial *trial)
 		uint64_t moved = timings.total_ns;
 
 		status = cuda->poll(device, ticket, &done, &timings);
-		/* whoever asks sees that the task has moved on, and when it has not */
+		/* total_ns advances exactly if a piece was collected */
 		CHECK(done || (timings.total_ns > moved) == (device->task.ended > ended));
 	}
 	CHECK_INT(status, HY_OK);
@@ -212,12 +220,15 @@ trial_counted(HyDevice *device, const Trial *trial)
 	CHECK(trial->up_unknown || timings.bytes_up == estimate.bytes_up);
 	CHECK_INT(timings.bytes_down, estimate.bytes_down);
 	CHECK(timings.total_ns > 0);
-	/* the ticket is gone */
+	/* the ticket is no longer valid */
 	CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_INVALID);
 	return taken;
 }
 
-/* calls_of: of CUDA, in a task of one piece and its last poll; *launched: kernels. */
+/*
+ * calls_of: return the number of CUDA calls in submit and the last poll of a task of one piece.
+ * Sets *launched to the number of kernels.
+ */
 static UNIT_UNUSED int
 calls_of(HyDevice *device, const HyTask *task, int *launched)
 {
@@ -239,7 +250,10 @@ calls_of(HyDevice *device, const HyTask *task, int *launched)
 	return calls + hy_fake_calls();
 }
 
-/* trial_pace: on a device so slow that the first kernels are too long, later ones are not. */
+/*
+ * trial_pace: check that the work limit adapts: on a slow device, the first kernels take too long,
+ * and later ones do not.
+ */
 static UNIT_UNUSED void
 trial_pace(const Trial *trial, double ns_an_element)
 {
@@ -262,7 +276,10 @@ trial_pace(const Trial *trial, double ns_an_element)
 	close_one(device);
 }
 
-/* trial_stop: cancels after so many polls; the memory is the caller's at once. */
+/*
+ * trial_stop: cancel a task after `after` polls.  From then on, the plug-in must not write to the
+ * task's memory.
+ */
 static UNIT_UNUSED void
 trial_stop(HyDevice *device, const Trial *trial, int after, int most_kernels)
 {
@@ -277,7 +294,7 @@ trial_stop(HyDevice *device, const Trial *trial, int after, int most_kernels)
 	for (polls = 0; polls < after; polls++)
 		CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
 	CHECK(!done);
-	cuda->cancel(device, ticket + 1); /* of another task: nothing happens */
+	cuda->cancel(device, ticket + 1); /* of another task: has no effect */
 	cuda->cancel(device, ticket);
 	kernels = hy_fake_kernels();
 	trial_forget(trial);
@@ -293,7 +310,10 @@ trial_stop(HyDevice *device, const Trial *trial, int after, int most_kernels)
 	CHECK_INT(device->used, used);
 }
 
-/* trial_cancel: of a task of many pieces, by its own request and from outside; the next one is right. */
+/*
+ * trial_cancel: cancel a task of many pieces through its HyCancel and through the vtable.  The next
+ * task must be right.
+ */
 static UNIT_UNUSED void
 trial_cancel(HyDevice *device, const Trial *trial, int most_kernels)
 {
@@ -312,8 +332,9 @@ trial_cancel(HyDevice *device, const Trial *trial, int most_kernels)
 }
 
 /*
- * trial_failures: whichever call fails, from open to close: a status, nothing left behind, and the
- * next task is right.  On a late device, which a failing call does not meet otherwise, one in ten does.
+ * trial_failures: let each CUDA call fail in turn, from open to close.  Each failure must give a
+ * status and leave nothing behind, and the next task must be right.  On a late device, only every
+ * tenth call fails.
  */
 static UNIT_UNUSED void
 trial_failures(const Trial *trial, uint64_t limit, int least_places)

@@ -1,7 +1,7 @@
 /*
  * plugin_assign_filter_test.c
- *		'assign' to many centroids through the vtable, on the fake device: it is filtered when it
- *		should be, and the answers are the CPU's whatever the filter does.
+ *		'assign' to many centroids through the vtable, on the fake device.  The task must be
+ *		filtered if that is expected, and the answers must be the CPU's, whatever the filter does.
  */
 #include "assigned.h"
 

@@ -1,7 +1,7 @@
 /*
  * plugin_assign_resident_test.c
- *		'assign' of resident rows through the vtable, on the fake device: the CPU's answers, and
- *		only centroids go up.
+ *		'assign' of resident rows through the vtable, on the fake device.  The answers must be the
+ *		CPU's, and only centroids may be uploaded.
  */
 #include "assigned.h"
 

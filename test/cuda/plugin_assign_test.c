@@ -1,6 +1,6 @@
 /*
  * plugin_assign_test.c
- *		'assign' through the vtable, on the fake device: answers, pieces, groups, limits, cancel,
+ *		'assign' through the vtable, on the fake device: answers, pieces, groups, limits, cancel and
  *		failures.
  */
 #include "assigned.h"

@@ -1,7 +1,7 @@
 /*
  * plugin_distance_test.c
- *		'distance' through the vtable, on the fake device: answers, pieces, buffers, limits,
- *		cancel, failures.
+ *		'distance' through the vtable, on the fake device: answers, pieces, buffers, limits, cancel
+ *		and failures.
  */
 #include "distances.h"
 

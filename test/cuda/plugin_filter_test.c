@@ -1,7 +1,7 @@
 /*
  * plugin_filter_test.c
- *		'topk' for many queries through the vtable, on the fake device: it is filtered when it
- *		should be, and the answers are the CPU's whatever the filter does.
+ *		'topk' for many queries through the vtable, on the fake device.  The task must be filtered
+ *		if that is expected, and the answers must be the CPU's, whatever the filter does.
  */
 #include "nearest.h"
 

@@ -1,8 +1,8 @@
 /*
  * plugin_idle_test.c
- *		The thread that closes an unused context, on the fake device: when it does so, what
- *		remains, and that it touches nothing of the host.  Also built with the thread sanitizer,
- *		then without kernels, because that sanitizer does not support their fibers.
+ *		The thread that closes an unused context, on the fake device: when it closes the context,
+ *		what remains, and that it touches nothing of the host.  The test is also built with the
+ *		thread sanitizer, but then without kernels, because that sanitizer does not support fibers.
  */
 #include "plugged.h"
 

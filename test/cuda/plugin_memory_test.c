@@ -1,7 +1,7 @@
 /*
  * plugin_memory_test.c
- *		The device's memory, through the vtable, on the fake device: what stays for the next
- *		task, what is released and when, and that no one reads what another user left.
+ *		The device's memory through the vtable, on the fake device: what stays for the next task,
+ *		what is released and when, and that no user can read what another user left.
  */
 #include "plugged.h"
 

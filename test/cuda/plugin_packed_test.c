@@ -1,8 +1,8 @@
 /*
  * plugin_packed_test.c
- *		'spread' over a graph that is resident on the fake device or that the task has packed:
- *		what goes up, what is refused, what remains. plugin_spread_test shows that all kinds of
- *		graphs have the CPU's bits.
+ *		'spread' over a graph that is resident on the fake device, or that the task has packed: what
+ *		is uploaded, what is refused, and what remains. plugin_spread_test shows that the answers
+ *		have the CPU's bits for all kinds of graphs.
  */
 #include "graph_trial.h"
 

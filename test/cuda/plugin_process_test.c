@@ -1,9 +1,10 @@
 /*
  * plugin_process_test.c
- *		The plug-in in a process, on the fake device: its entry, its answers without a context,
- *		who may open a device, permanent errors, forks and signals.
+ *		The plug-in in a process, on the fake device: its entry function, its answers without a
+ *		context, who may open a device, permanent errors, forks and signals.
  *
- * A permanent error affects the whole process, so each of those tests runs in a child.
+ * A permanent error affects the whole process, so each test of such an error runs in a child
+ * process.
  */
 #include "distances.h"
 

@@ -1,7 +1,7 @@
 /*
  * plugin_score_test.c
- *		'score_codes' through the vtable, on the fake device, compared with core/score.c: the
- *		same rows, the same bits; pieces, groups of queries, limits, cancel, failures.
+ *		'score_codes' through the vtable, on the fake device.  The rows and the bits must be those
+ *		of core/score.c.  Also pieces, groups of queries, limits, cancel and failures.
  */
 #include "plugged.h"
 

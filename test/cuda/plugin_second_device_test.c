@@ -1,8 +1,8 @@
 /*
  * plugin_second_device_test.c
  *		The plug-in on the second of two devices, while another library in the process keeps
- *		making the first one current.  Also the thread that closes an unused context, for which
- *		the first device is current initially.
+ *		selecting the first one.  Also the thread that closes an unused context: a new thread starts
+ *		with the first device selected.
  */
 #include "plugged.h"
 

@@ -1,7 +1,7 @@
 /*
  * plugin_spread_test.c
- *		'spread' through the vtable, on the fake device, compared with core/spread.c: the same
- *		bits; pieces, limits, cancel, failures.
+ *		'spread' through the vtable, on the fake device.  The bits must be those of core/spread.c.
+ *		Also pieces, limits, cancel and failures.
  */
 #include "graph_trial.h"
 

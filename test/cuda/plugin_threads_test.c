@@ -1,7 +1,7 @@
 /*
  * plugin_threads_test.c
- *		Checks the answers of each operation when the host's threads copy its rows and answers.
- *		They have the same bits on any number of threads, with a host that lends none, and after
+ *		Checks the answers of each operation when the host's threads copy its rows and answers.  The
+ *		bits must be the same on any number of threads, with a host that lends no threads, and after
  *		runs that fail or are canceled.
  */
 #include "assigned.h"

@@ -1,6 +1,6 @@
 /*
  * plugin_topk_test.c
- *		'topk' through the vtable, on the fake device: answers, pieces, limits, cancel, failures.
+ *		'topk' through the vtable, on the fake device: answers, pieces, limits, cancel and failures.
  */
 #include "nearest.h"
 

@@ -1,7 +1,7 @@
 /*
  * pool_test.c
- *		Random sequences of taking and returning blocks: the bound holds, and no block is lost or
- *		used twice.
+ *		Takes and returns blocks of the pool in random order.  The bound of pool.h must hold, and no
+ *		block may be lost or used twice.
  */
 #include "unit.h"
 

@@ -1,7 +1,8 @@
 /*
  * product_tile_test.c
- *		Tiles of products, run on fibers: each query meets each row once, for any number of tiles
- *		on either side, and for dims of fewer and of more stages than are in flight.
+ *		Runs the tiles of products on fibers.  Each query must meet each row exactly once: for any
+ *		numbers of tiles of queries and of rows, and for dims of fewer and of more stages than are
+ *		in flight.
  *
  * Elements are small integers, so every product is exact and the order does not matter.
  */

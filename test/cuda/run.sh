@@ -1,11 +1,11 @@
 #!/bin/bash
-# What can be checked of the CUDA plug-in without a GPU.
+# Check the CUDA plug-in as far as this is possible without a GPU.
 #
 #	test/cuda/run.sh
 #
-# With a C++ compiler only: the kernels' own source on fibers, and the whole plug-in on a fake device.
-# Where nvcc is found, also the real library: what the compiler says of its kernels, what the file
-# needs and exports, and what it makes of a missing, old or broken driver.
+# With only a C++ compiler: runs the kernels' own source on fibers, and the whole plug-in on a fake device.
+# If nvcc is found, also checks the real library: the compiler's messages about its kernels, the libraries
+# that it needs, the symbols that it exports, and its answers with a missing, old or broken driver.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 2

@@ -1,7 +1,7 @@
 /*
  * score_test.c
- *		The kernels of 'score_codes', run on fibers, compared with the CPU's scoring: the same
- *		rows, the same bits, whatever the room of lists and the number of multiprocessors.
+ *		Runs the kernels of 'score_codes' on fibers.  The rows and the bits must be the CPU's,
+ *		whatever the capacity of the lists and the number of multiprocessors.
  */
 #include "kinds.h"
 

@@ -1,6 +1,6 @@
 /*
  * scores.h
- *		Tasks of 'score_codes' with random codes, and what the CPU says of them.
+ *		Tasks of 'score_codes' with random codes, and the CPU's answers.
  */
 #ifndef HY_TEST_SCORES_H
 #define HY_TEST_SCORES_H

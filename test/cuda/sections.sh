@@ -1,5 +1,5 @@
 #!/bin/bash
-# What gpucheck.sh says of its sections, with stand-ins for the programs.
+# Test what gpucheck.sh prints about its sections, with stand-ins for the programs.
 #
 #	test/cuda/sections.sh
 set -uo pipefail

@@ -1,6 +1,6 @@
 /*
  * simt.cpp
- *		The scheduler of the fibers.
+ *		The scheduler of the fibers that run as the threads of a block (simt.h).
  */
 #include "simt.h"
 

@@ -1,19 +1,23 @@
 /*
  * simt.h
- *		A warp of 32 on the host: enough of CUDA to run the plug-in's kernels without a device.
+ *		Runs the plug-in's kernels on the host, without a device: the parts of CUDA that they use,
+ *		with warps of 32 threads.
  *
- * Every thread of a block is a fiber with its own stack.  A shuffle waits for the 32 threads of its warp,
- * __syncthreads for the block; in between the fibers run one at a time in an order drawn at random, and some warps of
- * a block get on faster than others, so a missing barrier shows.  What hardware leaves undefined (a shuffle that not
- * all 32 threads reach, different shuffles at once, a barrier that some never reach) ends the launch as a fault,
- * which hy_simt::fault() then tells.  Blocks run one after another, in an order drawn at random, so a __shared__
- * variable is a static one; what is asked for at the launch begins as garbage, and who reads matrices, or copies
- * asynchronously, beyond its end, or where it is not aligned, ends the launch, too.  What is copied asynchronously
- * comes no sooner than somebody waits for it.
+ * Every thread of a block is a fiber with its own stack.  A shuffle waits for the 32 threads of its
+ * warp, and __syncthreads waits for the block.  In between, the fibers run one at a time in a
+ * random order, and some warps of a block advance faster than others.  So a missing barrier shows
+ * in the results.  What hardware leaves undefined ends the launch as a fault, which
+ * hy_simt::fault() returns: a shuffle that not all 32 threads reach, different shuffles at once, or
+ * a barrier that some threads never reach.
  *
- * The matrix unit multiplies what the threads of a warp hand in, in two ways: exactly, in fp64; or as
- * badly as units were seen to (hy_simt::cut_off), every addend cut off at the last place of the
- * largest, all in the same direction.
+ * Blocks run one after another in a random order, so a __shared__ variable can be a static one.
+ * The shared memory that a launch requests begins as garbage.  Reading matrices or copying
+ * asynchronously beyond its end, or at an unaligned address, is a fault, too.  The data of an
+ * asynchronous copy arrives only when the kernel waits for it.
+ *
+ * The matrix unit multiplies the matrices that the threads of a warp pass in, in one of two ways.
+ * It is exact (in fp64), or as inexact as real units were measured to be (hy_simt::cut_off): every
+ * addend is truncated at the last place of the largest one, all in the same direction.
  */
 #ifndef HY_TEST_SIMT_H
 #define HY_TEST_SIMT_H
@@ -38,7 +42,7 @@ struct dim3
 	unsigned z = 1;
 };
 
-/* 16 bytes at once, whatever lies there. */
+/* 16 bytes that are read at once, of any type. */
 struct __attribute__((aligned(16), may_alias)) uint4
 {
 	unsigned x, y, z, w;
@@ -50,37 +54,42 @@ extern dim3 gridDim;
 
 namespace hy_simt
 {
-/* launch: runs body once for every thread of every block, with so many bytes of shared memory; false
- * after a fault. */
+/*
+ * launch: run `body` once for every thread of every block, with `shared` bytes of shared memory.
+ * Returns false after a fault.
+ */
 extern bool
 launch(const dim3 &grid, int threads, const std::function<void()> &body, size_t shared = 0);
 
-/* fault: what went wrong since the last call, or NULL; static text. */
+/* fault: return what went wrong since the last call, as a static text, or NULL. */
 extern const char *fault();
 
-/* seed: of the order in which the fibers run. */
+/* seed: set the seed of the order in which the fibers run. */
 extern void seed(uint64_t value);
 
 extern void sync_threads();
 extern bool sync_threads_or(bool value);
 extern uint64_t shuffle_xor(unsigned mask, uint64_t bits, int lanes);
 
-/* multiply: sum += a b, 16 x 8 by steps of 16, in the layout of mma.m16n8k16 for bfloat16. */
+/*
+ * multiply: compute sum += a b for matrices of 16 x 16 and 16 x 8, in the layout of mma.m16n8k16
+ * for bfloat16.
+ */
 extern void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
 /* read_wide: return 16 bytes, read at once from an address that must be a multiple of 16. */
 extern uint4 read_wide(const void *at);
 
-/* load_matrices: four of 8 rows by 16 bytes, as ldmatrix has them. */
+/* load_matrices: load four matrices of 8 rows by 16 bytes, like ldmatrix. */
 extern void load_matrices(uint32_t (&words)[4], const void *row);
 
-/* dynamic_shared: what the launch asked for. */
+/* dynamic_shared: return the shared memory that the launch requested. */
 extern void *dynamic_shared();
 
-/* cut_off: whether the unit cuts off, downwards, rather than being exact. */
+/* cut_off: set whether the matrix unit truncates, downwards, instead of being exact. */
 extern void cut_off(bool cuts);
 
-/* capability: 75 is 7.5.  An instruction that came later is a fault. */
+/* capability: set the compute capability: 75 is 7.5.  A later instruction is a fault. */
 extern void capability(int version);
 
 extern void copy_async(void *to, const void *from, size_t bytes);
@@ -94,7 +103,7 @@ hy_dynamic_shared()
 	return hy_simt::dynamic_shared();
 }
 
-/* What goes first when a cache is full: no other value. */
+/* Hints for a cache to evict a value first: the value is the same. */
 template <class T>
 static inline T
 __ldcs(const T *at)
@@ -138,14 +147,14 @@ __shfl_xor_sync(unsigned mask, unsigned value, int lanes)
 	return (unsigned) hy_simt::shuffle_xor(mask, value, lanes);
 }
 
-/* A shuffle that nobody reads: the warp has come. */
+/* A shuffle whose result nobody reads makes all threads of the warp arrive. */
 static inline void
 __syncwarp()
 {
 	(void) hy_simt::shuffle_xor(0xffffffffu, 0, 0);
 }
 
-/* What a thread has written is there at once. */
+/* What a thread has written is visible to the others at once. */
 static inline void
 __threadfence()
 {
@@ -169,7 +178,10 @@ __pipeline_wait_prior(size_t prior)
 	hy_simt::copies_wait(prior);
 }
 
-/* One fiber runs at a time, and gives way in shuffles and barriers only. */
+/*
+ * No atomic instruction is needed, because one fiber runs at a time and switches only in shuffles
+ * and barriers.
+ */
 static inline int
 atomicAdd(int *at, int value)
 {
@@ -215,7 +227,10 @@ atomicMin(unsigned long long *at, unsigned long long value)
 	return before;
 }
 
-/* The roundings: the host rounds to nearest even, and this is compiled with -ffp-contract=off. */
+/*
+ * Rounding to nearest: the host rounds to nearest even, and this is compiled with
+ * -ffp-contract=off.
+ */
 static inline float
 __fmaf_rn(float a, float b, float c)
 {
@@ -282,7 +297,10 @@ __double2float_rn(double a)
 	return (float) a;
 }
 
-/* Roundings in a direction: the nearest, corrected by what it lacks, of which fp64 knows the sign. */
+/*
+ * Directed rounding: round to nearest, then correct the result by the sign of the rounding error,
+ * which fp64 arithmetic gives.
+ */
 static inline float
 hy_simt_directed(double sum, double lacks, bool up)
 {

@@ -1,7 +1,7 @@
 /*
  * spread_plan_test.c
- *		The steps of 'spread' cover a graph and its sets once per hop, in order, and fit their
- *		room.
+ *		Checks that the steps of 'spread' cover a graph and its sets once per hop, in order, and fit
+ *		their pieces.
  */
 #include "unit.h"
 

@@ -1,17 +1,18 @@
 /*
  * stub_driver.c
- *		A libcuda.so.1 that fails as the environment says.  It shows how the runtime inside
- *		hybrid_cuda.so behaves on machines whose driver is broken, old, or has no device.
+ *		A libcuda.so.1 that fails as environment variables say.  It shows how the runtime inside
+ *		hybrid_cuda.so behaves on machines whose driver is broken or old, or that have no device.
  *
  *		STUB_INIT		status returned by cuInit (0)
  *		STUB_VERSION	driver version reported (13000)
  *		STUB_FAILS		a function that fails after cuInit has succeeded
  *		STUB_RETURNS	status returned by that function
  *
- * It has one device and answers the runtime's calls until devices have been counted and inspected.
- * A stub cannot do more: then the runtime checks that the driver is NVIDIA's, and counting fails
- * because it is not (103).  Failures of contexts, memory and kernels are left to the fake runtime
- * (fake.h).  Functions are found by cuGetProcAddress, so no list of all of them is needed.
+ * The stub has one device, and answers the runtime's calls until devices have been counted and
+ * inspected.  A stub cannot do more: the runtime then checks that the driver is NVIDIA's, and
+ * counting fails because it is not (103).  The fake runtime (fake.h) covers failures of contexts,
+ * memory and kernels.  The runtime finds functions by cuGetProcAddress, so the stub needs no
+ * complete list of them.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * topk_test.c
- *		The kernels of 'topk', run on fibers, compared with the CPU's search: the same rows, the
- *		same bits.
+ *		Runs the kernels of 'topk' on fibers.  The rows and the bits must be those of the CPU's
+ *		search.
  */
 #include "kinds.h"
 

@@ -1,6 +1,6 @@
 /*
  * bench.cpp
- *		The bench's own kernels on fibers.
+ *		Compiles the bench's own kernels for fibers instead of a device.
  */
 #include "simt.h"
 

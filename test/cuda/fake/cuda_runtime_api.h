@@ -2,8 +2,8 @@
  * cuda_runtime_api.h
  *		The part of CUDA's runtime that the plug-in calls, for machines without a toolkit.
  *
- * Declarations only, written from the runtime's documentation; fake_runtime.cpp implements them on
- * the host.  Where a toolkit is found, run.sh compares every number here with the real header's.
+ * Only declarations, written from the runtime's documentation. fake_runtime.cpp implements them on
+ * the host.  If there is a toolkit, run.sh compares every number here with the real header's.
  */
 #ifndef HY_FAKE_CUDA_RUNTIME_API_H
 #define HY_FAKE_CUDA_RUNTIME_API_H

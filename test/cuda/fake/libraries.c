@@ -1,10 +1,10 @@
 /*
  * libraries.c
- *		NVML and cuBLAS as gpubench calls them, in one file under either's name: what they are given is
- *		looked at, and nothing is computed.
+ *		Stand-ins for NVML and cuBLAS, as gpubench calls them.  One file is loaded under both names.
+ *		They check their arguments and compute nothing.
  *
- * Written from the libraries' documentation.  What does not fit is refused, so that the bench has no
- * figure then, which its test sees.
+ * Written from the libraries' documentation.  A wrong argument is refused.  Then the bench prints
+ * no figure, and the test of the bench notices that.
  */
 #include <stddef.h>
 #include <stdlib.h>
