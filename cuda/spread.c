@@ -314,9 +314,7 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 	return error;
 }
 
-/*
- * list_at: return the device address of list number `list` of rows.  The lists follow each other.
- */
+/* list_at: return the device address of a list of rows.  The lists follow each other. */
 static const void *
 list_at(const HyCudaSpread *spread, int list)
 {
