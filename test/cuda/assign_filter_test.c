@@ -17,19 +17,19 @@ typedef struct Case
 	int32_t centroids;
 	Kind kind;
 	Form form;
-	int32_t part;   /* centroids of a part, whole tiles; 0: all of them */
+	int32_t part;   /* number of centroids in a part, a multiple of a tile; 0: all centroids */
 	bool same;      /* rows are among the centroids */
-	bool equal;     /* centroids are all the same */
-	bool beyond;    /* of no centroid products say anything */
-	bool unbounded; /* the bound is dropped: a test that nothing is found by luck */
+	bool equal;     /* all centroids are the same */
+	bool beyond;    /* the products of no centroid can be bounded */
+	bool unbounded; /* drop the bound: shows that rows get wrong centroids without it */
 } Case;
 
 /* Outcome: the result of a case. */
 typedef struct Outcome
 {
 	int64_t wrong; /* rows that went elsewhere */
-	int64_t open;  /* centroids on the rows' lists, of all parts */
-	int64_t rest;  /* rows that met all centroids of a part after all */
+	int64_t open;  /* candidate centroids of all rows, in all parts */
+	int64_t rest;  /* rows that were compared with all centroids of a part */
 } Outcome;
 
 static HyMatrix
@@ -135,7 +135,7 @@ check_least(const Case *c, const float *rows, const float *centroids,
 			}
 			greatest = value > greatest ? value : greatest;
 		}
-		/* not a number: nothing was found out about the row */
+		/* NaN: the kernel found no bound for the row */
 		if (bound <= FLT_MAX)
 			CHECK_MSG((double) -bound <= greatest, "dims %d, form %d: row %d has %g, at most %g",
 			          (int) c->dims, (int) c->form, (int) i, (double) -bound, greatest);
@@ -325,7 +325,9 @@ extremes(void)
 	}
 }
 
-/* equal squares go to the lower centroid, whichever tile or part it is in */
+/*
+ * among equal distances, the centroid with the lower number wins, whichever tile or part it is in
+ */
 static void
 ties_go_by_centroid(void)
 {
@@ -340,7 +342,7 @@ ties_go_by_centroid(void)
 	}
 }
 
-/* a row meets all centroids if more are open than a list can hold */
+/* a row is compared with all centroids if it has more candidates than a list can hold */
 static void
 lists_overflow(void)
 {
@@ -350,7 +352,7 @@ lists_overflow(void)
 	c.equal = true;
 	outcome = finds_all(&c);
 	CHECK_INT(outcome.rest, c.rows);
-	/* as many as there is room for */
+	/* as many as a list can hold */
 	c.centroids = HY_CUDA_ASSIGN_LIST;
 	outcome = finds_all(&c);
 	CHECK_INT(outcome.rest, 0);
@@ -358,7 +360,7 @@ lists_overflow(void)
 	c.centroids++;
 	outcome = finds_all(&c);
 	CHECK_INT(outcome.rest, c.rows);
-	/* rows that nothing is known of, among others; they alone meet all */
+	/* some rows have no bound; only these are compared with all centroids */
 	c.equal = false;
 	c.form = ODD;
 	c.dims = 4;
@@ -367,7 +369,7 @@ lists_overflow(void)
 	CHECK(outcome.rest > 20 && outcome.rest < 150);
 }
 
-/* bounded rows without any bounded centroid: all centroids are open */
+/* no centroid has a bound: all centroids are candidates of the bounded rows */
 static void
 no_centroid_has_a_bound(void)
 {
@@ -438,7 +440,7 @@ without_the_bound_rows_go_elsewhere(void)
 	(void) finds_all(&c);
 }
 
-/* few centroids are open if vectors differ, near the origin and far from it */
+/* rows have few candidates if the vectors differ, near the origin and far from it */
 static void
 little_is_open(void)
 {
@@ -464,7 +466,7 @@ plans(void)
 	uint64_t room;
 	int part;
 
-	/* the figure that this is for, and what is too little for it */
+	/* the shape that the filter was made for, and shapes that are too small */
 	CHECK(hy_cuda_assign_filter_suits(1000000, 4096, 768, UINT64_C(1) << 31));
 	CHECK(hy_cuda_assign_filter_suits(20000, 256, 768, UINT64_C(1) << 31));
 	CHECK(!hy_cuda_assign_filter_suits(1000, 256, 768, UINT64_C(1) << 31));
@@ -490,10 +492,10 @@ plans(void)
 		room -= room / 20;
 	}
 	CHECK(room < plan.bytes * 2);
-	/* rows of few dims are as many as lists allow */
+	/* rows of few dims: the lists limit their number */
 	CHECK(hy_cuda_assign_filter_plan(500000, 4096, 8, UINT64_MAX, &plan));
 	CHECK(plan.rows < 100000 && plan.rows >= 50000);
-	/* and resident ones enough for a large device, however wide they are */
+	/* resident rows: enough of them for a large device, whatever their dims */
 	CHECK(hy_cuda_assign_filter_plan(500000, 4096, 768, UINT64_MAX, &plan));
 	CHECK(plan.rows >= 30000);
 	CHECK(plan.round % HY_CUDA_TILE == 0);

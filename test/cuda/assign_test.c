@@ -15,9 +15,9 @@ typedef struct Case
 	int32_t groups; /* 0: none */
 	int32_t probes;
 	Kind kind;
-	int pieces; /* as which the centroids come, where there are no groups */
+	int pieces; /* number of pieces of centroids, without groups */
 	int multiprocessors;
-	int lists; /* of a row: room for so many */
+	int lists; /* capacity of the lists per row */
 	bool same; /* rows are among the centroids */
 } Case;
 
@@ -189,7 +189,10 @@ run_case(const Case *c)
 static const Case plain = {
 	.dims = 9, .rows = 40, .centroids = 30, .pieces = 1, .multiprocessors = 1, .lists = 8};
 
-/* rows around the sizes of tiles; centroids around those of warps, turns and shares */
+/*
+ * numbers of rows around the size of a tile; numbers of centroids around the sizes of warps, turns
+ * and shares
+ */
 static void
 every_boundary_of_rows_and_centroids(void)
 {
@@ -231,7 +234,10 @@ every_boundary_of_dims(void)
 	}
 }
 
-/* equal distances go to the lower centroid, whichever block, share or piece it is in */
+/*
+ * among equal distances, the centroid with the lower number wins, whichever block, share or piece
+ * it is in
+ */
 static void
 ties_go_by_centroid(void)
 {

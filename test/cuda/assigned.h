@@ -13,9 +13,9 @@
 typedef enum VectorKind
 {
 	VECTORS_PLAIN,
-	VECTORS_FEW,   /* of few values: many equal distances */
+	VECTORS_FEW,   /* few different values: many equal distances */
 	VECTORS_EQUAL, /* all centroids the same */
-	VECTORS_LATE,  /* rows of which nothing is known, after a good beginning */
+	VECTORS_LATE,  /* rows without a bound, after rows that are bounded */
 	VECTOR_KINDS
 } VectorKind;
 
@@ -28,10 +28,14 @@ typedef struct AssignSizes
 	int32_t groups; /* 0: none */
 	int32_t probes;
 	size_t
-		gap; /* elements between two rows; twice as many between centroids, three times centers */
+		/*
+		 * unused elements between two rows; twice as many between centroids, three times between
+		 * centers
+		 */
+		gap;
 } AssignSizes;
 
-/* One task with its own data. */
+/* AssignJob: a task with its own data. */
 typedef struct AssignJob
 {
 	HyTask task;
@@ -70,7 +74,7 @@ assign_matrix(UnitRandom *random, int32_t dims, int64_t rows, size_t gap, Vector
 	return (HyMatrix){.dims = dims, .rows = rows, .stride = stride * sizeof(float), .data = *data};
 }
 
-/* assign_expect: what the CPU says, by the groups that there are now. */
+/* assign_expect: compute the CPU's answers for the task's current groups. */
 static void
 assign_expect(AssignJob *job)
 {
@@ -122,7 +126,7 @@ assign_check(const void *of)
 	for (i = 0; i < job->rows; i++)
 		CHECK_MSG(job->nearest[i] == job->expected[i], "row %lld goes to %d, expected %d",
 		          (long long) i, (int) job->nearest[i], (int) job->expected[i]);
-	/* nothing behind the answers was touched */
+	/* the entry after the answers is unchanged */
 	CHECK_INT(job->nearest[job->rows], 0x5a5a5a5a);
 }
 

@@ -9,7 +9,7 @@
 
 #include "core/distance.h"
 
-/* One distance task with its own data. */
+/* DistanceJob: a task with its own data. */
 typedef struct DistanceJob
 {
 	HyTask task;
@@ -21,7 +21,7 @@ typedef struct DistanceJob
 	int64_t count;
 } DistanceJob;
 
-/* distance_job: gap bytes lie between two rows. */
+/* distance_job: make a task with `gap` unused bytes between two rows. */
 static UNIT_UNUSED void
 distance_job(DistanceJob *job, UnitRandom *random, HyMetric metric, HyDtype dtype, int32_t dims,
              int64_t queries, int64_t rows, size_t gap)
@@ -65,7 +65,7 @@ distance_job(DistanceJob *job, UnitRandom *random, HyMetric metric, HyDtype dtyp
 	d->targets.stride = stride;
 	d->targets.data = job->targets;
 	d->out = job->out;
-	/* the CPU wants its rows aligned: compute from a packed copy where they are not */
+	/* the CPU needs aligned rows: if they are not aligned, compute from a packed copy */
 	if (gap % element == 0)
 		CHECK_INT(hy_distance_matrix(metric, &d->queries, &d->targets, job->expected, NULL), HY_OK);
 	else

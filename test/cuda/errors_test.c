@@ -10,7 +10,9 @@
 static void
 each_number_has_its_status(void)
 {
-	/* 'process must be terminated', in the runtime's documentation */
+	/*
+	 * errors after which 'the process must be terminated', according to the runtime's documentation
+	 */
 	static const int for_good[] = {700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810};
 	static const struct
 	{
@@ -38,7 +40,7 @@ each_number_has_its_status(void)
 		{909, HY_TIMEOUT},
 		{1, HY_BUG},
 		{600, HY_BUG},
-		{12345, HY_TRANSIENT}, /* of a runtime to come */
+		{12345, HY_TRANSIENT}, /* an error of a future runtime */
 	};
 	size_t i;
 

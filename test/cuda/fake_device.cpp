@@ -17,7 +17,10 @@
 using hy_device::enter;
 using hy_device::lost;
 
-/* A server's sessions are told by the environment: HY_FAKE_ABSENT=100 is a machine without a card. */
+/*
+ * absent: return the error that HY_FAKE_ABSENT sets for the sessions of a server. 100 means that
+ * there is no card.
+ */
 static cudaError_t
 absent()
 {
@@ -78,7 +81,7 @@ hy_device::starts(const char *function)
 	sigset_t all;
 	sigset_t mask;
 
-	/* without those that nobody can block, and the C library's own */
+	/* all signals except those that nobody can block and those of the C library */
 	sigfillset(&all);
 	sigdelset(&all, SIGKILL);
 	sigdelset(&all, SIGSTOP);
@@ -173,7 +176,7 @@ extern "C"
 		if (device < 0 || device >= hy_fake.devices)
 			return cudaErrorInvalidDevice;
 		memset(properties, 0, sizeof(*properties));
-		/* as long as the field: the plug-in's is shorter */
+		/* as long as the field, but the plug-in's field is shorter */
 		memset(properties->name, 'x', sizeof(properties->name) - 1);
 		memcpy(properties->name, "Fake device", 11);
 		properties->totalGlobalMem = hy_fake.memory;

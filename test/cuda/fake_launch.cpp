@@ -38,7 +38,7 @@ static double hy_elements(const HyCudaFiltered &args, int each);
 static double hy_elements(const HyCudaAssignFiltered &args);
 static double hy_elements(const HyCudaAssignFiltered &args, int each);
 
-/* So that small shapes have blocks of several tiles. */
+/* makes blocks process several tiles even for small shapes */
 #define HY_CUDA_MANY_BLOCKS 2
 
 /* Arguments are copied when the kernel is queued, as CUDA does. */
@@ -161,7 +161,7 @@ hy_elements(const HyCudaRound &args)
 	return (double) args.room * args.padded;
 }
 
-/* The matrix unit is the faster one. */
+/* The products take less time than other kernels. */
 static double
 hy_elements(const HyCudaFiltered &args)
 {

@@ -19,7 +19,7 @@ struct Block
 {
 	int device;
 	char *pages;
-	size_t length; /* of the pages, without the forbidden one */
+	size_t length; /* bytes of the pages, without the forbidden page */
 	size_t bytes;
 };
 
@@ -38,12 +38,12 @@ protect(const Block &block, bool open)
 	mprotect(block.pages, block.length, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-/* take_back: memory that the driver may give to anybody from now on. */
+/* take_back: count freed memory, and the bytes of it that are not zero. */
 static void
 take_back(const char *memory, size_t bytes)
 {
 	returned += bytes;
-	/* nearly always all are zero, and each byte is the next one's */
+	/* fast path: all bytes are zero, because the first is and each equals the next one */
 	if (bytes == 0 || (memory[0] == 0 && memcmp(memory, memory + 1, bytes - 1) == 0))
 		return;
 	leaked += bytes - (size_t) std::count(memory, memory + bytes, 0);
@@ -82,10 +82,10 @@ hy_memory::allocate(size_t bytes, int device)
 	                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (block.pages == MAP_FAILED)
 		hy_device::fatal("out of memory");
-	/* the protection of large pages, where there are any, changes much faster */
+	/* changing the protection of huge pages is much faster */
 	(void) madvise(block.pages, block.length, MADV_HUGEPAGE);
 	memset(block.pages, 0xa5, block.length);
-	/* the end lies at the forbidden page */
+	/* the block ends at the forbidden page */
 	start = block.pages + block.length - (bytes + 7) / 8 * 8;
 	mprotect(block.pages, block.length + page, PROT_NONE);
 	device_blocks[start] = block;

@@ -22,7 +22,7 @@
 #include "fake_memory.h"
 #include "simt.h"
 
-/* An operation on a stream: false when it has to wait for another stream. */
+/* Operation: an operation on a stream.  Returns false if it has to wait for another stream. */
 typedef std::function<bool()> Operation;
 
 using hy_device::enter;
@@ -39,27 +39,28 @@ struct CUevent_st
 {
 	int device;
 	bool timed;
-	int recorded; /* records queued, and how many of them have happened */
+	int recorded; /* number of records queued; `happened` counts those that were reached */
 	int happened;
-	int untold; /* questions until it is told that the last one has */
+	int untold; /* number of queries that must pass before completion is reported */
 	double at_us;
 };
 
 static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
-static std::map<const void *, int> allowed; /* shared memory, of kernels that asked */
-static std::set<const void *> loaded;       /* kernels, into the context */
-static int late_loads;                      /* kernels that were not when they were launched */
-static thread_local int current;            /* device of the thread */
+static std::map<const void *, int> allowed; /* bytes of shared memory that each kernel may use */
+static std::set<const void *> loaded;       /* kernels loaded into the context */
+/* number of kernels that were launched before they were loaded */
+static int late_loads;
+static thread_local int current; /* current device of the thread */
 static int resets;
 static int reset_device;
 static int kernels;
-static uint64_t contexts; /* a bit for each device */
+static uint64_t contexts; /* one bit for each device with a context */
 static double now_us;
 static double longest_us;
 static uint32_t dice;
 
-/* chance: of a late device, any of 0 .. n - 1. */
+/* chance: return a random number from 0 to n - 1 if the device is late, else 0. */
 static int
 chance(int n)
 {
@@ -67,7 +68,10 @@ chance(int n)
 	return hy_fake.late ? (int) ((dice >> 16) % (uint32_t) n) : 0;
 }
 
-/* step: one operation of a stream; whoever called for it closes the memory that it has opened. */
+/*
+ * step: run the next operation of a stream, if possible.  The caller must then close the device's
+ * memory (hy_memory::close).
+ */
 static bool
 step(cudaStream_t stream)
 {
@@ -96,7 +100,10 @@ run_all(cudaStream_t stream)
 	hy_memory::close();
 }
 
-/* needs_context: the first call of this kind makes one, whether that was meant or not. */
+/*
+ * needs_context: create a context of the device if there is none, as a real driver does in such a
+ * call.
+ */
 static void
 needs_context(const char *function, int device)
 {
@@ -106,8 +113,8 @@ needs_context(const char *function, int device)
 }
 
 /*
- * taken_by_another: whether a living process has all memory of the device, as the file says that
- * HY_FAKE_TAKEN names (test/cuda/fake/hog).
+ * taken_by_another: return whether a living process holds all memory of the device.  The process is
+ * named in the file HY_FAKE_TAKEN (test/cuda/fake/hog).
  */
 static bool
 taken_by_another()
@@ -205,7 +212,7 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		/* the stream of a device that is not the thread's */
+		/* the stream belongs to another device than the thread's current one */
 		if (stream->device != current)
 			return cudaErrorInvalidResourceHandle;
 		if (kernel != NULL && loaded.insert(kernel).second)
@@ -234,7 +241,7 @@ extern "C"
 		return cudaSuccess;
 	}
 
-	/* the most that a block may have of shared memory, if it asks */
+	/* most_shared: return the largest amount of shared memory that a block may request. */
 	static size_t
 	most_shared(void)
 	{
@@ -468,7 +475,7 @@ extern "C"
 					  return true;
 				  });
 		}
-		/* pageable memory: the driver reads, or has written, all of it before it returns */
+		/* pageable memory: the copy is finished before the call returns */
 		if (kind != cudaMemcpyDeviceToDevice && !hy_memory::pins(host, bytes))
 			run_all(stream);
 		return lost;
@@ -531,7 +538,9 @@ extern "C"
 
 		if (error == cudaSuccess)
 		{
-			/* for the record that is the last one now: the event may be recorded again meanwhile */
+			/*
+			 * wait for the latest record so far, because the event may be recorded again meanwhile
+			 */
 			int number = event->recorded;
 
 			queue(stream, [event, number]() { return event->happened >= number; });
@@ -594,7 +603,10 @@ extern "C"
 			return error;
 		if (event->happened == event->recorded && event->untold <= 0)
 			return cudaSuccess;
-		/* time passes, the later a stream was made the faster: none may count on another's pace */
+		/*
+		 * each query advances all streams, the newer ones by more steps: no test may rely on the
+		 * speed of a stream
+		 */
 		for (size_t i = streams.size(); i-- > 0;)
 		{
 			const size_t turns = hy_fake.late ? (size_t) chance(6) : 2 * i + 1;

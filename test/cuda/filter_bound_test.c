@@ -18,7 +18,7 @@ true_threshold(HyMetric metric, const HyCudaAim *aim, double distance)
 
 /*
  * check_bound: check that every row reaches the threshold of its own distance.  Returns the largest
- * part of the bound that was needed for that.
+ * share of the bound that this took.
  */
 static double
 check_bound(const Case *c)
@@ -113,7 +113,7 @@ the_bound_holds(void)
 					Case c = plain;
 
 					dtype = (form + metric + (int) d) % 2;
-					/* halves hold neither such lengths nor such products */
+					/* float16 can hold neither these lengths nor these products */
 					c.dtype = form == AS_DRAWN || form >= CLUSTERED ? (HyDtype) dtype : HY_F32;
 					c.form = (Form) form;
 					c.metric = (HyMetric) metric;
@@ -147,7 +147,7 @@ the_bound_holds_for_every_magnitude(void)
 	}
 }
 
-/* the bound is tight: rounding alone, and the unit alone, need what the bound allows for them */
+/* the bound is tight: rounding alone, and the matrix unit alone, use most of their share of it */
 static void
 the_bound_is_needed(void)
 {
@@ -162,7 +162,7 @@ the_bound_is_needed(void)
 	printf("# rounding needs %.4f of the bound\n", needed);
 	CHECK(needed > 0.95);
 
-	/* neither queries nor rows lose anything by rounding: it is the unit that cuts off */
+	/* rounding changes neither queries nor rows here, so only the matrix unit truncates */
 	c.form = ABSORBED;
 	c.dims = 3200;
 	c.rows = c.queries = 2;
@@ -171,7 +171,7 @@ the_bound_is_needed(void)
 	hy_fake.cut_off = 1;
 	needed = check_bound(&c);
 	printf("# the unit needs %.4f of the bound\n", needed);
-	/* of 18 units for 16 dims 16 are needed here, and the bound has as many again */
+	/* the error is 16 of at most 18 units per 16 dims, and the slack is twice those 18 */
 	CHECK(needed > 0.4 && needed < 0.5);
 }
 

@@ -40,7 +40,7 @@ check_parts(const HyCudaFilterPlan *plan)
 	{
 		uint64_t end = part + 1 < HY_CUDA_PARTS ? plan->offset[part + 1] : plan->bytes;
 
-		/* asynchronous copies are of 16 bytes */
+		/* asynchronous copies transfer 16 bytes at a time */
 		CHECK_INT(plan->offset[part] % 16, 0);
 		CHECK(plan->offset[part] + bytes[part] <= end);
 	}
@@ -84,7 +84,7 @@ check_cover(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch, const Hy
 			up += piece.up_count;
 			continue;
 		}
-		/* no row before all queries */
+		/* rows come only after all queries of the group */
 		CHECK_INT(up, count);
 		CHECK(chunk->row_count >= 1 && row + chunk->row_count <= work->rows);
 		CHECK_INT(hy_cuda_filter_uploads(plan, chunk),
@@ -96,7 +96,7 @@ check_cover(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch, const Hy
 		CHECK_INT(piece.stage, useless || row < plan->first ? HY_CUDA_CANONICAL : HY_CUDA_FILTERED);
 		if (piece.stage == HY_CUDA_FILTERED)
 		{
-			/* k distances are known, and no less rows than these */
+			/* k distances are known, and the piece has no more rows than were compared before */
 			CHECK(row >= 2 * plan->k && chunk->row_count <= row && chunk->row_count <= plan->room);
 		}
 		row += chunk->row_count;
@@ -146,7 +146,7 @@ pieces_cover_a_task_once(void)
 	CHECK(planned > 1000);
 }
 
-/* the shape for which the sizes were chosen: one group, few pieces */
+/* the shape for which the sizes were chosen has one group and few pieces */
 static void
 many_queries_are_one_group(void)
 {
@@ -171,7 +171,7 @@ many_queries_are_one_group(void)
 	CHECK(plan.group < 2000 && 10000 % plan.group < 2000);
 	CHECK(plan.bytes <= UINT64_C(8) << 20);
 	CHECK(!hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(1) << 20, true, &plan));
-	/* the k best of a group come down at once */
+	/* the k best rows of a group are copied down at once */
 	work.query_down = 128 * 16;
 	CHECK(hy_cuda_filter_plan(&work, 128, &scratch, UINT64_C(8) << 30, true, &plan));
 	CHECK(plan.group <= 2048);

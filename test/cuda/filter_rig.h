@@ -78,7 +78,7 @@ form_vectors(const Case *c, float *queries, char *targets)
 	free(x);
 }
 
-/* rig_make: queries and room; nothing is rounded yet. */
+/* rig_make: upload the queries and allocate memory on the device.  Rounds nothing yet. */
 static void
 rig_make(Rig *rig, const Case *c, const float *queries, const HyNeighbor *best)
 {
@@ -137,7 +137,7 @@ rig_free(Rig *rig)
 	cudaStreamDestroy(rig->stream);
 }
 
-/* round_both: queries, where asked for, and rows. */
+/* round_both: round the rows, and the queries if `queries` is true. */
 static void
 round_both(Rig *rig, const Case *c, bool queries)
 {

@@ -9,16 +9,16 @@
 
 #define COUNT 20
 
-/* Kinds of vectors beyond those of kinds.h. */
+/* Form: kinds of vectors in addition to those of kinds.h. */
 typedef enum Form
 {
 	AS_DRAWN, /* by kind */
-	LENGTHS,  /* each vector of a magnitude of its own */
-	EDGES,    /* around powers of two, where rounding goes up to the next */
-	HALFWAY,  /* in the middle between two numbers that bfloat16 has */
+	LENGTHS,  /* each vector has its own magnitude */
+	EDGES,    /* elements near powers of two, where rounding reaches the next power */
+	HALFWAY,  /* elements halfway between two bfloat16 values */
 	DEEP,     /* elements of very different magnitudes */
 	ALONE,    /* one element and zeros */
-	BOUNDS,   /* lengths around the shortest, and the longest, that have a bound */
+	BOUNDS,   /* lengths near the shortest and the longest that have a bound */
 	FORMS
 } Form;
 
@@ -176,7 +176,7 @@ check_form(Form form, Kind kind, int32_t dims)
 		CHECK(reach[i].factor == 1);
 		CHECK((double) reach[i].reach >= rest && (double) reach[i].rough >= whole);
 	}
-	/* what fills the tile up is 0 */
+	/* the vectors that fill up the tile are 0 */
 	for (i = COUNT * padded; i < HY_CUDA_TILE * padded; i++)
 		CHECK_INT(rounded[i], 0);
 	for (i = 0; i < 4; i++)

@@ -49,7 +49,7 @@ search(const Case *c, int64_t *wrong)
 	rig_make(&rig, c, queries, best);
 	on_device = to_device(targets, (size_t) c->rows * row_bytes, rig.stream);
 	first.lists = device_room(first.list_bytes);
-	/* the first rows are canonical; then pieces double */
+	/* the first rows are compared canonically; then pieces double in size */
 	for (end = canonical; at < c->rows; end = 2 * end < c->rows ? 2 * end : c->rows)
 	{
 		rig.args.rows.targets = on_device + (size_t) at * row_bytes;
@@ -115,7 +115,7 @@ finds_all(const Case *c)
 	return overflow;
 }
 
-/* finds_all_by_each: do that for each metric that is filtered. */
+/* finds_all_by_each: call finds_all for each metric that can be filtered. */
 static int32_t
 finds_all_by_each(Case c)
 {
@@ -176,7 +176,7 @@ boundaries(void)
 	}
 }
 
-/* lists that are far too short: all rows of the piece are compared */
+/* lists that are far too short: the kernel compares all rows of the piece */
 static void
 lists_overflow(void)
 {
@@ -302,7 +302,7 @@ few_are_proposed(void)
 	{
 		c.form = AS_DRAWN;
 		CHECK_INT(finds_all(&c), 0);
-		/* far from the origin, it is the middle that does it */
+		/* far from the origin, subtracting the middle keeps the candidates few */
 		c.form = CLUSTERED;
 		if (c.metric == HY_METRIC_L2)
 			CHECK_INT(finds_all(&c), 0);

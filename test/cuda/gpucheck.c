@@ -30,7 +30,7 @@ typedef enum Kind
 {
 	PLAIN,
 	EXTREME, /* magnitudes from 1e-30 to 1e30 */
-	FEW      /* of few values: many equal distances */
+	FEW      /* few different values: many equal distances */
 } Kind;
 
 static const char *const kind_names[] = {"", " extreme", " of few values"};
@@ -248,7 +248,7 @@ small_shapes(void)
 	every_kind(200, 5, 17, EXTREME);
 	every_kind(1100, 3, 9, PLAIN);
 	every_kind(2, 2, 300, FEW);
-	/* one query and many blocks, the last of which merges what they have found */
+	/* one query and many blocks; the last block merges the lists of all */
 	every_kind(20, 1, 2000, FEW);
 }
 
@@ -329,7 +329,7 @@ a_cancel_is_honoured(void)
 	every_kind(100, 2, 100, PLAIN);
 }
 
-/* the device's memory is returned: an allocation that fits once fits again */
+/* memory is returned to the device: an allocation that fitted once fits again */
 static void
 memory_comes_back(void)
 {
@@ -380,7 +380,7 @@ a_fork_is_refused(void)
 	pid_t child;
 
 	fflush(stdout);
-	signal(SIGCHLD, SIG_DFL); /* where it is ignored, no status is kept */
+	signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, no exit status is kept */
 	child = fork();
 	if (child == 0)
 	{
@@ -398,8 +398,8 @@ a_fork_is_refused(void)
 }
 
 /*
- * setting: return a setting of the plug-in.  Under a sanitizer only kernels that are launched are
- * worth loading.
+ * setting: return a setting of the plug-in.  Under a sanitizer, kernels are loaded only when they
+ * are launched.
  */
 static const char *
 setting(void *arg, const char *name)

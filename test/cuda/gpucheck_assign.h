@@ -12,8 +12,8 @@
 typedef enum Spread
 {
 	ANYWHERE,
-	IN_HEAPS, /* two of them, within which bfloat16 sees hardly any difference */
-	ON_A_GRID /* of few values: many equal distances */
+	IN_HEAPS, /* two clusters; bfloat16 hardly distinguishes the vectors within one */
+	ON_A_GRID /* few different values: many equal distances */
 } Spread;
 
 static int64_t assigned;
@@ -39,7 +39,10 @@ draw_vectors(Spread spread, float *x, int64_t count, int32_t dims)
 	}
 }
 
-/* as_expected: the task's rows go where the CPU has them go; *took: memory of the device while it runs. */
+/*
+ * as_expected: check that the task chooses the CPU's centroids.  Sets *took to the device memory
+ * that the task takes while it runs.
+ */
 static void
 as_expected(const HyTask *task, const int32_t *expected, uint64_t *took)
 {
@@ -73,7 +76,10 @@ as_expected(const HyTask *task, const int32_t *expected, uint64_t *took)
 	*took = before - after;
 }
 
-/* assign_to: one assignment, beside the CPU's, and again of rows that lie there; filtered: whether it should be. */
+/*
+ * assign_to: check an assignment of rows in host memory and of the same rows resident. `filtered`
+ * tells whether the task must be filtered.
+ */
 static void
 assign_to(Spread spread, int32_t dims, int64_t rows, int32_t centroids, bool filtered)
 {
@@ -96,10 +102,13 @@ assign_to(Spread spread, int32_t dims, int64_t rows, int32_t centroids, bool fil
 	CHECK_INT(hy_assign(&a->rows, &a->centroids, NULL, &hy_malloc_allocator, expected, NULL),
 	          HY_OK);
 	as_expected(&task, expected, &took);
-	/* what it takes beside the centroids, of which a block may hold half again */
+	/*
+	 * the filter takes memory in addition to the centroids; a block may be half again as large as
+	 * requested
+	 */
 	CHECK((took > (uint64_t) centroids * vector * 3 / 2 + 1024) == filtered);
 
-	/* no byte more than the rows, behind one number that is not theirs */
+	/* exactly the bytes of the rows, which follow one other number */
 	CHECK_INT(cuda->buf_alloc(device, sizeof(float) + (uint64_t) rows * vector, &buffer), HY_OK);
 	CHECK_INT(cuda->upload(device, buffer, sizeof(float), x, (uint64_t) rows * vector), HY_OK);
 	a->rows.data = NULL;
@@ -113,7 +122,10 @@ assign_to(Spread spread, int32_t dims, int64_t rows, int32_t centroids, bool fil
 	free(expected);
 }
 
-/* dims around steps and segments, tiles that are not full, and data of which the filter knows little */
+/*
+ * dims around steps and segments, tiles that are not full, and data for which the filter decides
+ * little
+ */
 static void
 many_centroids(void)
 {

@@ -25,7 +25,7 @@
 #include "dispatch/tools/plugin.h"
 #include "gpucheck_host.h"
 
-/* The known error of the unit, relative to the allowed one. */
+/* Known error of the matrix unit, relative to the allowed error. */
 #define KNOWN 0.5
 
 static const HyBackend *cuda;
@@ -33,7 +33,7 @@ static HyDevice *device;
 static UnitRandom randomness = {1999};
 static int32_t number;
 static bool small;
-static bool measured; /* of this generation it is known how the unit adds up */
+static bool measured; /* whether the rounding of this generation's matrix unit is known */
 static double widened[UINT16_MAX + 1];
 static int64_t products;
 static int64_t found;
@@ -42,13 +42,13 @@ static int64_t found;
 typedef enum Form
 {
 	EVEN,      /* uniform in -1 .. 1 */
-	POSITIVE,  /* the same without signs: what is cut off adds up */
+	POSITIVE,  /* the same without signs, so that truncation errors add up */
 	SPREAD,    /* magnitudes over 2^-20 .. 2^20 */
 	VAST,      /* over 2^-40 .. 2^40 */
 	ABSORBED,  /* a large product, and many just below a unit of its last place */
-	SCATTERED, /* the same with the large one anywhere, and signs */
-	CANCELLED, /* large products that cancel, small ones that are left */
-	STAIRS,    /* each product half of the one before */
+	SCATTERED, /* the same with the large product at any position, and with signs */
+	CANCELLED, /* large products that cancel, and small ones that remain */
+	STAIRS,    /* each product is half of the one before */
 	FORMS
 } Form;
 
@@ -188,7 +188,7 @@ widen_tile(const uint16_t *rounded, int32_t padded, double *wide, double *length
 }
 
 /*
- * unit_errs: multiply a tile of queries by a tile of rows.  Returns the largest error relative to
+ * unit_errs: multiply a tile of queries by a tile of rows.  Returns the largest error, relative to
  * the allowed one.
  */
 static double
@@ -263,12 +263,12 @@ unit_errs(Form form, int32_t dims)
 			long double exact = 0;
 			double part;
 
-			/* of two factors of 8 bits the product is exact */
+			/* the product of two factors of 8 bits is exact */
 			for (d = 0; d < padded; d++)
 				exact += left[d] * right[d];
 			part = fabs((double) ((long double) result[i * HY_CUDA_TILE + j] - exact)) /
 			       (HY_CUDA_UNIT_SLACK * padded * length[0][i] * length[1][j]);
-			/* not a number is beyond every bound, too */
+			/* NaN exceeds every bound, too */
 			CHECK_MSG(part <= 1, "%s, %d dims: %a instead of %La, %g of what is allowed",
 			          form_names[form], (int) dims, (double) result[i * HY_CUDA_TILE + j], exact,
 			          part);
@@ -314,7 +314,7 @@ the_unit_keeps_its_bound(void)
 
 		for (i = 0; i < shapes; i++)
 		{
-			/* of the long sums the host has the most work with each */
+			/* long sums take the host the most time */
 			int rounds = small ? 1 : dims[i] < 3000 ? 5 : 2;
 
 			for (r = 0; r < rounds; r++)
@@ -333,10 +333,10 @@ static const char *
 setting(void *arg, const char *name)
 {
 	(void) arg;
-	/* under a sanitizer only kernels that are launched are worth loading */
+	/* under a sanitizer, load only the kernels that are launched */
 	if (small && strcmp(name, "cuda_loading") == 0)
 		return "lazy";
-	/* whatever there is to do is filtered */
+	/* filter every task, however small */
 	return strcmp(name, "cuda_filter_least") == 0 ? "1" : NULL;
 }
 
@@ -350,7 +350,7 @@ say_failure(HyDevice *of, const char *doing, HyStatus status)
 	          (int) failure.native_code, failure.text);
 }
 
-/* run: run a task to its end. filtered: whether it took memory. */
+/* run: run a task to its end.  Sets *filtered to whether the task took memory. */
 static HyStatus
 run(const HyTask *task, bool *filtered)
 {
@@ -371,7 +371,7 @@ run(const HyTask *task, bool *filtered)
 	return status;
 }
 
-/* nearest: compare one search with the CPU's. */
+/* nearest: compare the answers of one search with the CPU's. */
 static void
 nearest(HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int64_t rows, int32_t k,
         bool resident)
@@ -488,9 +488,8 @@ stop_requested(void *arg)
 }
 
 /*
- * A cancel ends a long task within 100 ms; under a sanitizer and on the fake device it may take
- * longer.  On a large device a small task ends before any time has passed, so it is canceled at
- * once.
+ * A cancel must end a long task within 100 ms, or later under a sanitizer and on the fake device.
+ * A large device finishes a small task at once, so such a task is canceled at once.
  */
 static void
 many_queries_are_cancelled(void)
@@ -532,7 +531,7 @@ many_queries_are_cancelled(void)
 	free(q);
 	free(out);
 	free(counts);
-	/* and the next one is right */
+	/* the next task must be right */
 	every_kind(33, 90, 600, 5);
 }
 

@@ -23,7 +23,10 @@ typedef struct Assigned
 	int32_t *nearest;
 } Assigned;
 
-/* assigned_matrix: few: of so few values that many distances are equal. */
+/*
+ * assigned_matrix: make a random matrix.  If `few` is true, it has so few different values that
+ * many distances are equal.
+ */
 static HyMatrix
 assigned_matrix(int32_t dims, int64_t rows, bool few, float **data)
 {
@@ -74,7 +77,7 @@ assigned_free(Assigned *job)
 	free(job->nearest);
 }
 
-/* submit_and_finish: says what went wrong. */
+/* submit_and_finish: run a task to its end.  Prints an error if it fails. */
 static HyStatus
 submit_and_finish(const HyTask *task, const char *what)
 {
@@ -89,7 +92,7 @@ submit_and_finish(const HyTask *task, const char *what)
 	return status;
 }
 
-/* assign_check: the job's answers; where: its rows are. */
+/* assign_check: check the answers of a job. `where` names the place of its rows in messages. */
 static void
 assign_check(const Assigned *job, const int32_t *expected, const char *where)
 {
@@ -106,7 +109,9 @@ assign_check(const Assigned *job, const int32_t *expected, const char *where)
 	assigned += a->rows.rows;
 }
 
-/* assign_resident: the same rows on the device, with something before each of them. */
+/*
+ * assign_resident: run a job with its rows in a buffer of the device, with a gap before each row.
+ */
 static void
 assign_resident(Assigned *job, const int32_t *expected)
 {
@@ -165,7 +170,10 @@ small_assignments(void)
 	assign_shape(1100, 9, 30, 4, 2, true);
 }
 
-/* dims around lanes and segments; rows that fill no tile; groups that are many, empty, or one that is large */
+/*
+ * dims around lanes and segments; rows that do not fill a tile; many groups, empty groups, one
+ * large group
+ */
 static void
 assignments(void)
 {
@@ -241,7 +249,10 @@ scores(void)
 	score_shape(128, 2000, 50, 1300, 20, SCORE_FEW);
 }
 
-/* cancel_scores: of so many queries, of which the CPU was asked about two only. */
+/*
+ * cancel_scores: cancel a task of this many queries.  The CPU's answers are known for only two of
+ * them.
+ */
 static void
 cancel_scores(int32_t count)
 {
@@ -268,7 +279,10 @@ cancel_scores(int32_t count)
 	score_job_free(&job);
 }
 
-/* cancel_topk: of many queries; of a metric and a size that are filtered, or not. */
+/*
+ * cancel_topk: cancel a task of many queries.  The metric and the sizes determine whether it is
+ * filtered.
+ */
 static void
 cancel_topk(HyMetric metric, int32_t dims, int64_t queries, int64_t rows)
 {
@@ -318,7 +332,7 @@ long_operations_are_cancelled(void)
 	expect_cancel(&job.task, 20);
 	assigned_free(&job);
 	cancel_scores(20000);
-	/* and the next ones are right */
+	/* the next tasks must be right */
 	small_assignments();
 	small_scores();
 }

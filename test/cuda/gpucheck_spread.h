@@ -11,7 +11,7 @@
 
 static int64_t spread;
 
-/* run_graph: a task of graphs.h. */
+/* run_graph: run a job of graphs.h and check its answers. */
 static void
 run_graph(GraphJob *job, const char *what)
 {
@@ -28,7 +28,10 @@ run_graph(GraphJob *job, const char *what)
 	spread += job->values;
 }
 
-/* run_spread: a task that brings its graph along, and once more where that lies there; frees it. */
+/*
+ * run_spread: run a job that uploads its graph, then the same job over the resident graph.  Frees
+ * the job.
+ */
 static void
 run_spread(GraphJob *job, const char *what)
 {
@@ -69,7 +72,9 @@ small_graphs(void)
 	spread_over(12, 60, 300, 0, 9);
 }
 
-/* rows of all lengths, one that is cut into windows, groups of every width, hops until convergence */
+/*
+ * rows of all lengths, a row that is cut at windows, groups of every width, hops until convergence
+ */
 static void
 graphs(void)
 {
@@ -80,7 +85,7 @@ graphs(void)
 	spread_over(1, 100000, 600000, 0, 64);
 }
 
-/* reopen: with so much memory, or 0; whether it could be had. */
+/* reopen: open the device with this memory limit (0: none).  Returns whether it could be opened. */
 static bool
 reopen(uint64_t bytes)
 {
@@ -96,8 +101,8 @@ reopen(uint64_t bytes)
 }
 
 /*
- * where there is memory for a graph and one set at a time, not for two: of each the answers come down
- * from where the next one's state begins
+ * There is memory for a graph and one set at a time, but not for two sets.  The answers of each
+ * group are copied from the memory in which the state of the next group begins.
  */
 static void
 groups_of_one(void)
@@ -114,7 +119,7 @@ groups_of_one(void)
 	(void) reopen(0);
 }
 
-/* a task of endless hops ends within 100 ms, and the next one is right */
+/* a task of endless hops ends within 100 ms after a cancel, and the next task is right */
 static void
 a_spread_is_cancelled(void)
 {

@@ -11,7 +11,7 @@
 #include "core/spread.h"
 #include "dispatch/backend.h"
 
-/* A task with its own graph, seeds and answers. */
+/* GraphJob: a task with its own graph, seeds and answers. */
 typedef struct GraphJob
 {
 	HyTask task;
@@ -28,12 +28,13 @@ typedef struct GraphJob
 	double *expected_sent;
 	int64_t values; /* nodes x sets */
 	HyPackedGraph packed;
-	HyCsr numbers; /* what a task sees of a graph that lies on the device */
+	HyCsr numbers; /* the part of the graph that a task knows if the graph is resident */
 } GraphJob;
 
 /*
- * make_graph: degrees by a power law, self loops, edges repeated, edges of no weight, nodes that
- * only send or only receive; hub > 0: so many edges end in one more node.
+ * make_graph: make a graph whose degrees follow a power law, with self loops, repeated edges, edges
+ * of weight 0, and nodes that only send or only receive.  If hub > 0, this many edges end in one
+ * additional node.
  */
 static UNIT_UNUSED HyCsr
 make_graph(UnitRandom *random, int64_t nodes, int64_t edges, int64_t hub, HyDirection direction)
@@ -72,7 +73,7 @@ random_params(UnitRandom *random)
 
 	params.decay = unit_random_below(random, 8) == 0 ? 1 : unit_random_unit(random);
 	params.fan = fans[unit_random_below(random, 3)];
-	/* some more than a device takes blindly */
+	/* sometimes more hops than a device runs without turns */
 	params.hops = (int32_t) unit_random_below(random, 7);
 	if (unit_random_below(random, 8) == 0)
 		params.hops += 30;
@@ -85,7 +86,10 @@ random_params(UnitRandom *random)
 	return params;
 }
 
-/* graph_job: takes the graph over; up to most seeds a set, some repeated, some of no value. */
+/*
+ * graph_job: make a job that owns the graph.  Each set has up to `most` seeds, some repeated, some
+ * of value 0.
+ */
 static UNIT_UNUSED void
 graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params, int32_t sets,
           int64_t most)
@@ -108,7 +112,7 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	job->hub = malloc(sizeof(double) * (size_t) (n + 1));
 	job->sent = malloc(sizeof(double) * (size_t) (job->values + 1));
 	job->expected_sent = malloc(sizeof(double) * (size_t) (job->values + 1));
-	/* a slice of a larger task: its seeds begin somewhere */
+	/* like a part of a larger task: the seeds do not begin at 0 */
 	job->start[0] = 3;
 	for (set = 0; set < sets; set++)
 	{
@@ -141,7 +145,7 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	          HY_OK);
 }
 
-/* graph_job_more: now and then with a hub, and asked for what nodes have sent. */
+/* graph_job_more: sometimes add a hub to the job, or request the charges that nodes have sent. */
 static UNIT_UNUSED void
 graph_job_more(GraphJob *job, UnitRandom *random)
 {
@@ -161,7 +165,7 @@ graph_job_more(GraphJob *job, UnitRandom *random)
 	          HY_OK);
 }
 
-/* graph_job_bytes: what goes up of the graph of a job that is packed. */
+/* graph_job_bytes: return the bytes to upload for the graph of a packed job. */
 static UNIT_UNUSED int64_t
 graph_job_bytes(const GraphJob *job)
 {
@@ -171,7 +175,10 @@ graph_job_bytes(const GraphJob *job)
 	                  (uint64_t) (p->rows[0] + p->rows[1] + p->rows[2]) * sizeof(HyPackedRow));
 }
 
-/* graph_job_reside: the graph goes to a buffer of the device; of the host's the task sees no more. */
+/*
+ * graph_job_reside: pack the job's graph, and upload it to a buffer of the device.  From then on,
+ * the task knows only the sizes of the host's graph.
+ */
 static UNIT_UNUSED HyStatus
 graph_job_reside(GraphJob *job, const HyBackend *backend, HyDevice *device)
 {
@@ -208,7 +215,7 @@ graph_job_reside(GraphJob *job, const HyBackend *backend, HyDevice *device)
 	return status;
 }
 
-/* graph_job_leave: the task brings its graph along again. */
+/* graph_job_leave: free the buffer, so that the task uploads its graph again. */
 static UNIT_UNUSED void
 graph_job_leave(GraphJob *job, const HyBackend *backend, HyDevice *device)
 {

@@ -15,7 +15,7 @@
 
 #include <cuda_runtime_api.h>
 
-#define LEAST ((size_t) 1 << 20) /* stops asking at this size */
+#define LEAST ((size_t) 1 << 20) /* smallest size that it requests */
 
 int
 main(int argc, char **argv)

@@ -75,12 +75,12 @@ run_case(const Case *c)
 	args.rows.query_count = c->queries;
 	args.rows.dims = c->dims;
 	args.out_stride = c->rows;
-	/* whether it is given, or the kernel finds it */
+	/* sometimes give the norms to the kernel, sometimes let the kernel compute them */
 	if (c->queries == 1 && c->dims <= HY_CUDA_OWN_NORM && unit_random_below(&randomness, 2))
 		args.rows.query_norms = NULL;
 	CHECK_INT(hy_cuda_launch_norms(args.rows.queries, c->queries, c->dims, norms, stream),
 	          cudaSuccess);
-	/* one multiprocessor: blocks have several turns even in small cases */
+	/* with one multiprocessor, blocks have several turns even in small cases */
 	CHECK_INT(hy_cuda_launch_distance(c->metric, c->dtype, &args, 1, stream), cudaSuccess);
 	CHECK_INT(cudaMemcpyAsync(out, args.out, out_bytes, cudaMemcpyDeviceToHost, stream),
 	          cudaSuccess);
@@ -110,7 +110,7 @@ run_case(const Case *c)
 	free(expected);
 }
 
-/* every metric and element type at one shape */
+/* run_placed: run every metric and element type for one shape. */
 static void
 run_placed(int32_t dims, int32_t queries, int64_t rows, int64_t gap, int64_t before, Kind kind)
 {

@@ -51,7 +51,7 @@ draw(Kind kind)
 	}
 }
 
-/* fill: count elements of a type. */
+/* fill: draw `count` elements of a type. */
 static UNIT_UNUSED void
 fill(void *elements, HyDtype dtype, Kind kind, size_t count)
 {
@@ -88,7 +88,7 @@ to_device(const void *data, size_t bytes, cudaStream_t stream)
 	return pointer;
 }
 
-/* whole_tiles: rows, or queries, with those that fill up the last tile. */
+/* whole_tiles: round a number of rows or queries up to whole tiles. */
 static UNIT_UNUSED int64_t
 whole_tiles(int64_t count)
 {

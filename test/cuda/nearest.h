@@ -15,12 +15,12 @@
 typedef enum RowKind
 {
 	ROWS_PLAIN,
-	ROWS_FEW,   /* of few values, so that some distances are equal */
-	ROWS_EQUAL, /* all the same: every one is as near as any other */
-	ROWS_ZEROS  /* some of them without an angle */
+	ROWS_FEW,   /* few different values: some distances are equal */
+	ROWS_EQUAL, /* all the same: all rows are equally near */
+	ROWS_ZEROS  /* some rows are zero vectors, which have no angle */
 } RowKind;
 
-/* One task with its own data. */
+/* NearestJob: a task with its own data. */
 typedef struct NearestJob
 {
 	HyTask task;
@@ -33,7 +33,7 @@ typedef struct NearestJob
 	int32_t *expected_counts;
 	float *norms; /* of nearest_norms */
 	int64_t entries;
-	HyBuffer *buffer; /* of rows that are resident */
+	HyBuffer *buffer; /* holds the rows if they are resident */
 } NearestJob;
 
 static float
@@ -48,7 +48,7 @@ nearest_draw(UnitRandom *random, RowKind kind, int64_t row, int32_t dim)
 	return unit_random_float(random);
 }
 
-/* nearest_job: gap elements lie between two rows. */
+/* nearest_job: make a task with `gap` unused elements between two rows. */
 static UNIT_UNUSED void
 nearest_job(NearestJob *job, UnitRandom *random, HyMetric metric, HyDtype dtype, int32_t dims,
             int64_t queries, int64_t rows, int32_t k, size_t gap, RowKind kind)
@@ -101,7 +101,10 @@ nearest_job(NearestJob *job, UnitRandom *random, HyMetric metric, HyDtype dtype,
 	          HY_OK);
 }
 
-/* nearest_resident: the job's rows into a buffer of the device, behind offset bytes of others. */
+/*
+ * nearest_resident: upload the job's rows to a buffer of the device, after `offset` bytes of other
+ * data.
+ */
 static UNIT_UNUSED void
 nearest_resident(HyDevice *device, NearestJob *job, size_t offset)
 {
@@ -115,7 +118,9 @@ nearest_resident(HyDevice *device, NearestJob *job, size_t offset)
 	targets->offset = offset;
 }
 
-/* nearest_limits: rows beyond its query's limit are no answers. */
+/*
+ * nearest_limits: give the job distance limits.  Rows beyond the limit of a query are no answers.
+ */
 static UNIT_UNUSED void
 nearest_limits(NearestJob *job, const double *limits)
 {
@@ -132,7 +137,10 @@ nearest_limits(NearestJob *job, const double *limits)
 	}
 }
 
-/* nearest_norms: norms that come with the rows, larger than theirs, so that answers tell who uses them. */
+/*
+ * nearest_norms: give the job norms that are larger than the actual ones, so that the answers show
+ * whether they were used.
+ */
 static UNIT_UNUSED void
 nearest_norms(NearestJob *job)
 {
@@ -172,7 +180,10 @@ nearest_trial(NearestJob *job)
 	               {job->counts, (size_t) job->task.u.topk.queries.rows * sizeof(int32_t)}}};
 }
 
-/* nearest_free: on the device that it is resident on; NULL where it is on none that is open. */
+/*
+ * nearest_free: free a job. `device` is the device with its resident rows, or NULL if no open
+ * device has them.
+ */
 static UNIT_UNUSED void
 nearest_free(NearestJob *job, HyDevice *device)
 {

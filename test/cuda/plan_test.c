@@ -73,7 +73,7 @@ check_cover(const HyCudaWork *work, const HyCudaScratch *scratch, const HyCudaPa
 		{
 			uint64_t rows = (uint64_t) chunk.row_count * row_bytes;
 
-			/* what goes up with them is of floats, behind them */
+			/* norms are floats that follow the rows, aligned */
 			if (work->row_up > 0)
 				rows = (rows + 3) / 4 * 4 + (uint64_t) (chunk.row_count * work->row_up);
 			CHECK(rows <= scratch->up);
@@ -125,8 +125,8 @@ pieces_cover_a_task_once(void)
 }
 
 /*
- * whatever the rate of the device, kernels settle at a time between a fifth of the limit and the
- * limit
+ * whatever the speed of the device, the time of kernels settles between a fifth of the limit and
+ * the limit
  */
 static void
 pace_finds_the_rate_of_a_device(void)
@@ -179,7 +179,7 @@ one_query_becomes_one_piece(void)
 
 		while (hy_cuda_next_chunk(&work, &scratch, &before, &chunk))
 		{
-			/* they are queued before it is known how long they take */
+			/* both pieces are queued before the time of the first is known */
 			hy_cuda_pace_adjust(&pace, hy_cuda_work(work.dims, 1, chunk.row_count),
 			                    (double) chunk.row_count * 200 / 1000000);
 			pieces++;

@@ -7,7 +7,7 @@
 
 static UnitRandom randomness = {97};
 
-/* the setting of the least work that is filtered */
+/* value of the setting cuda_filter_least */
 static const char *filter_least = "1";
 
 static const char *
@@ -79,7 +79,7 @@ every_kind_is_filtered(void)
 	every_kind();
 }
 
-/* so little memory that centroids and rows go in many pieces */
+/* so little memory that centroids and rows are uploaded in many pieces */
 static void
 pieces(void)
 {
@@ -94,7 +94,10 @@ pieces(void)
 	}
 }
 
-/* a pace so slow that a tile of rows meets the centroids in parts, always or only at first */
+/*
+ * a work limit so low that a tile of rows is compared with parts of the centroids, always or only
+ * at first
+ */
 static void
 parts_of_centroids(void)
 {
@@ -121,7 +124,7 @@ parts_of_centroids(void)
 	}
 }
 
-/* the canonical kernel answers if there is no memory, no unit, or too little work */
+/* the task is not filtered if there is no memory, no suitable matrix unit, or too little work */
 static void
 others_go_the_canonical_way(void)
 {
@@ -147,14 +150,14 @@ others_go_the_canonical_way(void)
 	CHECK(!finds_all(0, &job));
 	filter_least = "1";
 
-	/* the budget says that there is memory, and CUDA that there is none but for centroids */
+	/* the budget has memory, but CUDA has enough only for the centroids */
 	device = open_one(0);
 	job_make(&job, 64, 200, 300, VECTORS_PLAIN);
 	hy_fake_fail("cudaMalloc", 2, cudaErrorMemoryAllocation);
 	CHECK(!filtered(device, &job));
-	/* and the next one has it */
+	/* the next task gets it */
 	CHECK(filtered(device, &job));
-	/* nor has the host any */
+	/* the host has no memory either */
 	memory.calls = 0;
 	memory.fail_at = 2;
 	CHECK_INT(run(device, &job.task, NULL), HY_NOMEM);
@@ -163,7 +166,7 @@ others_go_the_canonical_way(void)
 	close_one(device);
 }
 
-/* groups determine which centroids a row meets, so they are not filtered */
+/* with groups, a row is compared with few centroids, so the task is not filtered */
 static void
 groups_are_not_filtered(void)
 {
@@ -176,7 +179,7 @@ groups_are_not_filtered(void)
 	trial = assign_trial(&job);
 	trial.up_unknown = true;
 	CHECK(trial_counted(device, &trial) < UINT64_C(64) * 300 * 5);
-	/* but where a row meets all groups there are none */
+	/* without groups, because a row is compared with all of them anyway */
 	job.task.u.assign.groups.probes = 3;
 	assign_expect(&job);
 	CHECK(filtered(device, &job));
@@ -184,7 +187,7 @@ groups_are_not_filtered(void)
 	close_one(device);
 }
 
-/* all centroids are open: the first piece shows it, and then the filter is no longer used */
+/* all centroids are candidates: after the first piece, the filter is no longer used */
 static void
 useless_filters_are_given_up(void)
 {
@@ -225,7 +228,7 @@ tasks_take_turns(void)
 		trial_run(device, &trial);
 		assign_free(&job);
 	}
-	/* what the scribbling left in free blocks is there to be found */
+	/* free blocks still have the scribbled bytes, which the fake reports as not zeroed */
 	cuda->close(device);
 	CHECK_INT(hy_fake_live(), 0);
 	CHECK_INT(memory.outstanding, 0);

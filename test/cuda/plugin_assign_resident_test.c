@@ -7,7 +7,7 @@
 
 static UnitRandom randomness = {61};
 
-/* the setting of the least work that is filtered; NULL: the default */
+/* value of the setting cuda_filter_least; NULL: not set */
 static const char *filter_least;
 
 static const char *
@@ -27,7 +27,7 @@ resident(HyDevice *device, AssignJob *job, uint64_t offset)
 	uint64_t bytes = (uint64_t) (rows->rows - 1) * rows->stride + (uint64_t) rows->dims * 4;
 	HyBuffer *buffer = NULL;
 
-	/* no byte more: who reads on finds what is not the buffer's */
+	/* exactly the bytes of the rows, so that the fake detects a read beyond them */
 	CHECK_INT(cuda->buf_alloc(device, offset + bytes, &buffer), HY_OK);
 	CHECK_INT(cuda->upload(device, buffer, offset, rows->data, bytes), HY_OK);
 	rows->data = NULL;
@@ -62,7 +62,7 @@ finds_all(AssignSizes sizes, VectorKind kind, uint64_t offset, uint64_t pace)
 	trial = assign_trial(&job);
 	if (pace > 0)
 		device->pace[HY_OP_ASSIGN].work = pace;
-	/* what goes up is what the estimate says, of groups more */
+	/* without groups, the estimate tells how many bytes are uploaded */
 	trial.up_unknown = sizes.groups > 0;
 	(void) trial_counted(device, &trial);
 	shape = hy_task_shape(&job.task);
@@ -100,7 +100,7 @@ rows_where_they_lie(void)
 				finds_all(sizes, (VectorKind) data, i * 4, 0);
 				if (filters)
 					continue;
-				/* so slowly that rows meet centroids part by part */
+				/* a work limit so low that rows are compared with parts of the centroids */
 				finds_all(sizes, (VectorKind) data, 4, UINT64_C(1) << 11);
 				sizes.groups = 7;
 				sizes.probes = 3;
@@ -112,8 +112,8 @@ rows_where_they_lie(void)
 }
 
 /*
- * kernels_of: return the number of kernels of a job on a device whose pace allows everything at
- * once.
+ * kernels_of: return the number of kernels of a job on a device whose work limit allows everything
+ * at once.
  */
 static int
 kernels_of(HyDevice *device, AssignJob *job)
@@ -128,7 +128,7 @@ kernels_of(HyDevice *device, AssignJob *job)
 	return hy_fake_kernels() - kernels;
 }
 
-/* the limit for rows on their way up does not apply to resident rows */
+/* the size of a slot's upload does not limit pieces of resident rows */
 static void
 pieces_go_by_the_pace(void)
 {
@@ -150,7 +150,7 @@ pieces_go_by_the_pace(void)
 		assign_job(&job, &randomness, sizes[i], VECTORS_FEW);
 		from_host = kernels_of(device, &job);
 		buffer = resident(device, &job, 0);
-		/* what begins and what assigns */
+		/* one kernel that initializes and one that assigns */
 		CHECK_INT(kernels_of(device, &job), 2);
 		CHECK(i == 1 || from_host > 4);
 		cuda->buf_free(device, buffer);
@@ -159,7 +159,7 @@ pieces_go_by_the_pace(void)
 	}
 }
 
-/* the filter's memory fits the number of rows, and its pieces fit the memory */
+/* the memory of the filter depends on the number of rows, and its pieces fit the memory */
 static void
 filtered_pieces(void)
 {
@@ -238,7 +238,7 @@ wrong_buffers(void)
 	/* neither here nor there */
 	rows->buffer = NULL;
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_INVALID);
-	/* nor may anything else lie on the device */
+	/* other matrices of the task must not be resident */
 	rows->buffer = buffer;
 	job.task.u.assign.centroids.data = NULL;
 	job.task.u.assign.centroids.buffer = buffer;
@@ -310,8 +310,8 @@ a_cancel_stops_between_pieces(void)
 }
 
 /*
- * Whichever call of a task fails, there is a status, the rows are still there, and the next task is
- * right.  On a late device one call in ten is tried.
+ * Whichever CUDA call of a task fails, the task returns a status, the rows stay on the device, and
+ * the next task is right.  On a late device, only every tenth call fails.
  */
 static void
 each_call_may_fail(void)
@@ -334,7 +334,7 @@ each_call_may_fail(void)
 		hy_fake_fail(NULL, at, cudaErrorMemoryAllocation);
 		status = run(device, &job.task, NULL);
 		CHECK(status == HY_OK || status == HY_NOMEM);
-		/* past the last one nothing fails */
+		/* after the last call, no call fails */
 		at = hy_fake_calls() < at ? INT32_MAX - 1 : at;
 		hy_fake_fail(NULL, 0, cudaSuccess);
 		trial_run(device, &trial);

@@ -73,12 +73,12 @@ rows_anywhere(void)
 
 			job_make(&job, 5, 300, 60, groups, groups / 2, (size_t) gap);
 			trial = assign_trial(&job);
-			/* what goes up is not known of groups that a row does not meet */
+			/* with groups, the estimate does not know how many bytes are uploaded */
 			trial.up_unknown = groups > 0;
 			shape = hy_task_shape(&job.task);
 			estimate = cuda->estimate(device, &shape);
 			used = device->used + trial_counted(device, &trial);
-			/* nor what the task takes */
+			/* nor how much memory the task takes */
 			CHECK(groups > 0 || used <= estimate.device_bytes);
 			finds_all(device, &job);
 		}
@@ -119,13 +119,13 @@ empty_tasks_and_nonsense(void)
 	job.task.u.assign.groups.probes = 17;
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_INVALID);
 	job.task.u.assign.groups.probes = 1;
-	/* closed with a task in flight */
+	/* close the device with a task in flight */
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
 	close_one(device);
 	assign_free(&job);
 }
 
-/* a budget so small that centroids, centers and rows go in many pieces */
+/* a budget so small that centroids, centers and rows are uploaded in many pieces */
 static void
 many_pieces(void)
 {
@@ -143,7 +143,7 @@ many_pieces(void)
 		CHECK(polls > 10);
 		assign_check(&job);
 		assign_free(&job);
-		/* few dims: what a row meets is more than the row */
+		/* few dims: a row's list of groups takes more memory than the row */
 		job_make(&job, 2, 5000, 100, groups, 16, 0);
 		CHECK_INT(run(device, &job.task, NULL), HY_OK);
 		assign_check(&job);
@@ -152,7 +152,10 @@ many_pieces(void)
 	}
 }
 
-/* rows that meet more centroids than the pace allows meet them in parts */
+/*
+ * if the work limit allows fewer comparisons than a row needs, rows are compared with parts of the
+ * centroids
+ */
 static void
 parts_of_centroids(void)
 {
@@ -178,7 +181,7 @@ little_memory(void)
 	Trial trial;
 	AssignJob job;
 
-	/* centroids beyond the limit: a quota, and nothing is taken */
+	/* centroids beyond the limit: HY_QUOTA, and no memory is taken */
 	job_make(&job, 1000, 10, 300, 0, 0, 0);
 	CHECK_INT(run(device, &job.task, NULL), HY_QUOTA);
 	cuda->last_error(device, &failure);
@@ -188,7 +191,7 @@ little_memory(void)
 	job_make(&job, 1000, 10, 100, 0, 0, 0);
 	trial = assign_trial(&job);
 	trial_run(device, &trial);
-	/* the device has none left, nor has the pool */
+	/* neither the device nor the pool has memory left */
 	close_one(device);
 	device = open_one(UINT64_C(1) << 20);
 	hy_fake.memory = used + 1000;
@@ -217,12 +220,12 @@ no_task_reads_what_another_left(void)
 	{
 		AssignJob job;
 
-		/* with every second one groups, some of which are empty; and pieces that are not full */
+		/* every second task has groups, some of them empty; some pieces are not full */
 		job_make(&job, i % 4 < 2 ? 5 : 700, 203 + 10 * (int64_t) i, 61, i % 2 ? 40 : 0, 3, i % 3);
 		hy_fake_scribble(bytes[i / 2]);
 		finds_all(device, &job);
 	}
-	/* what the scribbling left in free blocks is there to be found */
+	/* free blocks still have the scribbled bytes, which the fake reports as not zeroed */
 	cuda->close(device);
 	CHECK_INT(hy_fake_live(), 0);
 	CHECK_INT(memory.outstanding, 0);

@@ -91,7 +91,7 @@ empty_tasks(void)
 	close_one(device);
 }
 
-/* a budget so small that queries go in groups and rows in many pieces */
+/* a budget so small that there are several groups of queries and many pieces of rows */
 static void
 many_pieces(void)
 {
@@ -125,8 +125,7 @@ many_pieces(void)
 }
 
 /*
- * the answer uses the norms that come with the rows, here larger than the actual ones, as on the
- * CPU
+ * the answer uses the norms of the task, as on the CPU; here they are larger than the actual norms
  */
 static void
 given_norms_are_used(void)
@@ -157,7 +156,7 @@ kernels_keep_to_the_pace(void)
 
 	job_make(&job, HY_METRIC_IP, HY_F32, 16000, 4, 100, 0);
 	trial = distance_trial(&job);
-	/* a device of half a GB/s */
+	/* a device that reads half a GB/s */
 	trial_pace(&trial, 2);
 	distance_free(&job);
 }
@@ -207,7 +206,7 @@ resident_rows(void)
 	{
 		int32_t dims;
 		int64_t queries;
-		size_t gap; /* in elements, as the offset */
+		size_t gap; /* in elements, like the offset */
 		size_t offset;
 	} cases[] = {{33, 5, 2, 12}, {33, 1, 2, 12}, {40, 1, 8, 16}, {40, 1, 8, 13}, {40, 1, 1, 16}};
 	const int count = (int) (sizeof(cases) / sizeof(cases[0]));
@@ -229,7 +228,7 @@ resident_rows(void)
 		CHECK_INT(cuda->buf_alloc(device, offset + job.target_bytes, &buffer), HY_OK);
 		back = malloc(offset + job.target_bytes);
 		CHECK_INT(cuda->download(device, buffer, 0, back, offset + job.target_bytes), HY_OK);
-		/* it reads as zero, whatever was there */
+		/* a new buffer contains zeros */
 		CHECK(back[0] == 0 && memcmp(back, back + 1, offset + job.target_bytes - 1) == 0);
 		CHECK_INT(cuda->upload(device, buffer, offset, job.targets, job.target_bytes), HY_OK);
 		CHECK_INT(cuda->download(device, buffer, offset, back, job.target_bytes), HY_OK);
@@ -258,7 +257,7 @@ resident_rows(void)
 	CHECK_INT(cuda->upload(device, buffer, 90, "0123456789a", 11), HY_INVALID);
 	CHECK_INT(cuda->upload(device, buffer, UINT64_MAX, "x", 2), HY_INVALID);
 	CHECK_INT(cuda->upload(device, buffer, 100, "", 0), HY_OK);
-	/* close gives back what the caller forgot */
+	/* close frees the buffers that the caller has not freed */
 	close_one(device);
 }
 
@@ -290,7 +289,7 @@ memory_has_a_budget(void)
 	CHECK_INT(cuda->buf_alloc(device, 0, &a), HY_INVALID);
 	close_one(device);
 
-	/* without a limit: 80% of what is free, and what is missing is memory */
+	/* without a limit, the budget is 80% of the free memory, and the error is a lack of memory */
 	device = open_one(0);
 	CHECK_INT(cuda->buf_alloc(device, hy_fake.memory / 10 * 8, &a), HY_NOMEM);
 	close_one(device);
@@ -320,7 +319,7 @@ another_task_is_told_busy(void)
 	job.task.op = HY_OP_DISTANCE;
 	job.task.u.distance.out = NULL;
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_INVALID);
-	/* closed with a task in flight */
+	/* close the device with a task in flight */
 	job.task.u.distance.out = job.out;
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
 	close_one(device);
@@ -341,7 +340,9 @@ a_cancel_stops_between_pieces(void)
 	close_one(device);
 }
 
-/* whichever call between open and close fails, there is a status, and nothing is left behind */
+/*
+ * whichever call between open and close fails, there is a status, and no memory is left allocated
+ */
 static void
 each_call_may_fail(void)
 {
@@ -372,7 +373,7 @@ each_call_may_fail(void)
 			CHECK(status == HY_OK || status == HY_NOMEM);
 			if (status == HY_OK)
 				distance_check(&job);
-			/* the device is as good as before */
+			/* the device is usable as before */
 			calls = hy_fake_calls();
 			if (status != HY_OK)
 			{

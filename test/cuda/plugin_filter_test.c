@@ -7,7 +7,7 @@
 
 static UnitRandom randomness = {31};
 
-/* the setting of the least work that is filtered */
+/* value of the setting cuda_filter_least */
 static const char *filter_least = "1";
 
 static const char *
@@ -91,7 +91,7 @@ no_kind_is_filtered_without_bfloat16(void)
 	every_kind(false);
 }
 
-/* so little memory that queries go in groups and rows in many pieces */
+/* so little memory that there are several groups of queries and many pieces of rows */
 static void
 groups_and_pieces(void)
 {
@@ -104,7 +104,7 @@ groups_and_pieces(void)
 		job_make(&job, resident ? HY_METRIC_L2 : HY_METRIC_COSINE, HY_F32, 300, 290, 800, 20,
 		         ROWS_PLAIN);
 		CHECK(finds_all(UINT64_C(5) << 20, &job, resident != 0));
-		/* long lists, of few queries at a time */
+		/* long lists, and few queries at a time */
 		job_make(&job, HY_METRIC_IP, HY_F16, 32, 150, 3000, 128, ROWS_PLAIN);
 		CHECK(finds_all(UINT64_C(11) << 20, &job, resident != 0));
 	}
@@ -142,8 +142,9 @@ rows_stay_for_later_groups(void)
 }
 
 /*
- * The budget is larger than what others leave: without memory for all rows, each group uploads its own,
- * and the task is filtered all the same.  Afterwards the memory of kept rows goes back to the driver.
+ * The budget exceeds the memory that other processes leave.  Without memory for all rows, each
+ * group uploads its own rows, and the task is filtered all the same.  Afterwards, the memory of
+ * kept rows goes back to the driver.
  */
 static void
 rows_stay_only_if_there_is_memory(void)
@@ -164,7 +165,7 @@ rows_stay_only_if_there_is_memory(void)
 	close_one(device);
 }
 
-/* the kernels of topk.c answer if there is no memory, no unit, or too little work */
+/* topk.c runs the task if there is no memory, no suitable matrix unit, or too little work */
 static void
 others_go_the_canonical_way(void)
 {
@@ -175,7 +176,7 @@ others_go_the_canonical_way(void)
 	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, ROWS_PLAIN);
 	CHECK(!finds_all(UINT64_C(700) << 10, &job, false));
 
-	/* nobody knows yet how exact it is there */
+	/* the accuracy of this generation is not known yet */
 	hy_fake.capability = 10;
 	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, ROWS_PLAIN);
 	CHECK(!finds_all(0, &job, false));
@@ -188,14 +189,14 @@ others_go_the_canonical_way(void)
 	CHECK(!finds_all(0, &job, false));
 	filter_least = "1";
 
-	/* the budget, and so the estimate, says that there is memory, and CUDA that there is none */
+	/* the budget, and so the estimate, has the memory, but CUDA has none */
 	device = open_one(0);
 	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, ROWS_PLAIN);
 	trial = nearest_trial(&job);
 	trial.up_unknown = true;
 	hy_fake_fail("cudaMalloc", 1, cudaErrorMemoryAllocation);
 	CHECK_INT(trial_counted(device, &trial), 0);
-	/* and the next one has it */
+	/* the next task gets it */
 	CHECK(filtered(device, &job));
 	nearest_free(&job, device);
 	close_one(device);
@@ -242,7 +243,7 @@ few_overflows_are_none_too_many(void)
 
 	hy_fake.late = 1;
 	job_make(&job, HY_METRIC_L2, HY_F32, dims, 60, rows, k, ROWS_PLAIN);
-	/* too long to have a bound: to these all rows are candidates */
+	/* queries too long for a bound: all rows are their candidates */
 	for (i = 0; i < 2 * dims; i++)
 		job.queries[i] = 1e16f;
 	CHECK_INT(hy_topk_search(t->metric, &t->queries, &t->targets, k, job.expected,
@@ -260,7 +261,7 @@ few_overflows_are_none_too_many(void)
 		CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
 		while (!done)
 		{
-			/* many pieces, in all tasks */
+			/* the tasks have many pieces */
 			device->filter_pace.work = hy_cuda_work(dims, 60, 128);
 			CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
 			for (i = 0; i < HY_CUDA_SLOTS; i++)
@@ -335,13 +336,16 @@ no_task_reads_what_another_left(void)
 		CHECK(filtered(device, &job));
 		nearest_free(&job, device);
 	}
-	/* what the scribbling left in free blocks is there to be found */
+	/* free blocks still have the scribbled bytes, which the fake reports as not zeroed */
 	cuda->close(device);
 	CHECK_INT(hy_fake_live(), 0);
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* a device on which the canonical start fits the pace at once and the filter does not */
+/*
+ * a device on which the canonical first pieces keep the time limit at once, but filtered pieces do
+ * not
+ */
 static void
 kernels_keep_to_the_pace(void)
 {
@@ -354,7 +358,7 @@ kernels_keep_to_the_pace(void)
 	hy_fake.ns_an_element = 18;
 	device = open_one(0);
 	device->pace[HY_OP_TOPK].work = UINT64_C(1) << 18;
-	device->filter_pace.work = UINT64_C(1) << 24; /* it was quicker until now */
+	device->filter_pace.work = UINT64_C(1) << 24; /* as if the filter had been faster before */
 	job_make(&job, HY_METRIC_L2, HY_F32, 96, 128, 2048, 5, ROWS_PLAIN);
 	trial = nearest_trial(&job);
 	for (i = 0; i < 3; i++)

@@ -70,7 +70,7 @@ open_with(const char *timeout, uint64_t *place)
 	return device;
 }
 
-/* wait_idle: wait until the device has closed itself, for at most half a minute. */
+/* wait_idle: wait until the thread has closed the context, for at most half a minute. */
 static void
 wait_idle(const HyDevice *device)
 {
@@ -81,7 +81,7 @@ wait_idle(const HyDevice *device)
 	CHECK(cuda->idle(device));
 }
 
-/* check_closed: check that only the host's data about the device is left. */
+/* check_closed: check that only structures in host memory are left of the device. */
 static void
 check_closed(void)
 {
@@ -119,7 +119,7 @@ it_closes_itself(void)
 	CHECK_INT(place, 0);
 	CHECK_INT(hy_fake_resets(), 1);
 	CHECK(hy_fake_returned() > 1000000);
-	/* for good, and it says why */
+	/* every call fails from now on, and the message gives the reason */
 	timeout_text = "0";
 	CHECK_INT(cuda->submit(device, &task, &ticket), HY_CONTEXT_LOST);
 	cuda->last_error(device, &failure);
@@ -130,7 +130,7 @@ it_closes_itself(void)
 	CHECK_INT(cuda->buf_alloc(device, 10, &other), HY_CONTEXT_LOST);
 	CHECK_INT(cuda->mem_info(device, &bytes, &bytes), HY_CONTEXT_LOST);
 	cuda->cancel(device, 1);
-	/* nothing of CUDA is called any more, but what belongs to nobody */
+	/* no CUDA call is made for this device any more */
 	hy_fake_fail(NULL, 1, cudaErrorIllegalAddress);
 	cuda->buf_free(device, buffer);
 	place = 78;
@@ -140,18 +140,18 @@ it_closes_itself(void)
 	hy_fake_fail(NULL, 0, cudaSuccess);
 	CHECK_INT(memory.outstanding, 0);
 
-	/* and opens again; a place that is another's by now is left alone */
+	/* the device can be opened again; a word that now belongs to another context is not changed */
 	place = 5;
 	device = open_with("20", &place);
 	CHECK_INT(cuda->buf_alloc(device, 100000, &buffer), HY_OK);
 	__atomic_store_n(&place, 6, __ATOMIC_RELEASE);
 	wait_idle(device);
 	CHECK_INT(place, 6);
-	/* with a buffer that nobody has freed */
+	/* close with a buffer that was not freed */
 	cuda->close(device);
 	check_closed();
 	CHECK_INT(memory.outstanding, 0);
-	/* a context of somebody else's in this process stays */
+	/* a context that other code in this process has created stays */
 	hy_fake.foreign_context = 1;
 	device = open_with("20", NULL);
 	wait_idle(device);
@@ -189,7 +189,7 @@ uses_put_it_off(void)
 	IS_USE(cuda->download(device, buffer, 0, &byte, 1));
 	IS_USE(cuda->submit(device, &task, &ticket));
 	IS_USE(cuda->poll(device, 1, &done, &timings));
-	/* to look at it is none */
+	/* mem_info is no use of the device */
 	before = device->timer.used_ns;
 	CHECK_INT(cuda->mem_info(device, &bytes, &bytes), HY_OK);
 	(void) cuda->caps(device, &shape);
@@ -216,7 +216,7 @@ never_where_it_is_told_so(void)
 		CHECK(!device->timer.started);
 		close_one(device);
 	}
-	/* the next task hears of another timeout, longer or shorter */
+	/* the next task reads the new timeout, longer or shorter */
 	device = open_with("0", NULL);
 	timeout_text = "3600000";
 	(void) cuda->submit(device, &task, &ticket);
@@ -255,7 +255,7 @@ a_task_holds_it(void)
 	check_closed();
 	cuda->close(device);
 
-	/* one that was cancelled does not, once its pieces are done, though nobody asks for it */
+	/* a canceled task is no use any more when its pieces are done, even if it is not polled */
 	for (round = 0; round < 2; round++)
 	{
 		device = open_with("10", NULL);
@@ -263,7 +263,7 @@ a_task_holds_it(void)
 		cuda->cancel(device, ticket);
 		wait_idle(device);
 		check_closed();
-		/* it is asked for later, or never */
+		/* poll the task later, or never */
 		if (round == 0)
 		{
 			CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_CONTEXT_LOST);
@@ -272,7 +272,7 @@ a_task_holds_it(void)
 		cuda->close(device);
 		CHECK_INT(memory.outstanding, 0);
 	}
-	/* the next is as good as the first */
+	/* the next device works like the first */
 	device = open_with("3600000", NULL);
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);
 	graph_job_check(&job, "in a new context");
@@ -280,10 +280,7 @@ a_task_holds_it(void)
 	close_one(device);
 }
 
-/*
- * the thread waits for the kernels of canceled pieces that download nothing and end with their
- * kernels
- */
+/* the thread waits for the kernels of canceled pieces that copy nothing to the host */
 static void
 a_cancelled_query_holds_it(void)
 {
@@ -300,7 +297,7 @@ a_cancelled_query_holds_it(void)
 		CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
 		cuda->cancel(device, ticket);
 		wait_idle(device);
-		/* all that was queued has run: what it wrote was wiped, too */
+		/* everything that was queued has run, and its output was zeroed, too */
 		CHECK_INT(hy_fake_kernels(), pieces < 2 ? 1 : 2);
 		check_closed();
 		cuda->close(device);
@@ -336,7 +333,7 @@ signals_are_the_hosts(void)
 	sigaddset(&blocked, SIGUSR1);
 	sigaddset(&blocked, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &blocked, NULL);
-	/* to the process: any thread that does not block it would have it */
+	/* sent to the process: any thread that does not block the signal may get it */
 	kill(getpid(), SIGUSR1);
 	kill(getpid(), SIGALRM);
 	usleep(50000);
@@ -350,7 +347,7 @@ signals_are_the_hosts(void)
 	check_closed();
 }
 
-/* however short the timeout, the caller that opens a device finds it open */
+/* however short the timeout, the caller finds the device open after opening it */
 static void
 the_first_use_has_its_time(void)
 {
@@ -372,7 +369,7 @@ the_first_use_has_its_time(void)
 }
 
 /*
- * whichever comes first, the host's thread or the timer's, the only error is that the context is
+ * whichever thread comes first, the host's or the timer's, the only error is that the context is
  * closed
  */
 static void
@@ -417,7 +414,7 @@ races(void)
 	printf("# closed in the middle: %d of %d\n", closed, i);
 }
 
-/* a handler that re-enters the plug-in, as when the process ends, must not wait for itself */
+/* a handler that calls the plug-in again, as at the end of the process, must not wait for itself */
 static void
 coming_back_in(void)
 {
@@ -464,7 +461,7 @@ in_child(void (*function)(void))
 	if (child == 0)
 	{
 		unit_failed_checks = 0;
-		alarm(60); /* one that waits for ever fails */
+		alarm(60); /* if the process waits forever, this test fails */
 		signal(SIGALRM, SIG_DFL);
 		function();
 		fflush(stdout);
@@ -518,7 +515,7 @@ process_that_is_lost(void)
 	CHECK_INT(cuda->buf_alloc(device, 10, &buffer), HY_PROCESS_LOST);
 	for (i = 0; i < 100; i++)
 		usleep(1000);
-	/* what a call would do now nobody knows: it is left to the host */
+	/* after a permanent error, the thread ends without closing the context */
 	CHECK(!cuda->idle(device));
 	cuda->close(device);
 	CHECK_INT(memory.outstanding, 0);
@@ -528,7 +525,7 @@ process_that_is_lost(void)
 static void
 an_error_that_is_for_good(void)
 {
-	/* first of all: the fork must be of a process that has not used CUDA */
+	/* runs first, because the fork must be of a process that has not used CUDA */
 	in_child(process_that_is_lost);
 }
 

@@ -135,7 +135,7 @@ memory_stays_for_the_next_task(void)
 		graph_job_check(&job, "again");
 	}
 	CHECK_INT(hy_fake_mallocs(), mallocs);
-	/* what is free is everybody's, whoever had it before */
+	/* every user can take a free block, whoever had it before */
 	CHECK_INT(free_bytes(device), left);
 	CHECK(device->pool.held > 0);
 	for (i = 0; i < 5; i++)
@@ -191,7 +191,7 @@ waste_is_bounded(void)
 
 			some_graph(&job, 20 + (int64_t) unit_random_below(&randomness, 80), 2);
 			CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
-			/* while it runs, with what it has taken itself */
+			/* while the task runs, including the memory that it took */
 			pool = hy_fake_used() - scratch;
 			CHECK(device->pool.payload > (uint64_t) in_buffers);
 			CHECK(2 * (pool - device->pool.payload) < device->pool.payload);
@@ -238,7 +238,7 @@ short_memory_frees_what_is_kept(void)
 	HyBuffer *other;
 	uint64_t left = free_bytes(device);
 
-	/* within the budget: what is kept makes room */
+	/* free blocks make room within the budget */
 	CHECK_INT(cuda->buf_alloc(device, left / 4 * 3, &buffer), HY_OK);
 	cuda->buf_free(device, buffer);
 	CHECK(device->pool.held > left / 2);
@@ -246,7 +246,7 @@ short_memory_frees_what_is_kept(void)
 	CHECK(hy_fake_used() <= UINT64_C(64) << 20);
 	CHECK_INT(cuda->buf_alloc(device, 1, &other), HY_QUOTA);
 	cuda->buf_free(device, buffer);
-	/* and where CUDA has no more, though the budget has */
+	/* free blocks are also released if CUDA has no memory, although the budget has */
 	hy_fake.memory = hy_fake_used() + 1000;
 	CHECK_INT(cuda->buf_alloc(device, left / 3, &buffer), HY_OK);
 	CHECK(is_zero(device, buffer, left / 3));
@@ -306,14 +306,14 @@ nothing_of_the_data_is_left(void)
 		some_graph(&job, 100, 2);
 		CHECK_INT(run(device, &job.task, NULL), HY_OK);
 		graph_job_check(&job, "beside a buffer");
-		/* the graph has left the device with its task */
+		/* nothing of the graph is on the device after its task */
 		CHECK(!hy_fake_find(job.graph.column, 64));
 		CHECK(!hy_fake_find(job.graph.out_weight, 64));
 		if (forgotten < 2)
 		{
 			cuda->buf_free(device, buffer);
 			CHECK(!hy_fake_find(v.rows + 1000, 64));
-			/* the same block, for somebody else */
+			/* the same block for another user */
 			CHECK_INT(cuda->buf_alloc(device, sizeof(v.rows), &next), HY_OK);
 			CHECK(is_zero(device, next, sizeof(v.rows)));
 			cuda->buf_free(device, next);
@@ -321,7 +321,7 @@ nothing_of_the_data_is_left(void)
 		if (forgotten == 1)
 			CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
 		used = hy_fake_used() + hy_fake_pinned();
-		/* with a buffer that was never freed, or a task in flight, too */
+		/* close also zeroes the memory of buffers that were not freed and of a task in flight */
 		close_one(device);
 		CHECK(hy_fake_returned() >= used);
 		graph_job_free(&job);
@@ -353,7 +353,7 @@ a_buffer_is_freed_under_a_task(void)
 	rows.buffer = buffer;
 	task.u.distance = (HyDistanceTask){
 		.metric = HY_METRIC_L2, .queries = queries, .targets = rows, .out = v.distances};
-	/* all of it is in flight, a piece on each stream */
+	/* all pieces are in flight, one per stream */
 	device->pace[HY_OP_DISTANCE].work = hy_cuda_work(DIMS, QUERIES, ROWS / 2);
 	CHECK_INT(cuda->submit(device, &task, &ticket), HY_OK);
 	CHECK(device->slots[0].busy && device->slots[1].busy);
@@ -391,20 +391,20 @@ no_task_reads_what_another_left(void)
 		CHECK_INT(run(device, &job.task, NULL), HY_OK);
 		graph_job_check(&job, "over what was there");
 		hy_fake_scribble(bytes[i]);
-		/* the pool's blocks are no scratch: they are cleared when given back, and these are new */
+		/* these are new blocks of the pool, not scratch memory */
 		CHECK_INT(cuda->buf_alloc(device, sizeof(v.rows) + i * 100000, &buffer), HY_OK);
 		CHECK_INT(cuda->upload(device, buffer, 0, v.rows, sizeof(v.rows)), HY_OK);
 		vectors_run(device, &v, buffer);
 		cuda->buf_free(device, buffer);
 		graph_job_free(&job);
-		/* only what the scribbling left in free blocks is there to be found */
+		/* only free blocks still have the scribbled bytes, which the fake reports as not zeroed */
 		cuda->close(device);
 		CHECK_INT(hy_fake_live(), 0);
 		CHECK_INT(memory.outstanding, 0);
 	}
 }
 
-/* a block that cannot be zeroed is not given out until it can be */
+/* a block that could not be zeroed is not used until it is zeroed */
 static void
 clearing_may_fail(void)
 {
@@ -425,7 +425,7 @@ clearing_may_fail(void)
 	hy_fake_fail(NULL, 0, cudaSuccess);
 	CHECK_INT(device->pool.blocks->unclean, true);
 	CHECK_INT(cuda->buf_alloc(device, 5000, &second), HY_OK);
-	CHECK_INT(hy_fake_mallocs(), mallocs + 1); /* the one that could not be cleared either */
+	CHECK_INT(hy_fake_mallocs(), mallocs + 1); /* including the block that could not be zeroed */
 	CHECK(!hy_fake_find("secret", 6));
 	CHECK(is_zero(device, second, 5000));
 	/* one failure is none */

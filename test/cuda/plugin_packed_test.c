@@ -27,7 +27,7 @@ expect(GraphJob *job)
 	          HY_OK);
 }
 
-/* counted: check the bytes that went up and down. */
+/* counted: check the number of bytes uploaded and downloaded. */
 static void
 counted(HyDevice *device, const GraphJob *job, int64_t up)
 {
@@ -44,7 +44,7 @@ counted(HyDevice *device, const GraphJob *job, int64_t up)
 	CHECK(timings.total_ns > 0);
 }
 
-/* the reported bytes are those copied: for a resident graph only the seeds go up */
+/* the reported bytes are the copied bytes: for a resident graph, only the seeds are uploaded */
 static void
 bytes_are_counted(void)
 {
@@ -58,7 +58,7 @@ bytes_are_counted(void)
 	CHECK_INT(graph_job_reside(&job, cuda, device), HY_OK);
 	counted(device, &job, seeds);
 	counted(device, &job, seeds);
-	/* packed, but not there; and not even that */
+	/* packed but not resident; then not even packed */
 	cuda->buf_free(device, job.task.u.spread.buffer);
 	job.task.u.spread.buffer = NULL;
 	job.task.u.spread.graph = &job.graph;
@@ -70,7 +70,10 @@ bytes_are_counted(void)
 	close_one(device);
 }
 
-/* a call of a session's size launches one kernel for its seeds and one for each list and hop */
+/*
+ * a call as small as one session makes it launches one kernel for its seeds, and one per list and
+ * hop
+ */
 static void
 small_tasks_take_few_kernels(void)
 {
@@ -101,7 +104,7 @@ small_tasks_take_few_kernels(void)
 	close_one(device);
 }
 
-/* tasks with various parameters in any order, among tasks that bring their own graphs */
+/* tasks with various parameters in any order, mixed with tasks that upload their own graphs */
 static void
 one_graph_many_tasks(void)
 {
@@ -214,7 +217,7 @@ wrong_buffers_are_refused(void)
 	refused(second, &job, "another device");
 	s->packed = NULL;
 	refused(device, &job, "contradicts");
-	/* an end that is missing */
+	/* the end of the graph is missing */
 	CHECK_INT(cuda->buf_alloc(device, job.packed.layout.bytes - 1, &s->buffer), HY_OK);
 	s->packed = &job.packed;
 	refused(device, &job, "does not lie");
@@ -236,7 +239,7 @@ wrong_buffers_are_refused(void)
 			wrong.layout.offset[i == 4 ? HY_PACKED_WEIGHT : HY_PACKED_ROWS] += 256;
 		refused(device, &job, i < 2 ? "contradicts" : "does not lie");
 	}
-	/* without a buffer, too: rows are read from its list */
+	/* also without a buffer, because rows are read from the task's list */
 	s->buffer = NULL;
 	s->graph = &job.graph;
 	refused(device, &job, "does not lie");
@@ -286,7 +289,7 @@ each_call_may_fail(void)
 	}
 	printf("# %d places of failure\n", failed);
 	CHECK(failed > 20);
-	/* of the host's memory it takes what it knows of itself, and no lists */
+	/* the task allocates one structure on the host, and no lists */
 	memory.calls = 0;
 	memory.fail_at = 2;
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);

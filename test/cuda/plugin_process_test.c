@@ -85,7 +85,7 @@ absence_is_no_failure(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* An installed driver means that a card is to be used. */
+/* an installed driver means that the operator wants to use a card */
 static void
 a_driver_that_does_not_serve_is_a_failure(void)
 {
@@ -111,7 +111,9 @@ a_driver_that_does_not_serve_is_a_failure(void)
 	CHECK_INT(count, 0);
 	cuda->last_error(NULL, &failure);
 	CHECK_STR(failure.text, "the driver is for CUDA 12.2 at most, this build needs 13.0");
-	/* the driver is new enough and says so all the same: CUDA's words are all there is */
+	/*
+	 * CUDA reports an old driver although its version is new enough: only CUDA's message is shown
+	 */
 	hy_fake.driver = 13000;
 	CHECK_INT(cuda->device_count(&count), HY_DEVICE_GONE);
 	cuda->last_error(NULL, &failure);
@@ -136,7 +138,7 @@ open_twice_is_busy(void)
 	CHECK_INT(hy_fake_resets(), 1);
 	CHECK_INT(cuda->open(-1, NULL, &second), HY_DEVICE_GONE);
 	CHECK_INT(cuda->open(1, NULL, &second), HY_DEVICE_GONE);
-	/* a context that was there before is left alone */
+	/* a context that existed before the open is kept */
 	hy_fake.foreign_context = 1;
 	device = open_one(0);
 	close_one(device);
@@ -151,7 +153,7 @@ in_child(void (*function)(void))
 	int status = 0;
 
 	fflush(stdout);
-	signal(SIGCHLD, SIG_DFL); /* where it is ignored, no status is kept */
+	signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, no exit status is kept */
 	child = fork();
 	if (child == 0)
 	{
@@ -185,7 +187,7 @@ sticky_error(void)
 	CHECK_INT(cuda->mem_info(device, &bytes, &bytes), HY_PROCESS_LOST);
 	cuda->close(device);
 	CHECK_INT(memory.outstanding, 0);
-	/* for good, though this fake is healthy again */
+	/* the error is permanent, although the fake device is healthy again */
 	hy_fake_reset();
 	CHECK_INT(cuda->open(0, NULL, &second), HY_PROCESS_LOST);
 	cuda->last_error(NULL, &failure);
@@ -196,8 +198,10 @@ sticky_error(void)
 static void
 a_sticky_error_is_for_good(void)
 {
-	/* the children are forks of a process that has used the device: they get a plug-in that
-	 * thinks it is fresh only if the fork happens first, which main sees to */
+	/*
+	 * the children are forks of a process that has used the device.  They get a plug-in that was
+	 * not used only if they are forked first, and main() sees to that.
+	 */
 	in_child(sticky_error);
 }
 
@@ -224,7 +228,7 @@ child_of_an_open_device(void)
 	CHECK_INT(cuda->device_count(&count), HY_PROCESS_LOST);
 	CHECK_INT(cuda->open(0, NULL, &device), HY_PROCESS_LOST);
 	cuda->close(inherited);
-	/* the driver was not asked once */
+	/* no call to CUDA was made */
 	CHECK_INT(hy_fake_calls(), 0);
 	distance_free(&job);
 }
@@ -238,7 +242,7 @@ a_fork_is_refused(void)
 	inherited = open_one(0);
 	CHECK_INT(cuda->buf_alloc(inherited, 10, &buffer), HY_OK);
 	in_child(child_of_an_open_device);
-	/* and the parent goes on */
+	/* the parent can still use the device */
 	job_make(&job);
 	CHECK_INT(run(inherited, &job.task, NULL), HY_OK);
 	distance_check(&job);
@@ -306,7 +310,7 @@ signals_are_blocked_where_threads_start(void)
 	started(2);
 	close_one(device);
 	CHECK(same_mask(&before));
-	/* whatever an open has come to when it fails, what is done then may start some */
+	/* wherever an open fails, the cleanup may start threads */
 	for (i = 0; i < sizeof(failing) / sizeof(failing[0]); i++)
 	{
 		hy_fake_reset();
@@ -321,7 +325,7 @@ signals_are_blocked_where_threads_start(void)
 	CHECK_INT(cuda->probe(0, &info), HY_DEVICE_GONE);
 	CHECK(same_mask(&before));
 	started(2);
-	/* or this test would be none */
+	/* without blocking, the fake must notice: otherwise this test proves nothing */
 	hy_fake_reset();
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	CHECK_INT(cudaFree(NULL), cudaSuccess);

@@ -52,11 +52,11 @@ caps_and_estimates(void)
 	estimate = cuda->estimate(NULL, &shape);
 	CHECK_INT(estimate.bytes_up, 10 * (768 * 4 + 32) + 100 * (96 * 32 + 384 + 8));
 	CHECK_INT(estimate.bytes_down, 10 * 20 * 8);
-	/* codes go up once more for every group of queries */
+	/* codes are uploaded again for every group of queries */
 	shape.queries = 1000;
 	CHECK_INT(cuda->estimate(NULL, &shape).bytes_up,
 	          1000 * (768 * 4 + 32) + 200 * (96 * 32 + 384 + 8));
-	/* k as views ask for it */
+	/* k as the views pass it */
 	shape.k = 0;
 	CHECK(cuda->estimate(NULL, &shape).device_bytes > 0);
 	shape.k = HY_SCORE_MOST + 1;
@@ -122,13 +122,13 @@ empty_tasks_and_nonsense(void)
 	job.task.u.score.k = HY_SCORE_MOST + 1;
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_INVALID);
 	job.task.u.score.k = 4;
-	/* closed with a task in flight */
+	/* close the device with a task in flight */
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
 	close_one(device);
 	score_job_free(&job);
 }
 
-/* budgets so small that queries go in groups and codes in many pieces */
+/* budgets so small that there are several groups of queries and many pieces of codes */
 static void
 many_pieces(void)
 {
@@ -144,7 +144,7 @@ many_pieces(void)
 	/* the widest that there are */
 	run_shape(device, hy_rotation_padded(HY_MAX_DIMS), 3, 2, 3, 5, SCORE_PLAIN);
 	close_one(device);
-	/* and pieces cut by the pace */
+	/* pieces that the work limit cuts */
 	device = open_one(0);
 	device->pace[HY_OP_SCORE_CODES].work = 1 << 14;
 	run_shape(device, 64, 90, 11, 5, 20, SCORE_FEW);
@@ -182,11 +182,11 @@ no_task_reads_what_another_left(void)
 	for (i = 0; i < 2 * sizeof(bytes) / sizeof(bytes[0]); i++)
 	{
 		hy_fake_scribble(bytes[i / 2]);
-		/* of every second one fewer rows than are asked for */
+		/* every second task has fewer rows than it requests */
 		run_shape(device, 128, i % 2 ? 2 : 150, 3, 5, i % 2 ? 200 : 20,
 		          (ScoreKind) (i % SCORE_KINDS));
 	}
-	/* what the scribbling left in free blocks is there to be found */
+	/* free blocks still have the scribbled bytes, which the fake reports as not zeroed */
 	cuda->close(device);
 	CHECK_INT(hy_fake_live(), 0);
 	CHECK_INT(memory.outstanding, 0);

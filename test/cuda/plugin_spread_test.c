@@ -58,7 +58,7 @@ small_graphs(void)
 		          make_graph(&randomness, nodes, edges, 0, (HyDirection) (round % 3)),
 		          random_params(&randomness), 1 + (int32_t) unit_random_below(&randomness, 9), 6);
 		graph_job_more(&job, &randomness);
-		/* paces from a block of rows a piece to all hops in one */
+		/* work limits from one block of rows per piece to all hops in one piece */
 		set_pace(device, UINT64_C(1) << (6 + unit_random_below(&randomness, 20)));
 		run_job(device, &job);
 		graph_job_free(&job);
@@ -148,8 +148,8 @@ power_laws_and_many_sets(void)
 }
 
 /*
- * groups of one set: the next group starts in the memory from which the answers are copied, in any
- * slots
+ * Groups of one set: the next group starts in the memory from which the answers are copied, in any
+ * slots.
  */
 static void
 groups_of_one(void)
@@ -159,7 +159,7 @@ groups_of_one(void)
 	GraphJob job;
 	int shift;
 
-	/* one set's charges are what fits the cache */
+	/* only the charges of one set fit the cache */
 	hy_fake.cache = 12000;
 	CHECK_INT(hy_cuda_spread_best_width(2, 900, 900, 9000, 12000), 1);
 	device = open_one(0);
@@ -192,7 +192,7 @@ one_very_long_row(void)
 			params.combine = HY_COMBINE_MAX;
 		if (kind == 3)
 			params.hops = -1;
-		/* in both directions the sources of the row get something back, for one hop */
+		/* the row's source nodes get something back, in one hop */
 		if (kind == 0)
 			params.hops = 2;
 		graph_job(&job, &randomness,
@@ -201,7 +201,7 @@ one_very_long_row(void)
 		          params, kind == 2 ? 8 : 1, 30000);
 		set_pace(device, UINT64_C(1) << 26);
 		run_job(device, &job);
-		/* windows of a fraction of the row */
+		/* the row is cut into windows */
 		set_pace(device, UINT64_C(1) << 18);
 		run_job(device, &job);
 		graph_job_free(&job);
@@ -340,8 +340,8 @@ nonsense_is_refused(void)
 }
 
 /*
- * a graph larger than the scratch: the graph, seeds and answers go in many pieces, on a small
- * budget
+ * a graph larger than the scratch: on a small budget, the graph, seeds and answers are copied in
+ * many pieces
  */
 static void
 little_memory(void)
@@ -365,7 +365,7 @@ little_memory(void)
 	CHECK(polls > 10);
 	close_one(device);
 
-	/* not even for one set at a time: how much is missing is said */
+	/* no memory for even one set at a time: the message tells how much is missing */
 	device = open_one(UINT64_C(700) << 10);
 	most = device->used;
 	CHECK_INT(run(device, &job.task, NULL), HY_QUOTA);
@@ -374,7 +374,7 @@ little_memory(void)
 	CHECK_INT(device->used, most);
 	close_one(device);
 
-	/* where the memory is not there though the budget is: narrower groups, or none */
+	/* the budget has the memory but CUDA does not: groups are narrower, or the task fails */
 	device = open_one(0);
 	hy_fake_fail("cudaMalloc", 1, cudaErrorMemoryAllocation);
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);
@@ -386,7 +386,7 @@ little_memory(void)
 	hy_fake.memory = UINT64_C(1) << 30;
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);
 
-	/* the estimate is never less than what is taken, where a node has four edges or more */
+	/* if a node has four edges or more, the task takes at most the estimated memory */
 	shape = hy_task_shape(&job.task);
 	estimate = cuda->estimate(device, &shape);
 	CHECK(estimate.device_bytes >= device->used + 24000 * 8 * 8 / 10);
@@ -410,7 +410,9 @@ caps_and_estimates(void)
 	CHECK_INT(caps.max_targets, UINT32_MAX);
 	CHECK_INT(caps.numeric_class, HY_CLASS_EXACT);
 	one = cuda->estimate(NULL, &shape);
-	/* 8 bytes an edge; 20 a node, and 48 a set of it; what is guessed of nodes is in spread.c */
+	/*
+	 * 8 bytes per edge, 20 per node, and 48 per node and set; spread.c assumes the number of nodes
+	 */
 	CHECK(one.device_bytes > 8000000 + 250001 * 68);
 	CHECK(one.bytes_up > 8000000 && one.bytes_up < 14000000);
 	CHECK_INT(one.bytes_down, 250001 * 20);
@@ -420,12 +422,12 @@ caps_and_estimates(void)
 	CHECK(many.device_bytes > one.device_bytes + 250001 * 7 * 30);
 	CHECK(many.device_bytes < one.device_bytes + 250001 * 8 * 48);
 	CHECK_INT(many.bytes_down, UINT64_C(250001) * 20000);
-	/* what is merely asked about */
+	/* extreme sizes for the estimate */
 	shape.queries = INT64_MAX;
 	shape.targets = UINT32_MAX;
 	many = cuda->estimate(NULL, &shape);
 	CHECK(many.device_bytes > one.device_bytes * 4000);
-	/* no sets take no memory of a graph */
+	/* without sets, a graph takes no memory */
 	shape.queries = 0;
 	many = cuda->estimate(NULL, &shape);
 	CHECK(many.device_bytes < one.device_bytes && many.bytes_up == 0);
@@ -476,7 +478,7 @@ a_cancel_stops_between_pieces(void)
 	for (after = 0; after < 40; after += 5)
 	{
 		set_pace(device, UINT64_C(1) << 16);
-		/* at most what two pieces hold */
+		/* at most the kernels of two pieces */
 		trial_stop(device, &trial, after, 128);
 		CHECK_INT(device->used, used);
 	}
@@ -485,7 +487,7 @@ a_cancel_stops_between_pieces(void)
 	graph_job(&job, &randomness, make_graph(&randomness, 500, 4000, 0, HY_DIRECTION_OUT), params, 3,
 	          9);
 	run_job(device, &job);
-	/* closed with a task in flight */
+	/* close the device with a task in flight */
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
 	close_one(device);
 	graph_job_free(&job);

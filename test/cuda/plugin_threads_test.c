@@ -97,7 +97,10 @@ nearest_rows_with_norms(void)
 	nearest_free(&job, NULL);
 }
 
-/* the answers take 0.8 MB; if the task is cut into pieces, those of a piece are not contiguous */
+/*
+ * the answers take 0.8 MB; if the task has several pieces, the answers of a piece are not
+ * contiguous
+ */
 static void
 distances_down(void)
 {
@@ -185,7 +188,7 @@ a_cancel_ends_copies(void)
 	int polls;
 
 	nearest_job(&job, &randomness, HY_METRIC_L2, HY_F32, 301, 1, 3000, 10, 0, ROWS_PLAIN);
-	/* so the task has many pieces, and each is copied in several parts */
+	/* gives the task many pieces, each of which is copied in several parts */
 	device->pace[HY_OP_TOPK].work = 301 * 200;
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
 	before = host_parts;

@@ -31,7 +31,7 @@ caps_and_estimates(void)
 	CHECK_INT(estimate.bytes_down, 10 * 20 * 16);
 	shape.resident = true;
 	CHECK_INT(cuda->estimate(NULL, &shape).bytes_up, 10 * 768 * 4);
-	/* k as views ask for it, and beyond what there is */
+	/* k as the views pass it, and k beyond the limit */
 	shape.k = 0;
 	CHECK(cuda->estimate(NULL, &shape).device_bytes > 0);
 	shape.k = INT32_MAX;
@@ -52,7 +52,7 @@ caps_and_estimates(void)
 	close_one(device);
 }
 
-/* as on the CPU: with several queries the norms that the task brings are used, not computed */
+/* as on the CPU: with several queries, the norms of the task are used, not computed */
 static void
 given_norms_are_used(void)
 {
@@ -73,7 +73,7 @@ given_norms_are_used(void)
 		trial = nearest_trial(&job);
 		trial.up_unknown = true;
 		trial_run(device, &trial);
-		/* no other metric has a use for them */
+		/* other metrics do not use norms */
 		nearest_free(&job, NULL);
 		job_make(&job, HY_METRIC_L2, (HyDtype) dtype, 301, 160, 555, 7, 0);
 		nearest_norms(&job);
@@ -131,7 +131,7 @@ fewer_rows_than_asked_for(void)
 	nearest_check(&job);
 	CHECK_INT(job.counts[0], 4);
 	nearest_free(&job, device);
-	/* rows without an angle are no answers */
+	/* zero vectors have no angle and are no answers */
 	job_make(&job, HY_METRIC_COSINE, HY_F32, 1, 2, 50, 45, 0);
 	job.queries[1] = 0;
 	CHECK_INT(hy_topk_search(HY_METRIC_COSINE, &job.task.u.topk.queries, &job.task.u.topk.targets,
@@ -153,7 +153,7 @@ fewer_rows_than_asked_for(void)
 	close_one(device);
 }
 
-/* a budget so small that queries go in groups and rows in many pieces */
+/* a budget so small that there are several groups of queries and many pieces of rows */
 static void
 many_pieces(void)
 {
@@ -173,7 +173,7 @@ many_pieces(void)
 		CHECK(polls > 2);
 		nearest_check(&job);
 		nearest_free(&job, device);
-		/* few dims: groups end where their k best no longer fit */
+		/* few dims: the memory for the k best limits the size of a group */
 		job_make(&job, HY_METRIC_IP, HY_F16, 3, 200, 150, 128, 0);
 		CHECK_INT(run(device, &job.task, NULL), HY_OK);
 		nearest_check(&job);
@@ -216,7 +216,7 @@ one_query(void)
 		{
 			hy_fake_scribble(i);
 			nearest_resident(device, &job, 24);
-			/* in as many pieces as there are rows, too */
+			/* also with one row per piece */
 			device->pace[HY_OP_TOPK].work = i % 4 < 2 ? UINT64_C(1) << 18 : 1;
 			CHECK_INT(run(device, &job.task, NULL), HY_OK);
 			nearest_check(&job);
@@ -337,18 +337,18 @@ a_cancel_stops_between_pieces(void)
 	trial = nearest_trial(&job);
 	trial_cancel(device, &trial, 5);
 
-	/* when all is queued but nothing was handed out */
+	/* all pieces are queued, but no answer was delivered */
 	job.task.u.topk.targets.rows = 1;
 	trial_stop(device, &trial, 0, 2);
 
-	/* and the next one is not touched by it */
+	/* the next task is not affected */
 	job.task.u.topk.targets.rows = 300;
 	trial_run(device, &trial);
 	nearest_free(&job, device);
 	close_one(device);
 }
 
-/* the counter of one query is reset for the next one, whenever the first was stopped */
+/* the counter of a single query is reset for the next one, whenever the first was canceled */
 static void
 a_cancelled_query_leaves_no_trace(void)
 {
@@ -356,7 +356,7 @@ a_cancelled_query_leaves_no_trace(void)
 	Trial trial;
 	NearestJob job;
 
-	/* pieces take 1.8 ms, and stay as short as they are */
+	/* pieces take 1.8 ms, so the work limit stays the same */
 	hy_fake.ns_an_element = 120;
 	device = open_one(0);
 	job_make(&job, HY_METRIC_COSINE, HY_F32, 100, 1, 1500, 10, 0);

@@ -31,7 +31,7 @@ check_sums(const HyCudaPool *pool)
 	CHECK_INT(pool->held, held);
 	CHECK_INT(pool->taken, taken);
 	CHECK_INT(pool->payload, payload);
-	/* blocks in use are within the bound by themselves */
+	/* blocks in use alone keep the bound */
 	CHECK(2 * (taken - payload) < payload || payload == 0);
 }
 
@@ -79,7 +79,7 @@ random_sequences_keep_the_bound(void)
 		HyCudaPool pool = {0};
 		HyCudaBlock *users[USERS] = {0};
 		uint64_t asked[USERS] = {0};
-		/* a few sizes that come back, as graphs and groups of queries do; or any */
+		/* a few recurring sizes, like those of graphs and groups of queries, or arbitrary sizes */
 		uint64_t sizes[4];
 		int reuses = 0;
 		int step;
@@ -143,7 +143,7 @@ the_best_that_is_not_too_large(void)
 		hy_cuda_pool_give(&pool, &block[i], true);
 	CHECK(hy_cuda_pool_take(&pool, 100) == &block[3]);
 	CHECK(hy_cuda_pool_take(&pool, 100) == &block[2]);
-	/* 150 would be half more than asked for */
+	/* a block of 150 would exceed the request by half */
 	CHECK(hy_cuda_pool_take(&pool, 100) == NULL);
 	CHECK(hy_cuda_pool_take(&pool, 101) == &block[1]);
 	CHECK(hy_cuda_pool_take(&pool, 1001) == NULL);
@@ -152,13 +152,13 @@ the_best_that_is_not_too_large(void)
 	hy_cuda_pool_give(&pool, &block[3], true);
 	CHECK(hy_cuda_pool_oldest(&pool) == &block[2]);
 	check_sums(&pool);
-	/* what could not be cleared is nobody's */
+	/* a block that could not be zeroed is not given to any user */
 	hy_cuda_pool_give(&pool, &block[0], false);
 	CHECK(hy_cuda_pool_take(&pool, 1000) == NULL);
 	CHECK(hy_cuda_pool_oldest(&pool) == &block[2]);
 	block[0].unclean = false;
 	CHECK(hy_cuda_pool_take(&pool, 1000) == &block[0]);
-	/* one in use may be removed too: its device is closed */
+	/* a block in use may be removed, too, when its device is closed */
 	hy_cuda_pool_remove(&pool, &block[0]);
 	CHECK_INT(pool.held, 150 + 149 + 120);
 	check_sums(&pool);
@@ -171,7 +171,7 @@ tasks_that_take_nothing_are_patient(void)
 	HyCudaBlock block[2] = {{.bytes = 1000}, {.bytes = 10}};
 	int i;
 
-	/* an empty pool has nothing to let go */
+	/* an empty pool has nothing to release */
 	for (i = 0; i < 1000; i++)
 		CHECK(!hy_cuda_pool_task(&pool, false));
 	hy_cuda_pool_add(&pool, &block[0]);
@@ -185,7 +185,7 @@ tasks_that_take_nothing_are_patient(void)
 	for (i = 0; i < 63; i++)
 		CHECK(!hy_cuda_pool_task(&pool, false));
 	CHECK(hy_cuda_pool_task(&pool, false));
-	/* who takes little does not keep much */
+	/* after a task that takes little, the pool does not keep much */
 	hy_cuda_pool_add(&pool, &block[1]);
 	CHECK(hy_cuda_pool_task(&pool, true));
 	CHECK(hy_cuda_pool_oldest(&pool) == &block[0]);

@@ -22,7 +22,7 @@ draw_rounded(uint16_t *bits)
 	return value;
 }
 
-/* vectors: make count vectors, with room for whole tiles; the rest is 0. */
+/* vectors: make `count` vectors, with memory for whole tiles.  The other vectors are 0. */
 static uint16_t *
 vectors(int64_t count, int32_t padded, float *values)
 {
@@ -92,7 +92,7 @@ check_products(int32_t queries, int64_t rows, int32_t padded)
 			wrong +=
 				!(products[i * row_room + j] == product_of(q + i * padded, x + j * padded, padded));
 	}
-	/* and those of whole tiles that are nobody's are 0 */
+	/* the products of the vectors that fill up the tiles are 0 */
 	for (i = 0; i < query_room; i++)
 	{
 		for (j = i < queries ? rows : 0; j < row_room; j++)
@@ -124,11 +124,11 @@ every_query_meets_every_row(void)
 	check_products(100, 257, 128);
 	check_products(5, 700, 160);
 	check_products(129, 384, 416);
-	/* more tiles of queries than stand side by side */
+	/* more tiles of queries than a strip has */
 	check_products(1100, 520, 32);
 }
 
-/* the shared memory of a card of 8.6 suffices, and it is requested again in a new context */
+/* the shared memory of a device of 8.6 suffices; it is requested again in a new context */
 static void
 shared_memory_is_asked_for(void)
 {

@@ -16,7 +16,7 @@ typedef struct Case
 	int32_t queries;
 	int32_t k;
 	ScoreKind kind;
-	int pieces; /* as which the blocks come */
+	int pieces; /* number of pieces of blocks */
 	int multiprocessors;
 	uint32_t room;
 } Case;

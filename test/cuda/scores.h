@@ -14,12 +14,12 @@
 typedef enum ScoreKind
 {
 	SCORE_PLAIN,
-	SCORE_FEW, /* many are equal, zeros of both signs among them */
+	SCORE_FEW, /* many bounds are equal, zeros of both signs among them */
 	SCORE_ODD, /* infinite, or no numbers */
 	SCORE_KINDS
 } ScoreKind;
 
-/* One task with its own data. */
+/* ScoreJob: a task with its own data. */
 typedef struct ScoreJob
 {
 	HyTask task;
@@ -50,7 +50,7 @@ score_draw(UnitRandom *randomness, ScoreKind kind)
 	return unit_random_float(randomness);
 }
 
-/* score_factors: rescale is never above 0, error never below. */
+/* score_factors: draw factors. `rescale` is never above 0, and `error` is never below 0. */
 static void
 score_factors(HyCodeFactors *factors, UnitRandom *randomness, ScoreKind kind)
 {
@@ -65,7 +65,7 @@ score_factors(HyCodeFactors *factors, UnitRandom *randomness, ScoreKind kind)
 	}
 }
 
-/* score_lists: random ones, some empty, of blocks from `before` on. */
+/* score_lists: make random lists, some of them empty, whose blocks begin at block `before`. */
 static void
 score_lists(ScoreJob *job, UnitRandom *randomness, int32_t before, int32_t all)
 {
@@ -85,7 +85,7 @@ static UNIT_UNUSED void
 score_job(ScoreJob *job, UnitRandom *randomness, int32_t padded, int32_t blocks, int32_t lists,
           int32_t queries, int32_t k, ScoreKind kind, size_t gap)
 {
-	/* blocks of the lists that do not count, before and after; and blocks of no list */
+	/* blocks before and after the scored range, and blocks without a list */
 	int32_t before = gap > 0 ? 2 : 0;
 	int32_t all = blocks + 2 * before + 1;
 	size_t tables = hy_code_tables_size(padded);

@@ -18,11 +18,15 @@ namespace
 {
 const int warp_size = 32;
 const size_t stack_size = 128 * 1024;
-const int in_product = -1; /* instead of a shuffle's lanes */
+/* values of Fiber.lanes for a product and for a load of matrices, instead of a shuffle */
+const int in_product = -1;
 const int in_load = -2;
 const size_t shared_alignment = 128;
 
-/* A place to go on from, in a function that has not returned: what __builtin_setjmp fills. */
+/*
+ * Place: a point at which a function that has not returned can continue, as __builtin_setjmp stores
+ * it.
+ */
 typedef void *Place[5];
 
 struct Copy
@@ -32,28 +36,34 @@ struct Copy
 	size_t bytes;
 };
 
-/* What every switch and every shuffle looks at. */
+/* Fiber: the data that every switch and every shuffle reads. */
 struct Fiber
 {
 	Place place;
-	/* to the shuffles of even and odd number: a reader may be one behind */
+	/*
+	 * values passed to the shuffles of even and odd number, because a reader may be one shuffle
+	 * behind
+	 */
 	uint64_t given[2];
-	int lanes; /* of a shuffle, or one of those above */
+	int lanes; /* lanes of the shuffle, or in_product or in_load */
 	unsigned shuffles;
-	bool started; /* its place is one to go on from */
+	bool started; /* place is a point at which the fiber can continue */
 	bool ended;
 };
 
-/* What else there is of it. */
+/* Origin: the other data of a fiber. */
 struct Origin
 {
 	ucontext_t start;
 	std::vector<char> stack;
 	std::vector<Copy> copies;
-	std::vector<size_t> commits; /* where each ends in copies */
+	std::vector<size_t> commits; /* number of copies at each commit */
 };
 
-/* The matrices of a product, which the threads of a warp put together; columns lie as rows do. */
+/*
+ * Factors: the matrices of a product, which the threads of a warp put together.  Columns are stored
+ * as rows.
+ */
 struct Factors
 {
 	float left[16][16];
@@ -62,23 +72,23 @@ struct Factors
 
 struct Warp
 {
-	Factors factors[2]; /* of even and odd number, too */
-	int in_shuffle;     /* threads that stand in one */
-	bool ready;         /* at the beginning, or behind a barrier */
+	Factors factors[2]; /* for products of even and odd number */
+	int in_shuffle;     /* number of threads that wait in a shuffle */
+	bool ready;         /* at the start of the block, or after a barrier */
 	unsigned slowness;
 };
 
 std::vector<Fiber> fibers;
 std::vector<Origin> origins;
 std::vector<Warp> warps;
-std::vector<size_t> blocks_left; /* to run */
-std::vector<int> due;            /* whose turn it is, in this order */
+std::vector<size_t> blocks_left; /* blocks that have not run yet */
+std::vector<int> due;            /* fibers whose turn it is, in this order */
 size_t turn;
 Place scheduler;
 int current;
 int thread_count;
 int in_barrier;
-bool any; /* of a vote */
+bool any; /* result of the vote of sync_threads_or */
 int ended;
 uint64_t random_state = 1;
 const char *first_fault;
@@ -105,7 +115,10 @@ report(const char *text)
 		first_fault = text;
 }
 
-/* in_shared: whether so many bytes, aligned to as many, are part of what the launch asked for. */
+/*
+ * in_shared: return whether this memory, aligned to its size, lies in the shared memory that the
+ * launch requested.
+ */
 bool
 in_shared(const void *at, size_t bytes)
 {
@@ -115,7 +128,7 @@ in_shared(const void *at, size_t bytes)
 	       first + bytes <= shared_memory + shared_bytes;
 }
 
-/* go_on: with the next fiber whose turn it is, or with the scheduler. */
+/* go_on: switch to the next fiber whose turn it is, or to the scheduler. */
 __attribute__((noinline, noreturn)) void
 go_on()
 {
@@ -129,12 +142,12 @@ go_on()
 	if (fiber.started)
 		__builtin_longjmp(fiber.place, 1);
 	fiber.started = true;
-	/* for its stack; no other switch needs a system call */
+	/* switches to the fiber's own stack; other switches need no system call */
 	setcontext(&origins[current].start);
 	abort();
 }
 
-/* wait: until it is this fiber's turn again. */
+/* wait: let other fibers run until it is this fiber's turn again. */
 __attribute__((noinline)) void
 wait()
 {
@@ -142,7 +155,7 @@ wait()
 		go_on();
 }
 
-/* A thread that has ended is the next block's thread of that number. */
+/* A fiber whose thread has ended runs the thread of the same number in the next block. */
 void
 fiber_main()
 {
@@ -155,7 +168,7 @@ fiber_main()
 	}
 }
 
-/* take_turns: all that are due, each until it waits. */
+/* take_turns: run all fibers whose turn it is, each until it waits. */
 __attribute__((noinline)) void
 take_turns()
 {
@@ -173,13 +186,16 @@ prepare(int number)
 	fiber.shuffles = 0;
 	origin.copies.clear();
 	origin.commits.clear();
-	/* one that a fault left in the middle begins anew */
+	/* a fiber that a fault has left in the middle starts again */
 	if (!fiber.started || !fiber.ended)
 	{
 		fiber.started = false;
 		getcontext(&origin.start);
 		origin.start.uc_stack.ss_sp = origin.stack.data();
-		/* not all at the same distance of a page's beginning: caches want them apart */
+		/*
+		 * stacks start at different offsets within a page, because they would otherwise compete for
+		 * the same cache lines
+		 */
 		origin.start.uc_stack.ss_size = origin.stack.size() - (size_t) number % 64 * 320;
 		origin.start.uc_link = nullptr;
 		makecontext(&origin.start, fiber_main, 0);
@@ -187,7 +203,7 @@ prepare(int number)
 	fiber.ended = false;
 }
 
-/* give_way: until all of the warp stands in the same shuffle or product. */
+/* give_way: wait until all threads of the warp are in the same shuffle or product. */
 void
 give_way(int lanes)
 {
@@ -199,7 +215,7 @@ give_way(int lanes)
 	wait();
 }
 
-/* bfloat: one of the two bfloat16 of a register. */
+/* bfloat: return the value of one of the two bfloat16 numbers in a register. */
 float
 bfloat(uint32_t pair, int which)
 {
@@ -210,7 +226,7 @@ bfloat(uint32_t pair, int which)
 	return value;
 }
 
-/* power: 2^exponent, where that is a normal number. */
+/* power: return 2^exponent, which must be a normal number. */
 double
 power(int exponent)
 {
@@ -221,7 +237,9 @@ power(int exponent)
 	return value;
 }
 
-/* exponent_of: value, which is normal, is below 2 to that, and not below half of it. */
+/*
+ * exponent_of: return the least exponent e for which the magnitude of a normal value is below 2^e.
+ */
 int
 exponent_of(double value)
 {
@@ -231,7 +249,7 @@ exponent_of(double value)
 	return (int) (bits >> 52 & 2047) - 1022;
 }
 
-/* down: to a whole number, of one below 2^51. */
+/* down: round a number of a magnitude below 2^51 down to a whole number. */
 double
 down(double value)
 {
@@ -241,8 +259,8 @@ down(double value)
 }
 
 /*
- * add_up: what the unit makes of some addends; all are products of two floats, or floats, so that
- * none but 0 is too small to be normal.
+ * add_up: return the sum of some addends, as the matrix unit computes it.  All addends are floats
+ * or products of two floats, so none but 0 is too small to be normal.
  */
 float
 add_up(const double *addend, int count)
@@ -260,13 +278,13 @@ add_up(const double *addend, int count)
 		largest = std::max(largest, fabs(addend[i]));
 	if (largest == 0 || !std::isfinite(largest))
 		return (float) largest;
-	/* 24 places: those of fp32 */
+	/* 24 binary places, like fp32 */
 	const int places = exponent_of(largest) - 24;
 	const double units = power(-places);
 
 	for (int i = 0; i < count; i++)
 		sum += down(addend[i] * units);
-	/* a whole number of units, of which there are 24 places again */
+	/* the sum is a whole number of units; truncate it to 24 places again */
 	if (sum == 0)
 		return 0;
 	const int more = std::max(exponent_of(sum) - 24, 0);
@@ -274,7 +292,10 @@ add_up(const double *addend, int count)
 	return (float) (down(sum * power(-more)) * power(places + more));
 }
 
-/* release_warp: lets a warp go on when nothing holds it, or all of it stands in one shuffle. */
+/*
+ * release_warp: let a warp continue if nothing holds it, or if all of its threads are in the same
+ * shuffle.
+ */
 void
 release_warp(int number)
 {
@@ -308,7 +329,7 @@ run_block()
 	{
 		warps[w].in_shuffle = 0;
 		warps[w].ready = true;
-		/* it is kept waiting: no longer, or twice, four or eight times as long */
+		/* the warp is delayed by a random factor: 1, 2, 4 or 8 */
 		warps[w].slowness = (1u << next_random() % 4) - 1;
 	}
 	for (int i = 0; i < thread_count; i++)
@@ -371,7 +392,7 @@ hy_simt::launch(const dim3 &grid, int threads, const std::function<void()> &body
 		blocks_left[i] = i;
 	while (!blocks_left.empty())
 	{
-		/* no kernel may count on their order */
+		/* random order of blocks: no kernel may depend on it */
 		std::swap(blocks_left[next_random() % blocks_left.size()], blocks_left.back());
 		blockIdx.x = (unsigned) (blocks_left.back() % grid.x);
 		blockIdx.y = (unsigned) (blocks_left.back() / grid.x);
@@ -406,7 +427,7 @@ hy_simt::sync_threads()
 	wait();
 }
 
-/* Nobody says anything before all have heard what was said before. */
+/* No thread sets the vote before all threads have read the previous one. */
 bool
 hy_simt::sync_threads_or(bool value)
 {

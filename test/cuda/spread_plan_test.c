@@ -35,7 +35,7 @@ make_rows(int64_t nodes, int64_t longest)
 	return graph;
 }
 
-/* Seen: progress of a walk over the steps, and what it did in the current hop. */
+/* Seen: the progress of a walk over the steps, and what the current hop has processed. */
 typedef struct Seen
 {
 	int64_t done[HY_PACKED_LISTS];
@@ -85,7 +85,7 @@ see(const HyCudaSpreadPlan *plan, const HyCsr *graph, const HyCudaSpreadStep *st
 		case HY_CUDA_SPREAD_SHORTS:
 		case HY_CUDA_SPREAD_ROWS:
 		case HY_CUDA_SPREAD_LONG:
-			/* where nobody asks, a hop ends when the next one begins */
+			/* without turns, a hop ends when the next one begins */
 			if (!plan->turns && step->hop == seen->hop + 2)
 				end_hop(plan, seen->hop + 1, seen);
 			CHECK_INT(step->hop, seen->hop + 1);
@@ -158,7 +158,7 @@ walk(const HyCsr *graph, const HySpreadSeeds *seeds, int32_t hops, int32_t wides
 		HyCudaSpreadStep step;
 		bool ended = false;
 
-		/* of a walk without end, some hops */
+		/* stop a walk without end after some hops */
 		if (hops == -1 && plan.hop > 4)
 			hy_cuda_spread_quiet(&plan, plan.first_set);
 		first_set = plan.first_set;

@@ -28,7 +28,7 @@ extern int cuGetExportTable(const void **table, const void *id);
 extern int cuGetProcAddress_v2(const char *name, void **function, int version,
                                unsigned long long flags, int *found);
 
-/* A table of unnamed functions, which begins with its size. */
+/* Table: a table of unnamed functions, which begins with its size in bytes. */
 typedef struct Table
 {
 	size_t size;
@@ -137,7 +137,7 @@ nothing(void **room, size_t *size)
 	return 0;
 }
 
-/* some_room: the function in the table of hooks; returns some memory. */
+/* some_room: return some memory.  A function of the table of hooks. */
 static int
 some_room(void **room, size_t *size)
 {

@@ -16,11 +16,12 @@ typedef struct Case
 	int64_t rows;
 	int32_t k;
 	Kind kind;
-	int order;              /* of the rows by their distance to the first query: -1, 1; 0: none */
-	int pieces;             /* as which the rows come */
-	int multiprocessors;    /* as many as the grid is made for */
-	int lists;              /* of a query: room for so many */
-	const double *quantile; /* a query's limit is the distance at this part of its k best */
+	/* order of the rows by their distance to the first query: 1 ascending, -1 descending, 0 none */
+	int order;
+	int pieces;             /* number of pieces of rows */
+	int multiprocessors;    /* number of multiprocessors for which the grid is made */
+	int lists;              /* capacity of the lists per query */
+	const double *quantile; /* the limit of a query is the distance at this part of its k best */
 } Case;
 
 static int64_t compared;
@@ -67,9 +68,7 @@ rearrange(const Case *c, const float *query, char *targets, size_t row_bytes)
 	free(copy);
 }
 
-/*
- * begin_best: make empty lists.  If the case has a limit, the expected rows beyond it are dropped.
- */
+/* begin_best: make empty lists.  If the case has limits, remove the expected rows beyond them. */
 static void
 begin_best(const Case *c, HyNeighbor *best, double *limits, const HyNeighbor *expected,
            int32_t *counts)
@@ -124,18 +123,18 @@ check_best(const Case *c, const HyNeighbor *best, const HyNeighbor *expected, co
 }
 
 /*
- * Device: the device memory of a case, and how its kernels are called: as topk.c does, or as other
+ * Device: the device memory of a case.  The kernels are called as topk.c calls them, or as other
  * code does.
  */
 typedef struct Device
 {
 	cudaStream_t stream;
-	void *best; /* or other bytes, where it begins empty */
+	void *best; /* filled with other bytes if the lists start empty */
 	void *limits;
 	void *arrived;
 	void *norms;
-	HyNeighbor *pinned; /* where the last piece's answers go, or NULL */
-	bool empty;         /* the k best do not go up */
+	HyNeighbor *pinned; /* receives the answers of the last piece; NULL: not used */
+	bool empty;         /* the empty lists are not uploaded */
 } Device;
 
 static void
