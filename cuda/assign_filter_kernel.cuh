@@ -1,17 +1,17 @@
 /*
  * assign_filter_kernel.cuh
  *		The kernels that filter 'assign': they find the centroids that may be the nearest to a row,
- *		and choose the nearest of them.
+ *		and then choose the nearest of these.
  *
  * A block multiplies a tile of rows by a tile of centroids (product_tile.cuh).  Then it examines
  * its products twice.  First it finds the greatest lower bound of each row.  Threads of a warp
- * combine their bounds by shuffles, warps in shared memory, and blocks by an atomic minimum.  The
- * atomic minimum also returns the best lower bound of earlier blocks.  Then the block compares its
- * upper bounds with the greater of its own lower bound and the returned bound.  Centroids whose
- * upper bound reaches that value are added to the row's list.  Blocks run in an arbitrary order,
- * and the n-th block has the greatest value so far with probability 1 / n, so lists stay short.
- * When all blocks have finished, each list is filtered again by the final bound, which leaves
- * little more than the nearest centroid.
+ * combine their bounds by shuffles, warps in shared memory, and blocks by an atomic minimum of the
+ * negated bounds.  The atomic minimum also returns the best bound of earlier blocks.  Then the
+ * block compares its upper bounds with the better of the two lower bounds.  A centroid whose upper
+ * bound reaches that is added to the row's list.  Blocks run in an arbitrary order, and the n-th
+ * block has the greatest value so far with probability 1 / n, so lists stay short.  When all blocks
+ * have finished, each list is filtered again by the final bound.  Little more than the nearest
+ * centroid remains.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
 #define HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
@@ -22,14 +22,14 @@
 
 #define HY_CUDA_SETTLED 4 /* canonical sums that a warp computes at a time */
 /*
- * Number of tiles of rows in a strip.  All tiles of a strip are multiplied by a tile of centroids
- * before the next tile of centroids is used.
+ * Number of tiles of rows in a strip.  All tiles of a strip are multiplied by one tile of centroids
+ * before the next tile of centroids.
  */
 #define HY_CUDA_ASSIGN_STRIP 128
 
 /*
- * Entry for "no lower bound".  Entries are the bits of floats, changed so that they ascend with the
- * floats (hy_ascending).  This entry is greater than the entry of infinity.
+ * Value of `least` for "no lower bound".  Values of `least` are the bits of floats, transformed so
+ * that they sort like the floats (hy_ascending).  This one is greater than that of infinity.
  */
 #define HY_CUDA_NO_VALUE UINT32_MAX
 #define HY_CUDA_SIGN 0x80000000u
@@ -58,10 +58,10 @@ struct HyAssignRows
 };
 
 /*
- * hy_assign_threshold: return the smallest value, rounded down, with which a centroid may be the
- * nearest.  Some centroid is known to have a value of at least -least, so its canonical square is
- * at most 'square'.  A centroid whose value is below the result has a greater square
- * (filter_launch.h: t).
+ * hy_assign_threshold: return a threshold, rounded down.  A centroid whose value <q, x> - |x|^2 / 2
+ * is below the threshold cannot be the nearest. `least` is the row's greatest lower bound, negated
+ * and encoded.  Some centroid has at least that value, so its canonical squared distance is at most
+ * `square`.  A centroid below the threshold has a greater one (t in filter_launch.h).
  */
 __device__ __forceinline__ float
 hy_assign_threshold(const HyCudaAim &aim, uint32_t least)
@@ -106,9 +106,9 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFilter
 }
 
 /*
- * hy_assign_lift: find, for each of the block's rows, the greatest lower bound that follows from a
- * thread's products.  The bound is the greatest value minus the largest error term of the thread's
- * centroids.
+ * hy_assign_lift: find the greatest lower bound of each row of the block that follows from the
+ * thread's products: the greatest value minus the largest error term of the thread's centroids.
+ * Combine it with the bounds of other threads.
  */
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
@@ -161,8 +161,8 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 }
 
 /*
- * hy_assign_open: find the products of a thread that may belong to the nearest centroid.  Tests
- * them in two steps, as hy_test does.
+ * hy_assign_open: append the centroids of a thread's products that may be the nearest to the lists
+ * of the rows.  Tests the products in two steps, as hy_test does.
  */
 __device__ __forceinline__ void
 hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
@@ -216,7 +216,7 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 }
 
 /*
- * hy_assign_look: examine a warp's sums of the tile of rows that begins with row 'tile'.  All
+ * hy_assign_look: examine a warp's sums for the tile of rows that begins with row `tile`.  All
  * threads of the block must call this.  When it returns, no thread reads *rows any more.
  */
 __device__ __forceinline__ void
@@ -248,8 +248,8 @@ hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 }
 
 /*
- * hy_assign_known: load the data of the block's rows.  They are visible to all threads after a
- * barrier.
+ * hy_assign_known: load the data of the block's rows into *rows.  A barrier must follow before
+ * other threads read it.
  */
 __device__ __forceinline__ void
 hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
@@ -261,7 +261,7 @@ hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
 	rows->least[threadIdx.x] = HY_CUDA_NO_VALUE;
 }
 
-/* hy_assign_product_kernel: process the tiles of a block, 'each' tiles per block (hy_turns). */
+/* hy_assign_product_kernel: process the tiles of a block, `each` tiles per block (hy_turns). */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_assign_product_kernel(const HyCudaAssignFiltered args, int each)
@@ -274,7 +274,7 @@ __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	const int warp_row = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
 	const int warp_centroid = warp % HY_CUDA_WIDE * HyTile::warp_rows;
 	const int first_row = warp_row + lane / 4;
-	/* blocks that run at the same time mostly have different rows and the same few centroids */
+	/* blocks that run at the same time have mostly different rows, but the same few centroids */
 	const HyTurns turns = hy_turns(args.assign.row_count, args.assign.end - args.assign.first,
 	                               HyTile::rows, HY_CUDA_ASSIGN_STRIP, each);
 	auto input_of = [&](unsigned tile)
@@ -303,8 +303,8 @@ __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 }
 
 /*
- * hy_assign_squares: compute the canonical squares of a row and some centroids, with all threads of
- * a warp. hy_fold defines which thread gets which square.
+ * hy_assign_squares: compute the canonical squared distances between a row and some centroids, with
+ * all threads of a warp. hy_fold defines which thread gets which of them.
  */
 __device__ __forceinline__ float
 hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTLED], int dims,
@@ -341,9 +341,9 @@ hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTL
 }
 
 /*
- * hy_assign_settle_kernel: settle the lists of rows with one warp per row, beginning with row
- * number blockIdx.x * HY_CUDA_WARPS.  If a list has overflowed, the missing centroids are unknown,
- * so the row is added to the rest.
+ * hy_assign_settle_kernel: choose the nearest centroid from each row's list, with one warp per row.
+ * A block begins with row blockIdx.x * HY_CUDA_WARPS.  If a list has overflowed, the missing
+ * centroids are unknown.  Then the row is added to the rest.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssignFiltered args)
@@ -402,8 +402,8 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssign
 		const float square = hy_assign_squares(x, centroid, args.assign.dims, lane);
 
 		/*
-		 * Several threads hold the same square, and only the first of them stores it.  A NaN is
-		 * not stored, because it is never the nearest.
+		 * Several threads hold the same squared distance, and only the first of them stores it.
+		 * NaN is not stored, because it is never the nearest.
 		 */
 		if (lane * HY_CUDA_SETTLED % HY_CUDA_WARP == 0 && at + mine < count && square == square)
 			atomicMin(&args.assign.found[row], (unsigned long long) __float_as_uint(square) << 32 |

@@ -1,17 +1,17 @@
 /*
  * assign_kernel.cuh
- *		The kernels of the operation 'assign': a tile of rows is compared with centroids,
- *		and the nearest are kept.
+ *		The kernels of the operation 'assign': they compare tiles of rows with centroids, and keep
+ *		the nearest centroid of each row.
  *
  * A block keeps a tile of eight rows in shared memory.  Its warps read the centroids, two per warp
  * at a time, so one read of an element serves eight pairs.  A thread keeps its result in a
- * register, because its row never changes.  Results are combined only at the end of a block's
- * share.  Blocks that run at the same time read the same centroids, so these centroids stay in the
- * caches.
+ * register, because it always has the same row.  Results are combined only when the block has
+ * processed its share of the centroids.  Blocks that run at the same time read the same centroids,
+ * so these centroids stay in the caches.
  *
- * With groups, the kernels of 'topk' first find the groups of each row.  Then rows are sorted by
- * group.  A tile consists of rows of one group and is compared only with that group's centroids.
- * The order of rows within a group is not deterministic, but the results do not depend on it.
+ * With groups, the kernels of 'topk' first find the groups that each row is compared with.  Then
+ * the rows are sorted by group.  A tile has rows of one group, and is compared only with that
+ * group's centroids.  The order of rows within a group varies, but the results do not depend on it.
  */
 #ifndef HY_CUDA_ASSIGN_KERNEL_CUH
 #define HY_CUDA_ASSIGN_KERNEL_CUH
@@ -20,17 +20,17 @@
 #include "cuda/row_sums.cuh"
 
 /*
- * HyAssignKind: the parameters of the kernel.  With more pairs per warp, the compiler would spill
- * registers.
+ * HyAssignKind: the parameters for which the kernel is compiled.  With more pairs per warp, the
+ * compiler would spill registers.
  */
 typedef HyKind<HY_METRIC_L2, float, 2, HY_CUDA_ASSIGN_TILE> HyAssignKind;
 
-/* HyAssignTile: a block's rows and the centroids to compare them with. */
+/* HyAssignTile: a block's rows, and the centroids to compare them with. */
 struct HyAssignTile
 {
 	const int32_t *members; /* rows of the group; NULL: rows in their original order */
 	int first;
-	int count; /* rows of the tile; 0: none */
+	int count; /* number of rows in the tile; 0: none */
 	int64_t begin;
 	int64_t end;
 	const float *row[HY_CUDA_ASSIGN_TILE];
@@ -45,8 +45,8 @@ hy_query_at(const HyAssignTile &tile, int q)
 }
 
 /*
- * hy_load_queries: load a segment of the queries for a tile.  Reads the addresses of rows from
- * shared memory, because this kernel has no free registers.
+ * hy_load_queries: load a segment of the tile's rows, which take the part of queries.  Reads the
+ * rows' addresses from shared memory, because this kernel has no free registers.
  */
 template <class Kind>
 __device__ __forceinline__ void
@@ -62,8 +62,8 @@ hy_load_queries(const HyCudaRows &args, const HyAssignTile &tile, int start,
 }
 
 /*
- * hy_assign_tile: return tile number 'at' with part number 'part' of its centroids.  Each part has
- * 'share' centroids.
+ * hy_assign_tile: return tile number `at`, with part number `part` of its centroids.  Each part has
+ * `share` centroids.
  */
 __device__ __forceinline__ HyAssignTile
 hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
@@ -108,7 +108,7 @@ hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
 
 /*
  * hy_assign_kernel: compare tile blockIdx.x with part blockIdx.y of its centroids.  A part has
- * 'share' centroids.
+ * `share` centroids.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyAssignKind::resident_blocks)
@@ -191,7 +191,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_begin_kernel(const HyCudaAssignGrou
 		groups.counts[i] = 0;
 }
 
-/* hy_assign_count_kernel: count the rows that probe each group. */
+/* hy_assign_count_kernel: count the rows that are compared with each group. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
 	hy_assign_count_kernel(const HyCudaAssignGroups groups, int row_count)
@@ -205,8 +205,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 }
 
 /*
- * hy_assign_scan_kernel: compute the first member and the first tile of each group.  Launched with
- * one block.
+ * hy_assign_scan_kernel: compute the first member and the first tile of each group.  Runs as one
+ * block.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_assign_scan_kernel(const HyCudaAssignGroups groups)
@@ -255,7 +255,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_scan_kernel(const HyCudaAssignGroup
 	}
 }
 
-/* hy_assign_sort_kernel: store rows under the groups that they probe. */
+/* hy_assign_sort_kernel: store each row as a member of the groups that it is compared with. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
 	hy_assign_sort_kernel(const HyCudaAssignGroups groups, int row_count)

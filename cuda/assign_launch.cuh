@@ -24,8 +24,8 @@ hy_assign_grid(int64_t blocks)
 }
 
 /*
- * hy_assign_share: return the number of centroids per block, small enough to give the device enough
- * blocks.
+ * hy_assign_share: return the number of centroids per block.  It is so small that there are enough
+ * blocks for the device.
  */
 static inline int64_t
 hy_assign_share(int64_t tiles, int64_t centroids, int64_t wanted)
@@ -39,7 +39,10 @@ hy_assign_share(int64_t tiles, int64_t centroids, int64_t wanted)
 	return share > HY_CUDA_LEAST_SHARE ? share : HY_CUDA_LEAST_SHARE;
 }
 
-/* hy_assign_launch_groups: find the groups of each row, then the rows of each group. */
+/*
+ * hy_assign_launch_groups: launch the kernels that find the groups of each row, then the rows of
+ * each group.
+ */
 static cudaError_t
 hy_assign_launch_groups(const HyCudaAssign &args, int multiprocessors, cudaStream_t stream)
 {

@@ -1,31 +1,32 @@
 /*
  * best.cuh
- *		The k best candidates that a block has seen for a query.  A buffer in shared memory holds
- *		them and is sorted from time to time.
+ *		The k best candidates of a query among the rows that a block has seen.  A buffer in shared
+ *		memory holds them.  It is sorted from time to time.
  *
- * Candidates are compared as in hy_neighbor_compare.
+ * Candidates are ordered as in hy_neighbor_compare.
  */
 #ifndef HY_CUDA_BEST_CUH
 #define HY_CUDA_BEST_CUH
 
 #include "cuda/row_sums.cuh"
 
-#define HY_CUDA_ROOM HY_CUDA_THREADS /* capacity of a buffer; sorting needs one thread each */
+#define HY_CUDA_ROOM HY_CUDA_THREADS /* capacity of a buffer; sorting needs one thread per entry */
 
-#define HY_CUDA_MOST_SHARED 3 /* log2 of the threads that share a candidate: at most 2^3 = 8 */
+/* log2 of the threads that share the work for a candidate: at most 2^3 = 8 */
+#define HY_CUDA_MOST_SHARED 3
 #define HY_CUDA_SORT_EARLY 16 /* the buffer is sorted at 1.5 k candidates plus this */
 
 /* HyBest: a block's candidates for one query, in shared memory. */
 struct HyBest
 {
 	HyNeighbor found[HY_CUDA_ROOM];
-	HyNeighbor worst; /* a candidate must precede this neighbor to be kept */
+	HyNeighbor worst; /* candidates that do not precede this neighbor are dropped */
 	int count;
 };
 
 /*
- * hy_before: return whether a precedes b.  Returns false if the distance of a is NaN.  The code has
- * no branch, because a branch would diverge within a warp for each candidate.
+ * hy_before: return whether a precedes b; false if the distance of a is NaN.  The code has no
+ * branch, because a branch would diverge within a warp for each candidate.
  */
 __device__ __forceinline__ bool
 hy_before(const HyNeighbor &a, const HyNeighbor &b)
@@ -38,7 +39,7 @@ hy_before(const HyNeighbor &a, const HyNeighbor &b)
 }
 
 /*
- * hy_offer: keep a candidate if it precedes the worst.  The caller has made space for it
+ * hy_offer: keep a candidate if it precedes best->worst.  The caller has made room for it
  * (hy_make_room).
  */
 __device__ __forceinline__ void
@@ -89,9 +90,9 @@ hy_keep_best(HyBest *best, int k)
 }
 
 /*
- * hy_make_room: make space for 'more' candidates.  All threads of the block must call this.  The
- * buffer is sorted as soon as it holds somewhat more than k candidates, even if there is space
- * left.  Sorting lowers the distance of the worst candidate, so more later rows are excluded.
+ * hy_make_room: make room for `more` candidates.  All threads of the block must call this.  The
+ * buffer is sorted as soon as it holds somewhat more than k candidates, even if there is room left.
+ * Sorting lowers the distance of best->worst, so that fewer later rows are kept.
  */
 __device__ __forceinline__ void
 hy_make_room(HyBest *best, int k, int more)

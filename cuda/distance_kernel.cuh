@@ -1,6 +1,6 @@
 /*
  * distance_kernel.cuh
- *		The kernels of the operation 'distance', and the kernel for the norms that cosine needs.
+ *		The kernel of the operation 'distance', and the kernel that computes the norms for cosine.
  */
 #ifndef HY_CUDA_DISTANCE_KERNEL_CUH
 #define HY_CUDA_DISTANCE_KERNEL_CUH
@@ -8,8 +8,8 @@
 #include "cuda/single_sums.cuh"
 
 /*
- * hy_distance_kernel: compute out[q * out_stride + t] for every row t and every query q.  At a
- * time, a block processes Kind::queries queries (blockIdx.y) and HY_CUDA_WARPS x Kind::rows rows.
+ * hy_distance_kernel: compute out[q * out_stride + t] for every row t and every query q.  A block
+ * processes Kind::queries queries (blockIdx.y) and HY_CUDA_WARPS x Kind::rows rows at a time.
  */
 template <class Kind>
 __global__ void

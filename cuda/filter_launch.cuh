@@ -11,8 +11,8 @@
 #include "cuda/launch.cuh"
 
 /*
- * If there would be more blocks than this, a block takes several tiles.  The number is eight per
- * multiprocessor of a large device.  The tests use a smaller number.
+ * If there would be more blocks than this, a block processes several tiles.  This is eight blocks
+ * per multiprocessor of a large device.  The tests use a smaller number.
  */
 #ifndef HY_CUDA_MANY_BLOCKS
 #define HY_CUDA_MANY_BLOCKS 1024
@@ -20,8 +20,8 @@
 #define HY_CUDA_MOST_EACH 4 /* most tiles per block */
 
 /*
- * hy_choose_filtered: call launch(kind) with the HyKind of a metric that can be filtered, for one
- * query.
+ * hy_choose_filtered: call launch(kind) with the HyKind for one query and a metric that can be
+ * filtered.
  */
 template <class Element, class Launch>
 static cudaError_t
@@ -89,8 +89,8 @@ hy_cuda_launch_round(HyMetric metric, HyDtype dtype, const HyCudaRound *args, cu
 }
 
 /*
- * hy_tiles_each: return the number of tiles per block.  More tiles per block reduce waiting, but
- * the number of blocks must stay large.
+ * hy_tiles_each: return the number of tiles per block.  With more tiles per block, a block waits
+ * less, but there must be enough blocks.
  */
 static int
 hy_tiles_each(const dim3 &tiles)

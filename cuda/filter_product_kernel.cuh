@@ -1,7 +1,7 @@
 /*
  * filter_product_kernel.cuh
- *		Multiplies rounded queries by rounded rows with the matrix unit.  A product that reaches
- *		a threshold makes its row a candidate.
+ *		Multiplies rounded queries by rounded rows on the matrix unit.  A row whose product reaches
+ *		the threshold of a query becomes a candidate of the query.
  *
  * A block takes a tile of queries and a tile of rows (product_tile.cuh).  A warp examines its
  * products in its registers.
@@ -14,8 +14,8 @@
 #define HY_CUDA_FILTER_STRIP 8 /* tiles of queries in a strip (HyTurns) */
 
 /*
- * hy_append: append the rows of a thread that may be near to a query.  Bit j of 'near' represents
- * row first + hy_column(j).
+ * hy_append: append the candidates among a thread's rows to a query's list.  Bit j of `near` stands
+ * for row first + hy_column(j).
  */
 __device__ __forceinline__ void
 hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
@@ -37,10 +37,10 @@ hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 }
 
 /*
- * hy_test: find the products of a thread that reach a threshold.  In a first step, the threshold of
- * each query is reduced by the most that any of the thread's rows can add to a product ('least').
- * This rejects most products after one operation and one comparison.  The other products are tested
- * with the values of their own row.
+ * hy_test: find the products of a thread that reach a threshold, and append their rows to the
+ * lists.  First, the threshold of each query is reduced by the most that any of the thread's rows
+ * can add to a product (`least`).  This rejects most products after one operation and one
+ * comparison.  The other products are tested with the values of their own row.
  */
 __device__ __forceinline__ void
 hy_test(const HyCudaFiltered &args, int first_query, int first_row,
@@ -89,7 +89,10 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 	}
 }
 
-/* hy_look: examine a warp's sums.  Appends candidates or, if requested, stores the products. */
+/*
+ * hy_look: examine a warp's sums.  Appends candidates to the lists or, if requested, stores the
+ * products.
+ */
 __device__ __forceinline__ void
 hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room,
         const float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
@@ -114,7 +117,7 @@ hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room
 	}
 }
 
-/* hy_product_kernel: process the tiles of a block, 'each' tiles per block (hy_turns). */
+/* hy_product_kernel: process the tiles of a block, `each` tiles per block (hy_turns). */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_product_kernel(const HyCudaFiltered args, int each)

@@ -1,10 +1,10 @@
 /*
  * filter_round_kernel.cuh
- *		Rounds rows and queries and computes the terms of their bounds (filter_launch.h).
+ *		Rounds rows and queries, and computes the terms of their bounds (filter_launch.h).
  *
  * A warp processes one row.  Lengths are computed from the canonical sum of squares, whose error is
  * known.  The part of an element that rounding removes is exact in fp32.  The squares of these
- * parts are summed with rounding up.
+ * parts are added, rounding up.
  */
 #ifndef HY_CUDA_FILTER_ROUND_KERNEL_CUH
 #define HY_CUDA_FILTER_ROUND_KERNEL_CUH
@@ -14,30 +14,31 @@
 #include "cuda/row_sums.cuh"
 
 /*
- * Range of squared lengths.  Outside of it, fp32 arithmetic on rows or products may overflow or
- * underflow.
+ * Range of squared lengths that have a bound.  Outside of it, fp32 arithmetic on rows or products
+ * may overflow or underflow.
  */
 #define HY_CUDA_SHORTEST 1e-30f
 #define HY_CUDA_LONGEST 1e30f
 
 /*
- * Allowed errors of canonical sums and of the subtraction of the middle.  The first is relative to
- * the product of the lengths.  The second is relative to squared lengths, for differences of
- * squared lengths (core/prefilter.c).
+ * Allowed errors of canonical sums, including the subtraction of the middle.  HY_CUDA_SUM_SLACK is
+ * relative to the product of the lengths.  HY_CUDA_SQUARE_SLACK is relative to squared lengths, for
+ * differences of squared lengths (core/prefilter.c).
  */
 #define HY_CUDA_SUM_SLACK 4e-6
 #define HY_CUDA_SQUARE_SLACK 4e-6
 #define HY_CUDA_ROUND_UP 1.00001
 
 #define HY_CUDA_ROUNDED_ROWS HY_CUDA_WARPS /* rows rounded per block */
-#define HY_CUDA_ROUND_AHEAD 4              /* steps of 64 elements that are read at once */
+/* number of steps of 64 elements that are read at once */
+#define HY_CUDA_ROUND_AHEAD 4
 
 static_assert(HY_CUDA_SEGMENT % (HY_CUDA_ROUND_AHEAD * HY_LANES) == 0,
               "steps end where a segment does");
 
 /*
- * hy_bfloat16: round value to nearest even.  Subnormal values become 0, so the result does not
- * depend on the unit's treatment of subnormal values.
+ * hy_bfloat16: round a value to the nearest bfloat16, ties to even.  Subnormal values become 0, so
+ * that the result does not depend on how the matrix unit treats them.
  */
 __device__ __forceinline__ uint16_t
 hy_bfloat16(float value)
@@ -55,7 +56,7 @@ hy_infinity()
 	return __uint_as_float(0x7f800000u);
 }
 
-/* hy_middle_kernel: compute the middle.  Each thread computes one dim. */
+/* hy_middle_kernel: compute the mean of some rows.  Each thread computes one dim. */
 template <class Element>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_middle_kernel(const HyCudaRows args, float *middle)
@@ -80,7 +81,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_middle_kernel(const HyCudaRows args, float
 	middle[i] = fabsf(sum) <= FLT_MAX ? sum : 0.0f;
 }
 
-/* HyMeasured: quantities of a row that a warp has computed. */
+/* HyMeasured: what a warp has computed about a row. */
 struct HyMeasured
 {
 	HyCudaAimKind kind;
@@ -88,7 +89,7 @@ struct HyMeasured
 	double rest;
 };
 
-/* hy_element: return an element of a row minus the middle's element. */
+/* hy_element: return an element of a row, minus that of the middle if there is one. */
 template <class Element>
 __device__ __forceinline__ float
 hy_element(const HyCudaRound &args, const Element *x, int at)
@@ -99,8 +100,8 @@ hy_element(const HyCudaRound &args, const Element *x, int at)
 }
 
 /*
- * hy_round_row: round one row with all threads of a warp.  Rows without a bound become 0, so that
- * no product overflows.
+ * hy_round_row: round one row with all threads of a warp.  The elements of a row without a bound
+ * become 0, so that no product overflows.
  */
 template <class Element>
 __device__ __forceinline__ HyMeasured
@@ -197,8 +198,8 @@ hy_reach(const HyMeasured &row, int padded)
 }
 
 /*
- * hy_round_kernel: round rows or queries.  Each warp takes one of them.  A block begins with number
- * blockIdx.x * HY_CUDA_ROUNDED_ROWS.
+ * hy_round_kernel: round rows or queries, one per warp.  A block begins with number blockIdx.x *
+ * HY_CUDA_ROUNDED_ROWS.
  */
 template <int Metric, class Element>
 __global__ void
@@ -239,9 +240,9 @@ __launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
 }
 
 /*
- * hy_threshold: return t for the distance limit, rounded down.  An infinite limit is kept.  If the
- * k-th distance is -infinity, another row at the same distance may still precede the k-th row by
- * its number.
+ * hy_threshold: return t for a distance limit, rounded down.  An infinite limit is kept.  If the
+ * k-th distance is -infinity, a row at the same distance may still precede the k-th row by its
+ * number.
  */
 template <int Metric>
 __device__ __forceinline__ float

@@ -1,7 +1,7 @@
 /*
  * filter_settle_kernel.cuh
- *		Computes canonical distances of candidates.  Only canonical distances decide which rows
- *		are near.
+ *		Computes the canonical distances of candidates.  Only these distances decide which rows are
+ *		near.
  */
 #ifndef HY_CUDA_FILTER_SETTLE_KERNEL_CUH
 #define HY_CUDA_FILTER_SETTLE_KERNEL_CUH
@@ -12,8 +12,8 @@
 #include "cuda/single_sums.cuh"
 
 /*
- * hy_settle_kernel: settle the list of query number blockIdx.x.  If the list has overflowed, the
- * missing rows are unknown, so all rows of the piece are compared with the query.
+ * hy_settle_kernel: compare the rows on the list of query blockIdx.x with the query.  If the list
+ * has overflowed, the missing rows are unknown, so all rows of the piece are compared.
  */
 template <class Kind>
 __global__ void

@@ -1,13 +1,13 @@
 /*
  * launch.cuh
- *		Chooses the kernel over rows for an operation.
+ *		Chooses the kernel over rows for an operation, and loads all kernels.
  *
- * The host's tests share this code, as they share the kernels.  They define HY_CUDA_START as a loop
- * over the blocks, so they also test the choice of kernel and the grid sizes.
+ * The host's tests compile this code, as they compile the kernels.  They define HY_CUDA_START as a
+ * loop over the blocks.  So they also test the choice of the kernel and the grid sizes.
  *
- * CUDA loads a kernel at its first launch, and the loading time would be charged to the piece.  So
- * every launch registers its kernel in a list, before main or when the library is loaded.  Opening
- * a device loads all kernels in the list.
+ * CUDA loads a kernel at its first launch, and the load time would count as time of the piece.  So
+ * every launch registers its kernel in a list, before main() or when the library is loaded.
+ * Opening a device loads all kernels in the list.
  */
 #ifndef HY_CUDA_LAUNCH_CUH
 #define HY_CUDA_LAUNCH_CUH
@@ -29,7 +29,8 @@ struct HyKernel
 };
 
 /*
- * HyLaunched: the list entry of a kernel.  Any use of HyLaunched with the kernel creates the entry.
+ * HyLaunched: the list entry of a kernel.  Naming HyLaunched<kernel>::entry anywhere creates the
+ * entry.
  */
 template <auto Kernel> struct HyLaunched
 {
@@ -69,8 +70,8 @@ hy_cuda_load_kernels(void)
 #define HY_CUDA_SHARED_MOST (99 * 1024)
 
 /*
- * hy_allow_shared: request this many bytes before a launch.  The setting belongs to a context, so
- * the request is repeated for each launch.
+ * hy_allow_shared: request this many bytes of shared memory for a kernel.  The setting belongs to
+ * the context, so the request is repeated before each launch.
  */
 template <class Kernel>
 static cudaError_t
@@ -84,8 +85,8 @@ hy_allow_shared(Kernel *kernel, int bytes)
 
 /*
  * hy_choose: call launch(kind) with the HyKind for a metric, an element type and a number of
- * queries.  A single query is limited by memory and needs many rows in flight.  Several queries
- * share each read of a row.
+ * queries.  Memory bandwidth limits a single query, so many rows must be in flight.  Several
+ * queries share each read of a row.
  */
 template <int Metric, class Element, class Launch>
 static cudaError_t

@@ -1,6 +1,6 @@
 /*
  * matrix.cuh
- *		The matrix unit: products of bfloat16 values by a warp, and loads of its operands from
+ *		Instructions of the matrix unit: a warp multiplies bfloat16 matrices, and loads them from
  *		shared memory.
  */
 #ifndef HY_CUDA_MATRIX_CUH
@@ -10,7 +10,7 @@
 
 /*
  * hy_needs_bfloat16: stop on devices before 8.0, whose matrix unit does not support bfloat16.
- * Every kernel that filters calls this first.  These kernels are never launched on an older device
+ * Every kernel of the filter calls this first.  These kernels are never launched on such a device
  * (filter.c), so their code for 7.5 ends here.  The stop is a trap, because a later device may run
  * the code for 7.5 as PTX, and a failure is better than a wrong answer.
  */

@@ -1,19 +1,19 @@
 /*
  * product_tile.cuh
- *		A block's tile of products.  Rounded vectors are loaded into shared memory,
- *		HY_CUDA_TILE_DIMS dims at a time, for the matrix unit.
+ *		Computes a block's tile of products.  Rounded vectors are loaded into shared memory in
+ *		stages of HY_CUDA_TILE_DIMS dims, and multiplied by the matrix unit.
  *
- * A tile is 128 queries by 256 rows, of which a warp takes 64 by 64.  A tile with half as many rows
- * would need more bandwidth per product, and this bandwidth would be the bottleneck.  The larger
- * tile saves a third of the bandwidth of shared memory and a quarter of the bandwidth of the
+ * A tile is 128 queries by 256 rows, and each warp has 64 by 64 of it.  A tile with half as many
+ * rows would need more bandwidth per product, and this bandwidth would be the bottleneck.  The
+ * larger tile saves a third of the bandwidth of shared memory, and a quarter of that of the
  * second-level cache.  The sums take half of a thread's registers, so a multiprocessor holds only
- * one block.  That block loads three stages while a fourth is multiplied.  One barrier per stage is
+ * one block.  That block loads three stages while it multiplies a fourth.  One barrier per stage is
  * enough, because all threads have finished with the stage that is being filled.  If there are many
  * tiles, a block processes several.  It loads the stages of the next tile while it examines the
- * sums of the current tile.
+ * sums of the current one.
  *
- * The 64 bytes of a vector in a stage are four parts.  The position of a part depends on the number
- * of its vector, so that the same part of eight vectors lies in 32 different banks.
+ * In a stage, a vector has 64 bytes, in four parts.  The position of a part depends on the number
+ * of the vector, so that the same part of eight vectors lies in 32 different banks.
  */
 #ifndef HY_CUDA_PRODUCT_TILE_CUH
 #define HY_CUDA_PRODUCT_TILE_CUH
@@ -41,14 +41,15 @@ hy_dynamic_shared()
 #define HY_CUDA_STEP 16       /* dims per instruction of the matrix unit */
 #define HY_CUDA_PART_BYTES 16 /* bytes that a thread copies into shared memory at a time */
 #define HY_CUDA_PART_ELEMENTS (HY_CUDA_PART_BYTES / 2)
-#define HY_CUDA_PARTS_OF_VECTOR (HY_CUDA_TILE_DIMS / HY_CUDA_PART_ELEMENTS) /* parts in a stage */
+/* parts of a vector in a stage */
+#define HY_CUDA_PARTS_OF_VECTOR (HY_CUDA_TILE_DIMS / HY_CUDA_PART_ELEMENTS)
 #define HY_CUDA_WARP_QUERIES 64
-#define HY_CUDA_WIDE 4                           /* warps in the direction of rows */
+#define HY_CUDA_WIDE 4                           /* number of warps side by side along the rows */
 #define HY_CUDA_LEFT (HY_CUDA_WARP_QUERIES / 16) /* fragments of a warp's queries */
 
 /*
- * HyTile: the shape of a block's tile. shared is the number of bytes of shared memory to request at
- * the launch.
+ * HyTile: the shape of a block's tile. `shared` is the number of bytes of shared memory that a
+ * launch must request.
  */
 struct HyTile
 {
@@ -63,8 +64,8 @@ struct HyTile
 };
 
 /*
- * HyPart: 16 bytes that a thread copies.  Identified by the number of the vector and the number of
- * the part within the vector.
+ * HyPart: the 16 bytes that a thread copies at a time, identified by the number of the vector and
+ * the number of the part within the vector.
  */
 struct HyPart
 {
@@ -81,8 +82,8 @@ hy_part(int i)
 }
 
 /*
- * HyTileInput: the input of a block, which is its first rounded query, its first rounded row, and
- * the number of rows.
+ * HyTileInput: the input of a tile: its first rounded query, its first rounded row, and its number
+ * of rows.
  */
 struct HyTileInput
 {
@@ -93,8 +94,8 @@ struct HyTileInput
 };
 
 /*
- * hy_tile_input: return the input for tile number query_tile of the queries and the rows that begin
- * with first_row.  Queries and rows are padded to multiples of HY_CUDA_TILE.
+ * hy_tile_input: return the input of the tile that has tile number query_tile of the queries, and
+ * the rows that begin with first_row.  Queries and rows are padded to multiples of HY_CUDA_TILE.
  */
 __device__ __forceinline__ HyTileInput
 hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, int64_t first_row,
@@ -112,10 +113,10 @@ hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, 
 }
 
 /*
- * HyTurns: the order of the tiles of a launch, and the range of tiles that this block processes in
- * sequence.  The queries take 'across' tiles and the rows take 'along' tiles.  The across x along
- * tiles of products are numbered strip by strip, and a strip has height x along tiles.  So blocks
- * that run at the same time read mostly the same data.
+ * HyTurns: the order of a launch's tiles, and the range of tiles that this block processes one
+ * after another.  The queries take `across` tiles, and the rows take `along` tiles.  The across x
+ * along tiles of products are numbered strip by strip.  A strip is `height` tiles of queries across
+ * all tiles of rows.  So blocks that run at the same time read mostly the same data.
  */
 struct HyTurns
 {
@@ -132,7 +133,7 @@ struct HyStrip
 	int along;
 };
 
-/* hy_turns: return the order and range for a block that processes 'each' tiles. */
+/* hy_turns: return the order, and the range of a block that processes `each` tiles. */
 __device__ __forceinline__ HyTurns
 hy_turns(int64_t queries, int64_t rows, unsigned tile_rows, unsigned height, unsigned each)
 {
@@ -159,14 +160,14 @@ hy_strip(const HyTurns &turns, unsigned tile)
 	return HyStrip{(int) (first + within % tall), (int) (within / tall)};
 }
 
-/* hy_place: return the position of a part of a vector in a stage, counted in parts. */
+/* hy_place: return the position of a part in a stage, counted in parts. */
 __device__ __forceinline__ int
 hy_place(int vector, int part)
 {
 	return vector * HY_CUDA_PARTS_OF_VECTOR + (part ^ vector / 2 % HY_CUDA_PARTS_OF_VECTOR);
 }
 
-/* hy_copy_stage: start copying the dims that begin with 'start' into a stage. */
+/* hy_copy_stage: start to copy the dims that begin with `start` into a stage. */
 __device__ __forceinline__ void
 hy_copy_stage(const HyTileInput &input, int start, uint4 *stage)
 {
@@ -190,7 +191,7 @@ hy_copy_stage(const HyTileInput &input, int start, uint4 *stage)
 	}
 }
 
-/* hy_multiply_stage: add the products of a stage to a warp's sums. */
+/* hy_multiply_stage: add the products of a stage's dims to a warp's sums. */
 __device__ __forceinline__ void
 hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
                   float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
@@ -232,7 +233,7 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 
 /*
  * HyFeed: the loads into shared memory.  They run three stages ahead of the multiplication, even
- * across the block's tiles. input_of returns the input of a tile.
+ * from one tile of the block to the next. input_of returns the input of a tile.
  */
 template <class InputOf> struct HyFeed
 {
@@ -276,8 +277,8 @@ hy_begin_feed(const HyTurns &turns, InputOf input_of)
 }
 
 /*
- * hy_tile_products: compute a warp's sums for the block's next tile, over all dims.  *stage is the
- * stage at which the tile begins.  All threads of the block must call this.  Afterwards, all of
+ * hy_tile_products: compute a warp's sums for the block's next tile, over all dims. *stage is the
+ * stage with which the tile begins.  All threads of the block must call this.  Afterwards, all of
  * them see earlier writes to shared memory.
  */
 template <class InputOf>
@@ -300,7 +301,10 @@ hy_tile_products(HyFeed<InputOf> *feed, int padded, int *stage, int warp_query, 
 	}
 }
 
-/* hy_column: return the row of column j of a thread's sums, relative to the thread's first row. */
+/*
+ * hy_column: return the row that column j of a thread's sums belongs to, relative to the thread's
+ * first row.
+ */
 __device__ __forceinline__ int
 hy_column(int j)
 {
@@ -334,8 +338,8 @@ hy_most(const HyCudaReach *reach, int first_row, int rows)
 }
 
 /*
- * hy_most_bound: return an upper bound for the values of all of the thread's rows, rounded up.  It uses
- * the largest a and b among these rows, so the bound from a row's own a and b is at most as large.
+ * hy_most_bound: return an upper bound of a value for all of the thread's rows, rounded up.  It
+ * uses the largest a and b among these rows, so the bound of a single row is at most as large.
  */
 __device__ __forceinline__ float
 hy_most_bound(float value, float length, float rest, const HyMost &most)
@@ -344,8 +348,8 @@ hy_most_bound(float value, float length, float rest, const HyMost &most)
 }
 
 /*
- * hy_reaches: compute the values of column j of a thread's sums.  Returns whether any of them is at least
- * its threshold, or is NaN.  A row whose value is NaN may belong to the result.
+ * hy_reaches: return whether any value in column j of a thread's sums is at least its threshold, or
+ * is NaN.  A row whose value is NaN may belong to the result.
  */
 __device__ __forceinline__ bool
 hy_reaches(const HyCudaReach &reach, const float (&sum)[HY_CUDA_LEFT][HyTile::right][4], int j,

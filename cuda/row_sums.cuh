@@ -1,17 +1,18 @@
 /*
  * row_sums.cuh
- *		The canonical sums of some rows and some queries: the core of every kernel over rows.
+ *		The canonical sums of some rows and some queries, which are the core of every kernel over
+ *		rows.
  *
  * Numbers are added in the order of core/distance.h, so the sums have the same bits as on the CPU.
  * There are 64 canonical lanes (partial sums).  After each segment of 1,024 elements the lanes are
  * flushed to their fp64 twins.  The block keeps one segment of its queries in shared memory.
  *
- * This file computes the sums of several queries: one read of a row serves all of them (HyKind).
+ * This file computes the sums for several queries: one read of a row serves all of them (HyKind).
  * Thread t of a warp keeps the lanes t and t + 32.  A warp reads 32 neighboring elements of several
- * rows at a time.  The first level of the fold (h = 32) needs no other thread.
- * Each further level (h = 16 .. 1) takes one shuffle.  The pairs of a row and a query are folded
- * together: after each level a thread continues with half of the pairs.  In the end each pair has
- * 32 / pairs threads, which finish it.  Only hy_widen differs between float32 and float16 rows.
+ * rows at a time.  The first level of the fold (h = 32) needs no other thread.  Each further level
+ * (h = 16 .. 1) takes one shuffle.  The pairs of a row and a query are folded together: after each
+ * level, a thread continues with half of its pairs.  In the end, each pair has 32 / pairs threads,
+ * which compute its distance.  Only hy_widen differs between float32 and float16 rows.
  *
  * For a single query, single_sums.cuh computes the sums, with reads of 16 bytes.
  *
@@ -44,21 +45,21 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 	typedef Type Element;
 
 	static const int metric = Metric;
-	static const int rows = Rows; /* rows that a warp processes at a time */
+	static const int rows = Rows; /* number of rows that a warp processes at a time */
 	static const int queries =
 		Queries; /* queries of a block; rows x queries is a power of two, at most 32 */
 	static const int pairs = Rows * Queries;
 
 	/*
-	 * Blocks that a multiprocessor should hold.  The number is high if the bandwidth of memory
-	 * limits the speed.  It is lower if the sums of several queries, or norms, take registers,
-	 * because with more blocks the compiler would spill registers.
+	 * Number of blocks that a multiprocessor should hold.  It is high if memory bandwidth limits
+	 * the speed.  It is lower if the sums of several queries, or norms, take registers, because
+	 * with more blocks the compiler would spill registers.
 	 */
 	static const int resident_blocks = Queries > 1 ? 2 : Metric == HY_METRIC_COSINE ? 3 : 4;
 
 	/*
-	 * Whether norms of rows are read if the caller gives them.  A single query computes them
-	 * instead, because the bandwidth of memory limits its speed.
+	 * Whether the kernel reads norms of rows if the caller gives them.  For a single query it
+	 * computes them, because memory bandwidth limits the speed.
 	 */
 	static const bool takes_norms = Metric == HY_METRIC_COSINE && Queries > 1;
 };
@@ -67,12 +68,12 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 struct HyInOrder
 {
 	int first;
-	int count; /* number of all queries */
+	int count; /* number of queries in the launch */
 };
 
 /*
- * hy_query_at: return the number of the block's query q, or -1 if the block has no query q.  Every
- * type that identifies queries has an overload.
+ * hy_query_at: return the number, within the launch, of the block's query q, or -1 if there is no
+ * such query.  Every type that identifies queries has an overload.
  */
 __device__ __forceinline__ int
 hy_query_at(const HyInOrder &which, int q)
@@ -80,7 +81,7 @@ hy_query_at(const HyInOrder &which, int q)
 	return which.first + q < which.count ? which.first + q : -1;
 }
 
-/* HyLanes, HyTwins: a thread's lanes t and t + 32 of the 64 lanes. */
+/* HyLanes, HyTwins: lanes t and t + 32 of a thread, and their fp64 twins. */
 struct HyLanes
 {
 	float low;
@@ -139,9 +140,9 @@ hy_flush(HyLanes *lanes, HyTwins *twins)
 }
 
 /*
- * hy_fold_level: fold several levels of the tree, for the Left sums that a thread still has.  At
+ * hy_fold_level: fold several levels of the tree, for the `Left` sums that a thread still has.  At
  * the first of these levels, partners are H threads apart.  The distance is halved at each level,
- * and is Last at the last one.
+ * down to `Last`.
  */
 template <int Left, int H, int Last = 1>
 __device__ __forceinline__ void
@@ -152,8 +153,8 @@ hy_fold_level(double *sum, int lane)
 	if (Left == 1)
 		sum[0] = __dadd_rn(sum[0], __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], H));
 		/*
-		 * a thread keeps half of its sums and gives the other half to a partner; the partner's
-		 * parts of the kept sums come back in exchange
+		 * a thread keeps half of its sums and gives the other half to its partner; in exchange, it
+		 * gets the partner's parts of the sums that it keeps
 		 */
 #pragma unroll
 	for (int i = 0; i < Left / 2; i++)
@@ -168,9 +169,9 @@ hy_fold_level(double *sum, int lane)
 }
 
 /*
- * hy_fold: fold Count sums over the tree h = 32 .. 1, with one rounding at the end.  A thread gets
- * sum number lane * Count / 32.  With xor shuffles, the threads of a sum add the same pairs, some
- * of them in reverse order, which does not change a sum of two numbers.
+ * hy_fold: fold `Count` sums over the tree h = 32 .. 1, and round each once at the end.  A thread
+ * gets sum number lane * Count / 32.  With xor shuffles, the threads of a sum add the same pairs,
+ * some of them in reverse order.  That does not change the sum of two numbers.
  */
 template <int Count>
 __device__ __forceinline__ float
@@ -233,10 +234,10 @@ hy_finish(float sum, float aa, float bb)
 
 /*
  * hy_query_place: return the position in shared memory of element i of a query's segment.  For a
- * single query and float16 rows, thread t of a row needs the elements 8 t .. 8 t + 7 of each 64.
- * It reads them in two halves.  The first halves of all threads are stored next to each other, and
- * then the second halves.  So the threads of a row read 128 neighboring bytes at a time, from
- * different banks.
+ * single query and float16 rows, thread t of a row needs the elements 8 t .. 8 t + 7 of each 64,
+ * and reads them in two halves.  The first halves of all threads are stored next to each other,
+ * followed by the second halves.  So the threads of a row read 128 neighboring bytes at a time,
+ * from different banks.
  */
 template <class Kind>
 __device__ __forceinline__ int
@@ -250,7 +251,7 @@ hy_query_place(int i)
 
 /*
  * hy_load_queries: load one segment of the block's queries into shared memory.  Elements beyond
- * dims and missing queries become +0.
+ * dims, and queries that do not exist, become +0.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ void
@@ -278,9 +279,8 @@ hy_load_queries(const HyCudaRows &args, int first_query, int start, float (*quer
 }
 
 /*
- * hy_with_norm: return args with a query norm.  If the norm of a single query is not given,
- * computes it from the query in shared memory.  All threads of the block must call this after a
- * barrier.
+ * hy_with_norm: return args with a query norm.  If the norm of a single query is not given, compute
+ * it from the query in shared memory.  All threads of the block must call this after a barrier.
  */
 template <class Kind>
 __device__ __forceinline__ HyCudaRows
@@ -323,8 +323,8 @@ hy_with_norm(const HyCudaRows &args, const float (*query)[HY_CUDA_SEGMENT])
 }
 
 /*
- * hy_accumulate: add one step of 64 elements, of which the first count (at most 64) exist.  Missing
- * elements are +0, which changes no bit (core/distance.h).
+ * hy_accumulate: add one step of 64 elements, of which only the first `count` (at most 64) exist.
+ * The others are +0, which changes no bit (core/distance.h).
  */
 template <class Kind, bool Whole, bool Norms>
 __device__ __forceinline__ void
@@ -372,7 +372,7 @@ hy_accumulate(const typename Kind::Element *const *target, const float (*query)[
 }
 
 /*
- * hy_accumulate_segment: add all steps of the segment that begins at 'start' and has 'length'
+ * hy_accumulate_segment: add all steps of the segment that begins at `start` and has `length`
  * elements.
  */
 template <class Kind, bool Norms>
@@ -400,12 +400,12 @@ hy_row(const HyCudaRows &args, int64_t row)
 }
 
 /*
- * hy_gathered_sums: compute the canonical sums of the warp's rows, at arbitrary addresses, and the
- * block's queries.  For cosine also computes the rows' norms, unless they are given.  A thread gets
- * the sum of pair number lane * pairs / 32.  This pair is row number pair / queries and query
- * number pair % queries.  The sum is undefined if the warp has no rows ('there' is false).  If dims
- * fit into one segment, query must already hold it.  Otherwise all threads of the block must call
- * this.
+ * hy_gathered_sums: compute the canonical sums of the block's queries with the warp's rows, which
+ * lie at arbitrary addresses.  For cosine, also compute the rows' norms, unless they are given.  A
+ * thread gets the sum of pair number lane * pairs / 32.  This pair is row number pair / queries and
+ * query number pair % queries.  The sum is undefined if the warp has no rows (`there` is false).
+ * If dims fit into one segment, `query` must already hold it.  Otherwise all threads of the block
+ * must call this.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ float
@@ -457,8 +457,8 @@ hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
 }
 
 /*
- * hy_row_sums: compute the same sums for first_row and the following rows, some of which may be
- * missing.
+ * hy_row_sums: compute the same sums for consecutive rows that begin with first_row.  Some of these
+ * rows may not exist.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ float
@@ -480,7 +480,7 @@ hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
 	return hy_gathered_sums<Kind>(args, which, first_row < args.rows, target, query, norm);
 }
 
-/* hy_distance_of: return the distance for a thread's sum. */
+/* hy_distance_of: return the distance that belongs to a thread's sum. */
 template <class Kind>
 __device__ __forceinline__ double
 hy_distance_of(const HyCudaRows &args, int first_query, float sum, float norm)

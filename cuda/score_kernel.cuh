@@ -1,19 +1,19 @@
 /*
  * score_kernel.cuh
- *		The kernels of the operation 'score_codes': bounds are immediately compared with the k
- *		best so far, so no matrix of bounds is stored.
+ *		The kernels of the operation 'score_codes': bounds are compared at once with the k best so
+ *		far, so no matrix of bounds is stored.
  *
- * A warp processes a block of 32 rows and four queries.  The tables of the four queries are
- * interleaved in shared memory, one word per entry, so one lookup serves four queries.  The 16
- * entries of two neighboring tables fill the 32 banks, so no two threads of a warp use the same
- * bank.  Half of the warp uses the even tables and half the odd tables.  The byte of the codes that
- * a thread reads belongs to two rows.  In the end each thread gives the sum of one row to another
- * thread and receives the other part of its own row's sum.  Sums are integers, so the order of
- * addition does not matter.
+ * A warp processes a block of 32 rows and four queries.  The lookup tables of the four queries are
+ * interleaved in shared memory: a word has the same entry of all four, so one lookup serves four
+ * queries.  The 16 entries of two neighboring tables fill the 32 banks, so no two threads of a warp
+ * use the same bank.  Half of the warp uses the even tables, and half the odd tables.  The byte of
+ * the codes that a thread reads belongs to two rows.  In the end, each thread gives its sum of one
+ * row to another thread, and receives the other part of its own row's sum.  Sums are integers, so
+ * the order of addition does not matter.
  *
- * A row is added to a query's list if it precedes the worst of the query's k best.  Then a second
- * kernel sorts each list into the k best.  A step has no more rows than a list can hold, so no list
- * can overflow.  After n rows, about one row in n / k is added, so soon almost no row is added.
+ * A row that precedes a query's k-th best row is added to the query's list.  Then a second kernel
+ * merges each list into the k best.  A step has at most as many rows as a list can hold, so no list
+ * can overflow.  After n rows, only about one row in n / k is added.
  */
 #ifndef HY_CUDA_SCORE_KERNEL_CUH
 #define HY_CUDA_SCORE_KERNEL_CUH
@@ -53,7 +53,7 @@ hy_score_key(float lower, uint32_t row)
 
 /*
  * hy_score_reach_kernel: compute the terms of the bounds for each list and query, as core/codes.c
- * does.  Also clear the lists of candidates.
+ * does.  Also empties the queries' lists of candidates.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_score_reach_kernel(const HyCudaScore args, int64_t pairs)
@@ -82,15 +82,18 @@ __launch_bounds__(HY_CUDA_THREADS) hy_score_reach_kernel(const HyCudaScore args,
 	}
 }
 
-/* hy_score_load: load tables first .. first + count - 1 of the block's queries, interleaved. */
+/*
+ * hy_score_load: load tables first .. first + count - 1 of the block's queries into shared memory,
+ * interleaved.
+ */
 __device__ __forceinline__ void
 hy_score_load(const HyCudaScore &args, int first_query, int first, int count, HyFour *entries)
 {
 	const int64_t words = args.padded; /* words of the tables of one query */
 
 	/*
-	 * a word has four entries of one query; four such words are transposed, so that each word has
-	 * one entry of each query
+	 * a word has four entries of one query; transpose four such words, so that each word has one
+	 * entry of each query
 	 */
 	for (int i = threadIdx.x; i < count * 4; i += HY_CUDA_THREADS)
 	{
@@ -112,8 +115,8 @@ hy_score_load(const HyCudaScore &args, int first_query, int first, int count, Hy
 }
 
 /*
- * HyScoreSums: sums of one row for four queries, as pairs of 16 bits.  'even' has queries 0 and 2,
- * 'odd' has queries 1 and 3.
+ * HyScoreSums: the sums of one row for four queries, as pairs of 16 bits: `even` for queries 0 and
+ * 2, `odd` for queries 1 and 3.
  */
 struct HyScoreSums
 {
@@ -122,8 +125,8 @@ struct HyScoreSums
 };
 
 /*
- * hy_score_add: add two words of four entries.  Entries have seven bits, so the sum of two fits a
- * byte.
+ * hy_score_add: add two words of four entries to the sums.  Entries have seven bits, so the sum of
+ * two fits into a byte.
  */
 __device__ __forceinline__ void
 hy_score_add(HyScoreSums *sums, uint32_t a, uint32_t b)
@@ -135,9 +138,9 @@ hy_score_add(HyScoreSums *sums, uint32_t a, uint32_t b)
 }
 
 /*
- * hy_score_sums: add the entries of 'count' tables to the sums of the thread's row, which is row
- * number 'lane' of the block. count is a multiple of 16.  All threads of the warp must call this.
- * 'staged' belongs to the warp.
+ * hy_score_sums: add the entries of `count` tables, a multiple of 16, to the sums of the thread's
+ * row.  This is row number `lane` of the block.  All threads of the warp must call this. `staged`
+ * belongs to the warp.
  */
 __device__ __forceinline__ void
 hy_score_sums(const HyFour *codes, int count, const uint32_t *entries, HyFour *staged, int lane,
@@ -183,8 +186,8 @@ hy_score_sums(const HyFour *codes, int count, const uint32_t *entries, HyFour *s
 }
 
 /*
- * hy_score_offer: compute the row's bound for a query.  Appends the row to the query's list if the
- * row precedes `worst`, the key of the k-th nearest row found so far.
+ * hy_score_offer: compute the row's bound for a query.  If the row precedes `worst`, the key of the
+ * k-th best row so far, append it to the query's list.
  */
 __device__ __forceinline__ void
 hy_score_offer(const HyCudaScore &args, int query, int block, int lane, uint32_t sum,
@@ -226,7 +229,7 @@ __launch_bounds__(HY_CUDA_THREADS, 4) hy_score_kernel(const HyCudaScore args, in
 	{
 		const int64_t query = first_query + threadIdx.x;
 
-		/* no row precedes the worst of a missing query */
+		/* no row precedes the `worst` of a query that does not exist */
 		worst[threadIdx.x] = query < args.query_count ? args.best[query * args.k + args.k - 1] : 0;
 	}
 	if (tables <= HY_CUDA_SCORE_TABLES)
@@ -271,7 +274,7 @@ __launch_bounds__(HY_CUDA_THREADS, 4) hy_score_kernel(const HyCudaScore args, in
 }
 
 /*
- * hy_score_sort: sort 'size' keys in ascending order. size is a power of two.  All threads of the
+ * hy_score_sort: sort `size` keys in ascending order. `size` is a power of two.  All threads of the
  * block must call this.
  */
 __device__ __forceinline__ void
@@ -299,7 +302,7 @@ hy_score_sort(unsigned long long *keys, int size)
 }
 
 /*
- * hy_score_merge_kernel: merge the list of query blockIdx.x into the query's k best, and clear the
+ * hy_score_merge_kernel: merge the list of query blockIdx.x into the query's k best, and empty the
  * list.
  */
 __global__ void
@@ -325,7 +328,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_score_merge_kernel(const HyCudaScore args)
 		if (threadIdx.x == 0)
 			count = args.k;
 		__syncthreads();
-		/* by now, the worst may be nearer than it was when the list was filled */
+		/* the k-th best may now be better than when the list was filled */
 		for (int i = start + threadIdx.x; i < end; i += HY_CUDA_THREADS)
 		{
 			const unsigned long long candidate = list[i];

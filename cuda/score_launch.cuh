@@ -11,8 +11,8 @@
 #define HY_CUDA_SCORE_RESIDENT 4 /* resident blocks per multiprocessor */
 
 /*
- * hy_score_grid: return the grid.  It has only twice as many blocks as the device can run at a
- * time, because each block loads tables.
+ * hy_score_grid: return the grid.  It has at most twice as many blocks as the device can run at a
+ * time, because each block has to load tables.
  */
 static inline dim3
 hy_score_grid(int64_t queries, int64_t blocks, int64_t multiprocessors)

@@ -1,14 +1,14 @@
 /*
  * single_sums.cuh
- *		The canonical sums of some rows and a single query, and the function by which every kernel
+ *		The canonical sums of some rows and a single query, and the function with which every kernel
  *		over rows computes distances.
  *
- * The speed of a single query is limited by the rate at which rows are read.  So a thread reads 16
- * bytes at a time, and issues several reads before it uses the first.  Eight threads share a row,
- * and together read 128 neighboring bytes of it at a time.  A warp processes four rows at a time.
+ * The rate of reading rows limits the speed of a single query.  So a thread reads 16 bytes at a
+ * time, and issues several reads before it uses the first.  Eight threads share a row, and together
+ * read 128 neighboring bytes of it at a time.  A warp processes four rows at a time.
  *
- * On an H200, a search among a million rows reads .81 (float32, 128 dims) and .94 (float16, 768 dims)
- * of what a kernel can read. With reads of 2 or 4 bytes, these are .57 and .27.
+ * On an H200, a search in a million rows reads at .81 (float32, 128 dims) and .94 (float16, 768
+ * dims) of the rate of a kernel that only reads.  With reads of 2 or 4 bytes, it was .57 and .27.
  *
  * A thread keeps eight of a row's 64 canonical lanes.  A read has four float32 or eight float16
  * elements.  So with float32, thread t of a row keeps the lanes 4 t .. 4 t + 3 and 4 t + 32 ..
@@ -65,7 +65,7 @@ hy_add(float *lane, float *norm, float a, float b)
 }
 
 /*
- * hy_add_reads: add the elements of HY_CUDA_READS reads.  query points to the thread's first value
+ * hy_add_reads: add the elements of HY_CUDA_READS reads. `query` points to the thread's first value
  * of the query, in the order of hy_query_place.
  */
 template <class Kind>
@@ -73,7 +73,8 @@ __device__ __forceinline__ void
 hy_add_reads(const HyRead (&read)[HY_CUDA_READS], const float *query, float *lanes, float *norms)
 {
 	typedef typename Kind::Element Element;
-	const int groups = sizeof(float) / sizeof(Element); /* groups of four elements in a read */
+	/* number of groups of four elements in a read */
+	const int groups = sizeof(float) / sizeof(Element);
 
 #pragma unroll
 	for (int group = 0; group < HY_CUDA_READS * groups; group++)
@@ -92,8 +93,8 @@ hy_add_reads(const HyRead (&read)[HY_CUDA_READS], const float *query, float *lan
 }
 
 /*
- * hy_add_segment: add the segment of a row that begins at 'row' and has 'length' elements.  If
- * 'wide' is true, the segment consists of whole reads, aligned to 16 bytes.  Missing elements are
+ * hy_add_segment: add the segment of a row that begins at `row` and has `length` elements.  If
+ * `wide` is true, the segment consists of whole reads, aligned to 16 bytes.  Missing elements are
  * +0, which changes no bit (core/distance.h).
  */
 template <class Kind>
@@ -102,7 +103,8 @@ hy_add_segment(const typename Kind::Element *row, const float *query, int length
                float *lanes, float *norms)
 {
 	const int width = sizeof(HyRead) / sizeof(typename Kind::Element);
-	const int apart = HY_CUDA_ROW_THREADS * width; /* elements from one read to the next */
+	/* distance in elements from one read to the next */
+	const int apart = HY_CUDA_ROW_THREADS * width;
 	const int thread = threadIdx.x % HY_CUDA_ROW_THREADS;
 
 #pragma unroll 1
@@ -141,8 +143,8 @@ hy_add_segment(const typename Kind::Element *row, const float *query, int length
 }
 
 /*
- * hy_flush_row: add the lanes to their twins and reset the lanes to +0.  The barrier keeps the
- * compiler from loading further twins at the same time, because there are no registers for them.
+ * hy_flush_row: add the lanes to their twins, and reset the lanes to +0.  The barrier keeps the
+ * compiler from loading more twins at the same time, because there are no registers for them.
  */
 __device__ __forceinline__ void
 hy_flush_row(float *lanes, volatile double *twins)
@@ -157,13 +159,13 @@ hy_flush_row(float *lanes, volatile double *twins)
 }
 
 /*
- * hy_fold_row: fold a row over the tree h = 32 .. 1, with one rounding at the end.  The sums are in
- * the twins if 'flushed' is true, and otherwise in the lanes.  All threads of the row get the sum.
+ * hy_fold_row: fold a row over the tree h = 32 .. 1, and round once at the end.  If `flushed` is
+ * true, the sums are in the twins, else in the lanes.  All threads of the row get the sum.
  *
  * With float32, a thread has both partners of the level h = 32, so this level needs no shuffle.  At
- * each of the next three levels (with float16, the first three), the partner is another thread.  A
- * thread then keeps half of its sums and gives the other half to the partner, until it has one sum.
- * So at the remaining levels the partner is another thread as well.
+ * the next three levels (with float16, the first three), the partner is another thread.  A thread
+ * then keeps half of its sums and gives the other half to the partner, until it has one sum.  At
+ * the remaining levels, the partner is another thread as well.
  */
 template <class Element>
 __device__ __forceinline__ float
@@ -191,10 +193,10 @@ hy_fold_row(const float *lanes, const volatile double *twins, bool flushed, int 
 }
 
 /*
- * hy_single_distance: compute the distance of the thread's row and query number 'which'.  The eight
- * threads of a row pass the same address.  The distance is undefined if the warp has no rows
- * ('there' is false).  If dims fit into one segment, query must already hold that segment.
- * Otherwise all threads of the block must call this.
+ * hy_single_distance: compute the distance between the thread's row and query number `which`.  The
+ * eight threads of a row pass the same address.  The distance is undefined if the warp has no rows
+ * (`there` is false).  If dims fit into one segment, `query` must already hold it.  Otherwise all
+ * threads of the block must call this.
  */
 template <class Kind>
 __device__ __forceinline__ double
@@ -211,7 +213,7 @@ hy_single_distance(const HyCudaRows &args, int which, bool there, const typename
 	const bool flushed = args.dims > HY_CUDA_SEGMENT;
 	float lanes[HY_CUDA_ROW_LANES] = {};
 	float norms[HY_CUDA_ROW_LANES] = {};
-	/* volatile keeps them in memory, because the registers are needed for reads */
+	/* volatile keeps the twins in memory, because the registers are needed for reads */
 	volatile double twins[HY_CUDA_ROW_LANES];
 	volatile double norm_twins[HY_CUDA_ROW_LANES];
 	float norm = 0.0f;

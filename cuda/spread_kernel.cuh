@@ -1,21 +1,21 @@
 /*
  * spread_kernel.cuh
- *		The kernels of the operation 'spread'.  The results have the same bits as the results of
- *		core/spread.h.
+ *		The kernels of the operation 'spread'.  The results have the bits that core/spread.h
+ *		defines.
  *
- * Several threads pull a row together.  The canonical sum has 32 lanes: lane l adds the entries l,
- * l + 32, ... in that order, for every set of the group.  The tree over the lanes takes one shuffle
- * per level.  After each level a thread continues with half of its sets' sums, as in hy_fold.  In a
- * row of at most 8 entries only 8 lanes are not 0, so four such rows share a warp.  Two rows of
- * middle length share a warp, and a thread has lanes l and l + 16.  A long row is pulled by a whole
- * block.  All threads of the block fetch entries ahead, but only 32 x sets threads add, because a
- * long row also has only 32 lanes.
+ * To pull a row is to add up what the source nodes of its entries send.  Several threads pull a row
+ * together.  The canonical sum has 32 lanes: lane l adds the entries l, l + 32, ... in that order,
+ * for every set of the group.  The tree over the lanes takes one shuffle per level.  After each
+ * level, a thread continues with half of its sets' sums, as in hy_fold.  In a row of at most 8
+ * entries only 8 lanes are not 0, so four such rows share a warp.  Two rows of middle length share
+ * a warp, and a thread has lanes l and l + 16.  A whole block pulls a long row.  All of its threads
+ * fetch entries ahead, but only 32 x sets threads add, because a long row also has only 32 lanes.
  *
  * The thread that computes y for a node and a set also updates the answer and computes the node's
  * charge for the next hop.  A node without entries has no y and is never visited.
  *
- * The charges are read again and again, and should stay in the second-level cache.  A hop reads
- * entries and activation only once, so they are marked for early eviction.
+ * The charges are read many times, and should stay in the second-level cache.  A hop reads entries
+ * and activation only once, so they are marked for early eviction.
  */
 #ifndef HY_CUDA_SPREAD_KERNEL_CUH
 #define HY_CUDA_SPREAD_KERNEL_CUH
@@ -23,7 +23,10 @@
 #include "cuda/row_sums.cuh"
 #include "cuda/spread_launch.h"
 
-/* Resident blocks per multiprocessor.  Capability 7.5 has only 1,024 threads per multiprocessor. */
+/*
+ * Resident blocks per multiprocessor.  Compute capability 7.5 has only 1,024 threads per
+ * multiprocessor.
+ */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define HY_CUDA_SPREAD_RESIDENT 4
 #else
@@ -31,8 +34,8 @@
 #endif
 
 /*
- * Blocks that a multiprocessor should hold, for kernels of eight sets and two lanes per thread.
- * Before compute capability 9.0, the compiler would spill registers with three blocks.
+ * Number of blocks that a multiprocessor should hold, for kernels of eight sets and two lanes per
+ * thread.  Before compute capability 9.0, the compiler would spill registers with three blocks.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define HY_CUDA_SPREAD_WIDE 2
@@ -72,7 +75,10 @@ template <int Sets> struct alignas(Sets == 1 ? 8 : 16) HyCharges
 	double of[Sets];
 };
 
-/* hy_spread_charge: return the charges that a hop writes and the next hop reads. */
+/*
+ * hy_spread_charge: return the array of the charges that hop number `hop` writes and the next hop
+ * reads.
+ */
 __device__ __forceinline__ double *
 hy_spread_charge(const HyCudaSpreadState &state, uint32_t hop)
 {
@@ -113,7 +119,7 @@ hy_spread_bring(double (&sum)[Kind::sets], const HyCharges<Kind::sets> *charges,
 		sum[s] = hy_spread_add<Kind::combine>(sum[s], charge.of[s], entry.weight);
 }
 
-/* hy_spread_join: combine two lanes. */
+/* hy_spread_join: combine two lanes by sum or maximum. */
 template <int Combine>
 __device__ __forceinline__ double
 hy_spread_join(double a, double b)
@@ -124,7 +130,7 @@ hy_spread_join(double a, double b)
 }
 
 /*
- * hy_spread_fold: fold the tree over 'Threads' lanes.  A thread gets the sum of set number lane *
+ * hy_spread_fold: fold the tree over `Threads` lanes.  A thread gets the sum of set number lane *
  * sets / Threads.
  */
 template <class Kind, int Threads>
@@ -154,7 +160,7 @@ hy_spread_fold(double (&sum)[Kind::sets], int lane)
 	return sum[0];
 }
 
-/* hy_spread_charge_of: return the charge of a node with activation y that fires. */
+/* hy_spread_charge_of: return the charge of a node that fires with activation y. */
 __device__ __forceinline__ double
 hy_spread_charge_of(const HyCudaSpreadState &state, double out_weight, double y)
 {
@@ -168,8 +174,8 @@ hy_spread_charge_of(const HyCudaSpreadState &state, double out_weight, double y)
 }
 
 /*
- * hy_spread_send: add the charge of a node that fires to the node's sent charge.  With max, keep the
- * larger of the two.
+ * hy_spread_send: add the charge of a node that fires to the sum of the charges that the node has
+ * sent.  With maximum, keep the larger of the two.
  */
 template <class Kind>
 __device__ __forceinline__ void
@@ -197,8 +203,8 @@ hy_spread_known(const HyCudaSpreadState &state, uint32_t row, int64_t at)
 }
 
 /*
- * hy_spread_arrive: process the sum of a row for a set.  Their index in the arrays is 'at'.  Returns
- * whether the node will fire.
+ * hy_spread_arrive: process the sum of a row for a set. `at` is the index of the node and the set
+ * in the arrays.  Returns whether the node fires in the next hop.
  */
 template <class Kind>
 __device__ __forceinline__ bool
@@ -208,7 +214,10 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int
 	double charge = 0.0;
 	bool fires = false;
 
-	/* what the node sends in this hop; the seeds kernel has counted the first hop */
+	/*
+	 * the charge that the node sends in this hop; the seeds kernel has counted that of the first
+	 * hop
+	 */
 	if (state.sent != NULL && hop > 1)
 	{
 		const double sends = hy_spread_charge(state, hop - 1)[at];
@@ -227,7 +236,7 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int
 			__stcs(&state.activation[at], __dadd_rn(known.activation, y));
 		else if (!(y <= known.activation))
 			__stcs(&state.activation[at], y);
-		/* a value whose hop is set has activation, unless its activation has become 0 again */
+		/* if hop[at] is set, the activation is not 0, unless it has become 0 again */
 		if (known.activation == 0.0 && state.hop[at] == 0)
 			state.hop[at] = hop + 1;
 		fires = y >= state.threshold;
@@ -247,8 +256,8 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int
 }
 
 /*
- * hy_spread_row: return row number 'at' of a list, or a row without entries beyond the end of the
- * list.
+ * hy_spread_row: return row number `at` of a list.  Beyond the end of the list, return a row
+ * without entries.
  */
 __device__ __forceinline__ HyPackedRow
 hy_spread_row(const HyPackedRow *rows, int64_t at, int64_t count)
@@ -257,8 +266,8 @@ hy_spread_row(const HyPackedRow *rows, int64_t at, int64_t count)
 }
 
 /*
- * hy_spread_entry: return entry number p of a row, or an entry of weight 0 beyond the end of the
- * row.
+ * hy_spread_entry: return entry number p of a row.  Beyond the end of the row, return an entry of
+ * weight 0.
  */
 __device__ __forceinline__ HyEntry
 hy_spread_entry(const HyCudaSpreadState &state, const HyPackedRow &row, uint32_t p)
@@ -269,10 +278,10 @@ hy_spread_entry(const HyCudaSpreadState &state, const HyPackedRow &row, uint32_t
 }
 
 /*
- * hy_spread_rows_kernel: pull rows of a list, with 'Threads' threads per row.  Lanes is the number
- * of lanes that may not be 0: Threads or twice as many.  A row, its entries and the charges of its
- * entries take three reads, and each read waits for the previous read.  So the entries of a row are
- * read while the previous row is added up, and the row itself is read one iteration earlier.
+ * hy_spread_rows_kernel: pull rows of a list, with `Threads` threads per row. `Lanes` is the number
+ * of lanes that may not be 0: `Threads` or twice as many.  A row, its entries and the charges of
+ * their source nodes take three reads, and each read waits for the one before.  So while a row is
+ * added up, the entries of the next row and the record of the row after that are read.
  */
 template <class Kind, int Threads, int Lanes>
 __global__ void
@@ -287,7 +296,7 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 	const int lane = threadIdx.x % Threads;
 	const int set = lane * Kind::sets / Threads;
 	const uint32_t live = hy_spread_live(state);
-	/* several threads have a sum; only the first of them continues with it */
+	/* several threads have the sum; only the first of them continues with it */
 	const bool mine = lane * Kind::sets % Threads == 0 && (live >> set & 1) != 0;
 	int64_t at = blockIdx.x * turn + threadIdx.x / Threads;
 	bool fires = false;
@@ -347,8 +356,8 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 }
 
 /*
- * hy_spread_long_arrive: fold the lanes of a row, which threads t < 32 x sets hold, and finish the row
- * for the sets that still spread.
+ * hy_spread_long_arrive: fold the lanes of a row, and finish the row for the sets that continue.
+ * The threads t < 32 x sets hold the lanes.
  */
 template <class Kind>
 __device__ __forceinline__ void
@@ -449,8 +458,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 }
 
 /*
- * hy_spread_seeds_kernel: store the seeds, with one thread per seed.  Repeated seeds of a node have
- * the same value.
+ * hy_spread_seeds_kernel: store the seeds, with one thread per seed.  If a set names a node several
+ * times, these seeds have the same value.
  */
 template <class Kind>
 __global__ void
@@ -478,7 +487,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 	state.control->fires[seed.set] = 1;
 }
 
-/* hy_spread_sum_kernel: add some more nodes to the lanes of |y|_1.  Launched with one block. */
+/* hy_spread_sum_kernel: add the next nodes to the lanes of |y|_1.  Runs as one block. */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
@@ -498,7 +507,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 	state.control->lanes[t] = sum;
 }
 
-/* hy_spread_turn_kernel: decide between two hops which sets continue.  Launched with one block. */
+/* hy_spread_turn_kernel: decide between two hops which sets continue.  Runs as one block. */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
@@ -533,7 +542,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 		else if (state.arrived != NULL && (now < control->enough[s] || now >= control->before[s]))
 			live &= ~(1u << s);
 		control->before[s] = now;
-		/* a hop in which no node fires would change nothing */
+		/* if no node fires, the next hop would change nothing */
 		if (control->fires[s] == 0)
 			live &= ~(1u << s);
 		control->fires[s] = 0;
@@ -542,8 +551,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 }
 
 /*
- * hy_spread_down_kernel: arrange the answers in 'out'.  The activation of all sets comes first, set
- * by set.  What they have sent, if wanted, and the hops follow in the same order.
+ * hy_spread_down_kernel: arrange the answers in step.out.  The activation of all sets comes first,
+ * set by set.  The charges sent (if the task wants them) and the hops follow in the same order.
  */
 template <class Kind>
 __global__ void

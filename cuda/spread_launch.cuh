@@ -22,7 +22,10 @@ hy_spread_grid(int64_t blocks, int64_t most)
 	return grid;
 }
 
-/* hy_spread_launch_pull: launch the kernel for rows of a hop.  Kind determines how entries are combined. */
+/*
+ * hy_spread_launch_pull: launch the kernel of a hop for some rows. `Kind` tells how entries are
+ * combined.
+ */
 template <class Kind>
 static cudaError_t
 hy_spread_launch_pull(const HyCudaSpreadState &state, const HyCudaSpreadStep &step, int64_t most,

@@ -1,26 +1,26 @@
 /*
  * topk_kernel.cuh
- *		The kernels of the operation 'topk': distances are immediately compared with the k best
- *		so far, so no matrix of distances is stored.
+ *		The kernels of the operation 'topk': distances are compared at once with the k best so far,
+ *		so no matrix of distances is stored.
  *
  * A block processes its share of the rows, tile by tile.  A row that precedes the worst of the
  * block's k best is added to a buffer in shared memory.  When the buffer holds somewhat more than k
  * rows, it is sorted.  All but the k best are dropped, and the last of these is the new worst.
- * After n rows, one in n / k is added to the buffer.  Most blocks sort two or three times.
+ * After n rows, about one row in n / k is added.  Most blocks sort two or three times.
  *
  * Each block stores its k best as a list in ascending order.  Then the lists are merged into the k
  * best of the earlier pieces.  The blocks of the next piece take their initial worst from the
- * result.  The merge compares the first entries of all lists, then the second entries, and so on,
- * until it has read an entry of each list and none of them precedes the worst.  The entries are
- * stored in this order.  So if there are few lists, one read of the block gets several entries of
- * each list.  For one query, the last block to finish merges.  A second kernel would start only
- * after the first kernel has ended, and the host would have to queue it.  For several queries, a
- * second kernel merges, with one block per query.  The last block of a single kernel would have to
- * merge the lists of four queries one after another.  Also, with many queries there are few lists
- * per query.
+ * result.  The merge reads the first entries of all lists, then the second entries, and so on.  It
+ * ends when it has read one entry of each list and none of these precedes the worst.  The entries
+ * are stored in this order, so if there are few lists, one read of the block gets several entries
+ * of each list.  For one query, the last block to finish merges the lists.  A second kernel would
+ * start only after the first has ended, and the host would have to queue it.  For several queries,
+ * a second kernel merges, with one block per query. (A block of the first kernel has four queries,
+ * so its last block would have to merge four queries' lists one after another.  Besides, with many
+ * queries there are few lists per query.)
  *
- * Candidates are compared as in hy_neighbor_compare (best.cuh).  So the result does not depend on
- * their order, or on the division of rows into pieces, blocks and tiles.
+ * Candidates are ordered as in hy_neighbor_compare (best.cuh).  So the result does not depend on
+ * the order in which they arrive, or on the division of rows into pieces, blocks and tiles.
  */
 #ifndef HY_CUDA_TOPK_KERNEL_CUH
 #define HY_CUDA_TOPK_KERNEL_CUH
@@ -29,17 +29,17 @@
 #include "cuda/single_sums.cuh"
 
 /*
- * Number of entries that a merge offers at a time.  If there are no earlier pieces, all of the
- * first HY_CUDA_MERGED entries are added to the buffer, so the number should be small.
+ * Number of entries that a merge offers to the buffer at a time.  Without earlier pieces, all of
+ * the first HY_CUDA_MERGED entries are added to the buffer, so the number should be small.
  */
 #define HY_CUDA_MERGED 64
 
 static_assert(HY_CUDA_MERGED <= HY_CUDA_ROOM - HY_CUDA_MAX_K, "they fit beside the k best");
 
 /*
- * hy_tile_rows: return the number of rows in a tile.  The buffer holds k rows and a tile, with some
- * space left.  If there are few rows, a tile is a small multiple of the number of rows that the
- * warps process at once, so that all blocks have the same number.
+ * hy_tile_rows: return the number of rows in a tile.  The buffer has room for k rows, a tile and
+ * somewhat more.  If there are few rows, a tile is a small multiple of the number of rows that the
+ * warps process at once, so that all blocks get about the same number of rows.
  */
 __device__ __forceinline__ int
 hy_tile_rows(int k, int64_t rows, int turn)
@@ -71,9 +71,9 @@ hy_worst_so_far(const HyCudaTopK &args, int q)
 }
 
 /*
- * hy_arrives_last: return whether this block is the last to arrive here.  If so, everything that
- * the other blocks wrote is visible.  All threads of the block must call this.  The last block
- * resets the counter.
+ * hy_arrives_last: return whether this block is the last to arrive here.  If it is, it sees
+ * everything that the other blocks wrote, and it resets the counter.  All threads of the block must
+ * call this.
  */
 __device__ __forceinline__ bool
 hy_arrives_last(unsigned *arrived)
@@ -91,7 +91,7 @@ hy_arrives_last(unsigned *arrived)
 }
 
 /*
- * hy_list_entry: return entry number 'at' of a query's lists.  Beyond the end of the lists, returns
+ * hy_list_entry: return entry number `at` of a query's lists.  Beyond the end of the lists, return
  * an entry that precedes no other.
  */
 __device__ __forceinline__ HyNeighbor
@@ -118,7 +118,7 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 	const HyNeighbor *lists = args.lists + first * list_count;
 	HyNeighbor *answer = (args.answer != NULL ? args.answer : args.best) + first;
 	HyNeighbor next = hy_list_entry(lists, (int) threadIdx.x, count);
-	int skipped = 0; /* entries read since the last one that preceded the worst */
+	int skipped = 0; /* entries read since the last entry that preceded the worst */
 
 	if (threadIdx.x == 0)
 	{
@@ -135,9 +135,9 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 	}
 
 	/*
-	 * The first entries of all lists come first, then the second entries, and so on.  If an entry
-	 * of each list was too far, all later entries are too far as well.  One block runs this code
-	 * once, and most of its instructions are not in a cache yet, so the code should be short.
+	 * The first entries of all lists come first, then the second entries, and so on.  If one entry
+	 * of each list in a row did not precede the worst, no later entry does.  One block runs this
+	 * code once, when most of its instructions are not in a cache yet, so the code should be short.
 	 */
 #pragma unroll 1
 	for (int start = 0; start < count && skipped < list_count; start += HY_CUDA_THREADS)
@@ -166,7 +166,7 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 		answer[i] = i < best->count ? best->found[i] : best->worst;
 }
 
-/* hy_store_list: store the best rows as a list, whose entries are gridDim.x apart. */
+/* hy_store_list: store the k best rows as a list.  Its entries are gridDim.x apart. */
 __device__ __forceinline__ void
 hy_store_list(const HyCudaTopK &args, const HyBest *best, HyNeighbor *list)
 {
@@ -183,8 +183,8 @@ hy_store_list(const HyCudaTopK &args, const HyBest *best, HyNeighbor *list)
 /*
  * hy_topk_kernel: find the k best of a block's rows for each of the block's queries, and store them
  * as list number blockIdx.x of the query.  Entry i of list l of query q is lists[(q * k + i) *
- * list_count + l].  A short list is filled with entries that never precede another.  For one query,
- * also merges the lists, if there is a counter of blocks.
+ * list_count + l].  A short list is filled with entries that precede no other.  For one query, if
+ * there is a counter of blocks, the last block also merges the lists.
  */
 template <class Kind>
 __global__ void
@@ -209,7 +209,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 			best[threadIdx.x].worst = hy_worst_so_far(args, at);
 		else
 		{
-			/* no row precedes it */
+			/* no row precedes this one */
 			best[threadIdx.x].worst.distance = hy_nan();
 			best[threadIdx.x].worst.row = 0;
 		}
@@ -234,13 +234,13 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 
 			candidate.distance = hy_row_distance<Kind>(rows, first_query, first_row, query);
 			candidate.row = args.first_row + row;
-			/* several threads have the distance, the first of them offers it */
+			/* several threads have the distance; only the first of them offers it */
 			if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows)
 				hy_offer(&best[pair % Kind::queries], candidate);
 			/*
-			 * The buffers are checked after each tile, and after the block's first turn.  Nearly
-			 * all rows of that turn are added.  Once they are sorted, fewer of the next rows are
-			 * added.
+			 * The buffers are checked after each tile, and also after the block's first turn,
+			 * because nearly all rows of that turn are added.  Once these are sorted, fewer of the
+			 * next rows are added.
 			 */
 			if (tile + turn > first_tile && turn + turn_rows < tile_rows &&
 			    tile + turn + turn_rows < rows.rows)
@@ -268,8 +268,8 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 }
 
 /*
- * hy_topk_merge_kernel: merge the lists of query blockIdx.y.  The launch bound of two blocks is
- * needed as in other kernels: without it the compiler spills registers, although some are free.
+ * hy_topk_merge_kernel: merge the lists of query blockIdx.y.  As in other kernels, the launch bound
+ * of two blocks is needed: without it, the compiler spills registers, although some are free.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_topk_merge_kernel(const HyCudaTopK args, int list_count)
