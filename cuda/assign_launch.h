@@ -22,7 +22,7 @@ extern "C"
 #endif
 
 #define HY_CUDA_ASSIGN_TILE 8          /* rows per block */
-#define HY_CUDA_ASSIGN_NONE UINT64_MAX /* result of a row for which no distance is a number */
+#define HY_CUDA_ASSIGN_NONE UINT64_MAX /* result of a row whose distances are all NaN */
 
 	/*
 	 * HyCudaAssignGroups: rows sorted by the groups that they are compared with.  All pointers are

@@ -86,7 +86,7 @@ extern bool hy_cuda_filter_uploads(const HyCudaFilterPlan *plan, const HyCudaChu
 
 /*
  * hy_cuda_filter_next: advance *piece to the next piece.  Returns false if no piece is left.
- * `useless` tells that the filter has proposed too many candidates in this group.
+ * `useless` tells whether the filter has proposed too many candidates in this group.
  */
 extern bool hy_cuda_filter_next(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch,
                                 const HyCudaPace *canonical, const HyCudaPace *filtered,
