@@ -2,10 +2,10 @@
  * all_rows.c
  *		The positions of all rows of an index on arrays, each once and in the order of the table.
  *
- * A row has an entry for each vector of its array, in lists that follow in no order. So a read of the index sets a bit
- * for each place of the table that has a row: a set of 64-bit numbers would take more memory, unless a page of the
- * table has less than five rows. If memory does not suffice for the whole table, the index is read once for each part
- * of the table.
+ * A row has an entry for each vector of its array, and these entries lie in different lists. So a read of the index
+ * sets a bit for each line pointer of the table that has an entry. A set of 64-bit positions would take more memory,
+ * unless a page of the table has fewer than five rows. If memory does not suffice for the bits of the whole table, the
+ * index is read once for each part of the table.
  */
 #include "postgres.h"
 
@@ -32,10 +32,10 @@ struct HybridAllRows
 	int64 positions[READ];
 	uint64 *bits;
 	int64 words;
-	int64 word;   /* the next one */
-	int64 first;  /* number of the first page of this part */
+	int64 word;   /* element of `bits` that comes next */
+	int64 first;  /* number of the first page of this part of the table */
 	int64 next;   /* number of the first page after this part that has a row; -1: none */
-	bool counted; /* `excluded` is set */
+	bool counted; /* `excluded` is set: the first read of the index has counted all */
 	int64 excluded;
 };
 
@@ -99,7 +99,10 @@ hybrid_all_rows_end(HybridAllRows *rows)
 	return excluded;
 }
 
-/* read_part: read the positions from page number rows->next of the table on. */
+/*
+ * read_part: set the bits of the rows on the pages of the table from page number rows->next, as many pages as fit. Sets
+ * rows->next for the next part.
+ */
 static void
 read_part(HybridAllRows *rows)
 {
@@ -119,7 +122,7 @@ read_part(HybridAllRows *rows)
 		{
 			int64 page = rows->positions[i] >> 16, place = rows->positions[i] & 0xffff;
 
-			/* as the server's own bitmaps of rows (tidbitmap.c) */
+			/* the server's own bitmaps of rows raise this error, too (tidbitmap.c) */
 			if (place >= WORDS * WORD)
 				elog(ERROR, "tuple offset out of range: %d", (int) place);
 			if (page - rows->first < pages)

@@ -15,8 +15,8 @@
 typedef struct HybridAllRows HybridAllRows;
 
 /*
- * hybrid_all_rows_begin: begin to read the rows that the conditions on words do not exclude; `included` may be NULL. The
- * positions take at most so many bytes of memory.
+ * hybrid_all_rows_begin: begin to read the rows that the conditions on words do not exclude. `included` may be NULL.
+ * The set of positions takes at most `memory` bytes.
  */
 extern HybridAllRows *hybrid_all_rows_begin(IndexScanDesc scan, const HybridIndex *index,
                                             const HybridIncludedQuals *included, double memory);
@@ -24,7 +24,7 @@ extern HybridAllRows *hybrid_all_rows_begin(IndexScanDesc scan, const HybridInde
 /* hybrid_all_rows_next: get the next positions, at most `most`. Returns their number, 0 if there are no more. */
 extern int hybrid_all_rows_next(HybridAllRows *rows, int64 *positions, int most);
 
-/* hybrid_all_rows_end: end. Returns the number of entries that the conditions on words have excluded. */
+/* hybrid_all_rows_end: free the memory. Returns the number of entries that the conditions on words have excluded. */
 extern int64 hybrid_all_rows_end(HybridAllRows *rows);
 
 #endif

@@ -3,26 +3,31 @@
  *		Scans of an index on arrays of vectors: documents in the order of MaxSim.
  *
  * The entries of a document are the vectors of its array. For each vector of the query, a search finds the nearest
- * entries in some lists. A document that has such an entry becomes a candidate. Its distance is estimated
+ * entries in some lists. A document with such an entry becomes a candidate, and its distance is estimated
  * (found_documents.h).
  *
- * Candidates are compared exactly, with the values in the table, in the order of their estimates. This ends when the
- * last half of them has at most (1 - target_recall) k of the k best documents, and searches with a quarter of the lists
- * and entries would have led to all but so many. What these would have found is known from the searches themselves: the
- * nearest lists are examined first. If they would not have found these documents, the searches are repeated with four
- * times as many lists and entries. This ends in any case when it changes at most (1 - target_recall) k of the k best.
+ * Candidates are compared with the query exactly, by their values in the table, in the order of their estimates. Let k
+ * be the number of documents wanted, and let "few" mean at most (1 - target_recall) k. The comparisons end when two
+ * conditions hold:
  *
- * (100,000 documents of 80 vectors of 128 dimensions, queries of 32, LIMIT 10 at .95: searches with a quarter of the
- * lists, before these, took three quarters of their time, since for each vector of the query a search scores the
- * centroids of all lists. By the estimates from them 640 documents were compared; those from these need 320 to 1,280.
- * With FIRST_LISTS, FIRST_ENTRIES and half as many more documents each time, recall is .997 in 49 ms (mean of 150
- * queries; 550 documents compared). With 32 lists, 256 entries and twice as many each time, it is .995 in 67 to 82 ms
- * (870 compared), and with 16 lists .989 in 48 ms.)
+ * 1. The last half of the candidates that were compared has few of the k best documents.
+ * 2. Searches with a quarter of the lists and entries would have missed few of the k best documents. What these
+ *    smaller searches would have found is known, because each search examines the nearest lists first.
  *
- * Memory for the documents found, the entries of a search, and the documents that wait in state->order is bounded by
- * work_mem. If it does not suffice, or if all lists would be examined, all documents are compared instead
- * (compare_all_instead): the scan becomes an exact one, and scan.c makes its passes, each of which returns the nearest
- * documents after those before, as many as fit.
+ * If only condition 2 fails, the searches are repeated with four times as many lists and entries. A repeated search
+ * also satisfies condition 2 if it has replaced few of the k best documents.
+ *
+ * (100,000 documents of 80 vectors of 128 dimensions, queries of 32 vectors, LIMIT 10 at .95. The smaller searches were
+ * once made separately, before the others. They took three quarters of the time of the others, since each search scores
+ * the centroids of all lists. By their estimates 640 documents were compared; by the estimates of the larger searches,
+ * 320 to 1,280. With FIRST_LISTS, FIRST_ENTRIES, and half as many more documents compared each time, recall is .997 in
+ * 49 ms (mean of 150 queries; 550 documents compared). With 32 lists, 256 entries, and twice as many documents each
+ * time, it is .995 in 67 to 82 ms (870 compared), and with 16 lists .989 in 48 ms.)
+ *
+ * work_mem limits the memory for the documents found, for the entries of a search, and for the documents that wait in
+ * state->order. If it does not suffice, or if all lists would be examined, all documents are compared instead
+ * (compare_all_instead). Then the scan becomes an exact one, and scan.c makes its passes. Each pass returns the
+ * documents that are nearest after those already returned, as many as fit in memory.
  */
 #include "postgres.h"
 
@@ -43,41 +48,41 @@
 #include "index/scan/documents.h"
 #include "index/scan/found_documents.h"
 
-#define FIRST_LISTS 24      /* lists examined for each vector of the query, at first */
-#define FIRST_ENTRIES 512   /* entries found for each vector of the query, at first, */
-#define ENTRIES_SHARE 0.125 /* if this share of the memory holds them; */
+#define FIRST_LISTS 24      /* lists that the first search examines for each vector of the query */
+#define FIRST_ENTRIES 512   /* entries that it finds for each vector of the query, at most */
+#define ENTRIES_SHARE 0.125 /* share of the scan's memory that these entries may take */
 #define ENTRY_BYTES (sizeof(HyNeighbor) + sizeof(HybridFoundRow))
-#define ENTRIES 4 /* at least so many for each document that is wanted */
-#define GROWTH 4  /* the next time, there are so many times as many */
+#define ENTRIES 4 /* minimum number of entries per document wanted */
+#define GROWTH 4  /* factor by which a repeated search has more lists and entries */
 #define LEAST_K                                                                                    \
-	10 /* the search is for at least so many documents, since a change among few of them says little */
-#define FIRST_COMPARED 32 /* documents compared exactly, at first, */
-#define FIRST_SHARE 4     /* for each document that is wanted; at least FIRST_COMPARED */
+	10 /* minimum number of documents searched for, since a change among fewer of them says little */
+#define FIRST_COMPARED 32 /* minimum number of documents compared exactly at first */
+#define FIRST_SHARE 4     /* documents compared exactly at first, per document wanted */
 #define COMPARED 32       /* documents whose conditions are checked at a time */
 /*
- * bytes assumed for each document wanted, at the least: FIRST_SHARE of them with their slots in the hash table, those
- * compared with their rows in state->order, and ENTRIES entries
+ * minimum number of bytes assumed per document wanted: FIRST_SHARE candidates with their slots in the hash table, the
+ * rows of the compared documents in state->order, and ENTRIES entries
  */
 #define WANTED_BYTES 512
-/* shares of the memory that an exact pass takes: of that which documents leave for candidates, of all for positions */
+/* an exact pass: share of the memory left by the documents, for candidates; share of all memory, for positions */
 #define CANDIDATES_SHARE 0.75
 #define POSITIONS_SHARE 0.125
 
 typedef struct HybridDocuments
 {
-	MemoryContext context; /* of all that grows with the documents found */
+	MemoryContext context; /* memory for everything that grows with the number of documents found */
 	IndexScanDesc scan;
 	HybridProbe *probes;
 	HybridFoundDocuments found;
-	int lists; /* examined for each vector in this round */
-	int entries;
-	HybridFoundRow *part; /* entries of the first part of a search */
+	int lists;            /* lists examined for each vector of the query in this round */
+	int entries;          /* entries found for each vector of the query, at most */
+	HybridFoundRow *part; /* entries that the first part of a search has found: see take_part */
 	int part_allocated;
 	bool complete; /* every document that may be wanted is a candidate */
 	bool exhausted;
-	double safe; /* documents up to this distance are returned */
-	bool returned;
-	double last; /* distance of the last document returned */
+	double safe;   /* documents at up to this distance can be returned */
+	bool returned; /* `last` is set */
+	double last;   /* distance of the last document returned */
 	int pass;
 } HybridDocuments;
 
@@ -163,7 +168,7 @@ hybrid_documents_next(HybridScan *state, int64 *position)
 			*position = hybrid_true_order_remove(state->order, state->distances);
 			hybrid_found_documents_get(&documents->found, *position)->returned = true;
 			distance = state->distances[0].isnull ? 0 : state->distances[0].value;
-			/* a document that was found late */
+			/* this document was found too late for strict order */
 			if (strict && documents->returned && distance < documents->last)
 				continue;
 			documents->returned = true;
@@ -181,7 +186,7 @@ hybrid_documents_next(HybridScan *state, int64 *position)
 	}
 }
 
-/* find_more: find the k best documents, where k is larger each time, or let exact passes find the rest. */
+/* find_more: find the k best documents, with a larger k in each call, or let exact passes find the rest. */
 static void
 find_more(HybridScan *state)
 {
@@ -224,7 +229,7 @@ find_more(HybridScan *state)
 	MemoryContextSwitchTo(old);
 }
 
-/* find_best: find the k best documents. Returns false if all documents have to be compared for that. */
+/* find_best: find the k best documents. Returns false if exact passes must compare all documents instead. */
 static bool
 find_best(HybridScan *state)
 {
@@ -267,7 +272,7 @@ memory_of(const HybridScan *state)
 	return work_mem * 1024.0 * state->settings.mem_multiplier;
 }
 
-/* room: return the number of bytes that the scan may take in addition. */
+/* room: return how many more bytes the scan may take. */
 static double
 room(const HybridScan *state)
 {
@@ -276,7 +281,7 @@ room(const HybridScan *state)
 	       (double) hybrid_lookup_memory(state->search);
 }
 
-/* room_for_documents: the same for the table of documents, which takes at most half of the memory. */
+/* room_for_documents: return how many more bytes the table of documents may take: at most half of all memory. */
 static double
 room_for_documents(const HybridScan *state)
 {
@@ -285,7 +290,7 @@ room_for_documents(const HybridScan *state)
 
 /*
  * search_fits: test whether there is memory for the next search, which replaces the last one. After the first search,
- * each has GROWTH times as many lists as the one before, and so about as many times as many rows.
+ * each search has GROWTH times as many lists as the one before, and so about GROWTH times as many rows.
  */
 static bool
 search_fits(const HybridScan *state)
@@ -305,7 +310,7 @@ entries_at_first(const HybridScan *state)
 	return (int) Min(FIRST_ENTRIES, memory_of(state) * ENTRIES_SHARE / ENTRY_BYTES);
 }
 
-/* entries_of: return the number of entries that a search finds: no more than its lists have, if they are full. */
+/* entries_of: return the maximum number of entries that a search finds. Its lists have no more entries than this. */
 static double
 entries_of(const HybridScan *state)
 {
@@ -316,8 +321,8 @@ entries_of(const HybridScan *state)
 }
 
 /*
- * compare_all_instead: let exact passes compare all documents, and return those that were not returned. They use the
- * distances computed so far.
+ * compare_all_instead: make the rest of the scan exact. Its passes compare all documents and return those that were not
+ * returned yet. They reuse the distances computed so far.
  */
 static void
 compare_all_instead(HybridScan *state)
@@ -367,7 +372,7 @@ search(HybridScan *state)
 			return false;
 		if (included != NULL)
 			hybrid_lookup_words(state->search, included->conditions, included->count);
-		/* entries only propose documents: if one of a hundred is lost, no document is, whatever the target */
+		/* Entries only propose documents. If one entry in a hundred is lost, no document is, so recall 0 will do. */
 		hybrid_lookup_target(state->search, 0, lists);
 		rows = hybrid_lookup_next(state->search, entries, -INFINITY, &count);
 		state->done.work.lists += work.lists;
@@ -377,17 +382,17 @@ search(HybridScan *state)
 		hybrid_found_documents_add(&documents->found, HYBRID_WHOLE, i, rows, count,
 		                           room_for_documents(state));
 		count = take_part(documents, state->search, rows, count, work.rows);
-		/* all of them were found above */
+		/* there is no room for new documents, but the call above has added all documents of these entries */
 		hybrid_found_documents_add(&documents->found, HYBRID_PART, i, documents->part, count, 0);
 	}
-	/* the searches have found all entries of the wanted keys */
+	/* if so, the searches have found all entries of the wanted keys */
 	documents->complete = !more && !documents->found.full;
 	return true;
 }
 
 /*
- * take_part: copy to documents->part those of the entries found that the first part of a search has found, which has
- * scored `scored` rows. Returns their number.
+ * take_part: copy to documents->part the entries that the first part of a search has found. The first part is the first
+ * 1 / GROWTH of the `scored` rows that the search has scored. Returns the number of entries copied.
  */
 static int
 take_part(HybridDocuments *documents, const HybridLookup *search, const HybridFoundRow *rows,
@@ -410,9 +415,9 @@ take_part(HybridDocuments *documents, const HybridLookup *search, const HybridFo
 }
 
 /*
- * compare: compare candidates exactly, in the order of their estimates: first some, then half as many more each time,
- * until the last half of them has few of the k best documents, and these are settled. Returns whether they are, or
- * nothing more can be done. `again`: the search is not the first one of this pass.
+ * compare: compare candidates exactly, in the order of their estimates, half as many more each time. Returns true if
+ * both conditions in the head of this file hold, or if the scan must end with what it has. Returns false if further
+ * lists must be searched, or if all documents must be compared. `again`: the search is not the first one of this pass.
  */
 static bool
 compare(HybridScan *state, bool again)
@@ -436,7 +441,7 @@ compare(HybridScan *state, bool again)
 			documents->found.full = true;
 			if (hybrid_probes == 0)
 				return false;
-			/* the scan ends with these, which are few bytes */
+			/* the scan ends with these candidates, which take few bytes */
 			most = Min(members, FIRST_COMPARED);
 		}
 		hybrid_found_documents_choose(&documents->found, HYBRID_WHOLE, most, &first);
@@ -451,7 +456,7 @@ compare(HybridScan *state, bool again)
 			    (again && hybrid_found_documents_new(&documents->found) <= missing) ||
 			    hybrid_found_documents_later(&documents->found, most) <= missing)
 				return true;
-			/* more candidates cannot settle it */
+			/* comparing more candidates cannot satisfy condition 2 */
 			if (hybrid_found_documents_later(&documents->found, members) > missing)
 				return false;
 		}
@@ -461,7 +466,7 @@ compare(HybridScan *state, bool again)
 	}
 }
 
-/* compare_rows: compute the distances of candidates from their values in the table, in the order of the candidates. */
+/* compare_rows: compute the distances of the candidates that were not compared yet from their values in the table. */
 static void
 compare_rows(HybridScan *state, const HyTopK *candidates)
 {
@@ -485,7 +490,7 @@ compare_rows(HybridScan *state, const HyTopK *candidates)
 	}
 }
 
-/* compare_some: compute the distances of some documents that satisfy the conditions. */
+/* compare_some: compute the distances of those of `count` documents that satisfy the conditions. */
 static void
 compare_some(HybridScan *state, const int64 *positions, int count)
 {
@@ -515,8 +520,8 @@ compare_some(HybridScan *state, const int64 *positions, int count)
 }
 
 /*
- * bounded: test whether the bound on the documents compared applies. Without conditions, it does so only after k
- * documents are found.
+ * bounded: test whether hybrid.max_scan_tuples limits the number of documents compared. Without conditions, it does so
+ * only after k documents are found.
  */
 static bool
 bounded(const HybridScan *state)
@@ -577,7 +582,7 @@ hybrid_documents_compare_all(HybridScan *state)
 	hybrid_scan_quals_rest(state->filter);
 }
 
-/* offer: offer a document as a candidate of an exact pass. */
+/* offer: offer a document as a candidate of an exact pass, unless it was returned or the conditions reject it. */
 static void
 offer(HybridScan *state, int64 position)
 {

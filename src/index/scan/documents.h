@@ -15,11 +15,12 @@ extern bool hybrid_documents_begin(IndexScanDesc scan);
 
 /*
  * hybrid_documents_next: find the next document. Sets *position and the values of the ORDER BY expressions
- * (state->distances). Returns false if there is none, or if exact passes have to find it: then state->exact is set.
+ * (state->distances). Returns false if there is no next document, or if exact passes have to find it. In the latter
+ * case, state->exact is set.
  */
 extern bool hybrid_documents_next(HybridScan *state, int64 *position);
 
-/* hybrid_documents_wanted: return the number of documents up to which a scan finds the nearest ones by searches. */
+/* hybrid_documents_wanted: return the largest number of wanted documents for which a scan uses searches. */
 extern double hybrid_documents_wanted(double mem_multiplier);
 
 /* hybrid_documents_candidates: return the number of candidates that an exact pass keeps. */

@@ -161,7 +161,7 @@ hybrid_found_documents_later(HybridFoundDocuments *found, int64 candidates)
 	return hybrid_found_documents_ranked(found, PG_INT32_MAX);
 }
 
-/* add: return the document at a position, as one found in this round; NULL if there is no room for it. */
+/* add: return the document at a position, marked as found in this round, or NULL if there is no room for it. */
 static HybridDocument *
 add(HybridFoundDocuments *found, int64 position, double room)
 {
@@ -171,8 +171,8 @@ add(HybridFoundDocuments *found, int64 position, double room)
 	if (document == NULL)
 	{
 		/*
-		 * The documents of a table are copied to one with twice as many slots. This happens before it is full if one
-		 * is far from its slot, which is improbable while half of the slots are free.
+		 * A hash table that grows is copied to one with twice as many slots. It also grows before it is full if an
+		 * element would be far from its slot, which is improbable while half of the slots are free.
 		 */
 		if (found->table->members >= found->table->size / 2 &&
 		    2.0 * (double) found->table->size * sizeof(HybridDocument) > room)
@@ -198,7 +198,7 @@ static void
 measure_gap(HybridFoundDocuments *found, int part)
 {
 	HybridLevel *level = &found->level[part];
-	/* at first, the gap is assumed to be half of the distances between the entries found */
+	/* before any comparison, assume a gap of half the mean distance between the first and the last entry found */
 	double unseen = found->vectors, sum = unseen * level->spread / 2;
 	documents_iterator each;
 	HybridDocument *document;

@@ -10,7 +10,7 @@
 #include "core/topk.h"
 #include "server/store.h"
 
-/* HybridFoundRows: rows found so far. The caller still uses the first `returned` rows. */
+/* HybridFoundRows: rows found so far. The first `returned` of them were returned, and the caller still uses them. */
 typedef struct HybridFoundRows
 {
 	HybridFoundRow *items;
@@ -20,10 +20,11 @@ typedef struct HybridFoundRows
 } HybridFoundRows;
 
 /*
- * hybrid_found_row_upper: return the upper bound of a row's distance, if the row's copy is rounded. If the
- * middle of the bounds were used, the k-th best of many rows that rounding cannot separate would appear nearer
- * than it is, and nearer rows would not be read. With copies that differ by less than float16 resolves,
- * recall was .80 at a target of .95, and is now .98.
+ * hybrid_found_row_upper: return the upper bound of a row's distance, or the lower bound if the upper one is
+ * infinite. The bounds differ if the row's copy is rounded. If searches used the middle of the bounds, the k-th
+ * best of many rows that rounding cannot separate would appear nearer than it is, and nearer rows would not be
+ * read. (With the middle, recall was .80 at a target of .95 on copies that differ by less than float16 resolves;
+ * with the upper bound it is .98.)
  */
 extern double hybrid_found_row_upper(const HybridFoundRow *row);
 
@@ -34,12 +35,13 @@ extern void hybrid_found_rows_clear(HybridFoundRows *found);
 extern void
 hybrid_found_rows_add(HybridFoundRows *found, MemoryContext context, const HybridFoundRow *row);
 
-/* hybrid_found_rows_leave: remove the rows that were returned. */
+/* hybrid_found_rows_leave: remove the rows that were returned, and leave the others. */
 extern void hybrid_found_rows_leave(HybridFoundRows *found);
 
 /*
- * hybrid_found_rows_return: return the k nearest rows and all rows that may be among these, sorted by
- * distance and position. Returns all rows if there are fewer than k, or if nearest is NULL.
+ * hybrid_found_rows_return: return the k nearest rows and all rows that may be among the k nearest, sorted by
+ * distance and position. `nearest` has the upper bounds of the k nearest rows. Returns all rows if there are
+ * fewer than k, or if `nearest` is NULL.
  */
 extern const HybridFoundRow *
 hybrid_found_rows_return(HybridFoundRows *found, const HyTopK *nearest, int *count);

@@ -2,33 +2,37 @@
  * frontier.c
  *		The leaf lists that a search may examine, in the order of examination.
  *
- * Let c be the centroid of a list, d = |q - c|, and R the root mean square distance of its rows from c,
- * without outliers (new_list.c). A row at distance r from c, whose direction from c has the cosine u with
- * the direction of the query, is at
+ * Let q be the query, c the centroid of a list, d = |q - c|, and R the root mean square distance of the
+ * list's rows from c, without outliers (new_list.c). Let x be a row at distance r from c, and let u be
+ * the cosine of the angle between x - c and q - c. Then
  *
  *		|x - q|^2 = d^2 + r^2 - 2 d r u
  *
  * With m = d^2 + R^2, a row of a list is therefore nearer than t if u > (m - t^2) / (2 d R). This u is
  * not exactly the cosine, because it also includes the difference between r and R. Unless the query is
  * close to a list, the distribution of u is nearly the same in every list. The rows that a search has
- * scored are a sample of it, and stopping.c fits its tail. (The difference between r and R does not
- * vanish with d, so the width is 2 R sqrt(d^2 + R^2 / 10).) For inner products, -<q,x> = -<q,c> - |q| r
- * u, so that m = -<q,c> and the width is |q| R.
+ * scored are a sample of this distribution, and stopping.c fits its tail. The divisor 2 d R is the
+ * "width" of the list. (The difference between r and R does not vanish with d, so the code uses the width
+ * 2 R sqrt(d^2 + R^2 / 10).) For inner products, -<q,x> = -<q,c> - |q| r u, so m = -<q,c> and the width
+ * is |q| R.
  *
- * Lists that were not taken are numbered in the order of the inner lists, 32 to a block. The blocks are
- * in a heap, ordered by the smallest key of each, because most lists are never taken. The distances of
- * lists are estimated from codes. A centroid is read only when its list is about to be taken. The key of
- * a list that was not taken is finite or -INFINITY. If its distance is out of the range of single
- * precision, the key is -INFINITY, so that the list is examined.
+ * The lists not taken yet have slots, in the order of the inner lists that name them, 32 slots to a block.
+ * Since most lists are never taken, there is no heap of lists, but a heap of blocks, ordered by the
+ * smallest key of each block. At first, the key of a list is its distance, estimated from its code. Later
+ * it is the u above which the list's rows are near enough. A centroid is read only when its list is about
+ * to be taken. INFINITY is the key of a slot without a list, so other keys are at most FLT_MAX. If a key
+ * is NaN, or if m is out of the range of single precision, the value becomes -INFINITY, so that the list
+ * is examined.
  *
- * In a large index, most lists are far from the query. The search opens the nearest inner lists, until they have
- * HYBRID_LISTS_OPENED lists. All rows below an inner list that is closed count as rows of one list, with the inner
- * list's centroid and radius. When the rows expected there are not few, the inner list with the most is opened.
- * A split below an inner list updates its recorded radius and number of lists (link.c).
+ * In a large index, most lists are far from the query. The search opens the nearest inner lists, until they
+ * name HYBRID_LISTS_OPENED leaves. All rows below a closed inner list count as rows of one list that has the
+ * inner list's centroid and radius. While more than a few near rows are expected below closed inner lists,
+ * the one with the smallest key is opened. A split below an inner list updates the radius and the number of
+ * lists that the entry of the inner list records (link.c).
  *
- * (62,819 lists of 8,000,000 rows, 128 dimensions, LIMIT 10: a search takes 4.4 ms if all inner lists are opened, and
- * 2.3 to 3.4 ms if those of 8,192 lists are. 600,000 rows in clusters by Zipf's law with 28,000 lists: recall and the
- * lists examined are the same.)
+ * (8,000,000 rows of 128 dimensions in 62,819 lists, LIMIT 10: a search takes 4.4 ms if it opens all inner lists, and
+ * 2.3 to 3.4 ms if it opens those of 8,192 lists. 600,000 rows in clusters by Zipf's law, in 28,000 lists: recall and
+ * the lists examined do not change.)
  */
 #include "postgres.h"
 
@@ -42,14 +46,15 @@
 #include "index/tree/tree.h"
 
 #define LANES 8 /* number of keys of a block that are compared at a time */
-/* share of the squared radius of a list that is added to its squared distance to compute the width */
+/* the width of a list is computed with its squared distance plus this share of its squared radius */
 #define RADIAL 0.1f
-#define STEEPEST 1e30f /* inverse width of a list whose rows are all equal */
+#define STEEPEST 1e30f /* maximum inverse width, as of a list whose rows are all equal */
 /*
- * Inner lists stay closed while the rows expected in them are at most this share of the rows expected in the lists of
- * opened ones. While lists are ordered by distance, each list taken needs so many lists of opened inner lists.
+ * Inner lists stay closed while the rows expected below them are at most CLOSED_SHARE of the rows expected in the lists
+ * below opened inner lists, or of the number that may be missed if this is greater.
  */
 #define CLOSED_SHARE 0.1
+/* while lists are ordered by distance, number of leaves below opened inner lists per leaf whose centroid was read */
 #define OPENED_PER_LIST 16
 
 static const HybridInner *add_inner(HybridFrontier *frontier, const HybridLink *list, int level);
@@ -236,7 +241,7 @@ hybrid_frontier_take_rest(HybridFrontier *frontier, int most, int *taken)
 			frontier->which[slot] < 0 ? add_leaf(frontier, slot) : frontier->which[slot];
 		leave_out(leaves, slot);
 	}
-	/* the heap of blocks does not know what was taken */
+	/* the heap of blocks is outdated, because its keys include lists that were taken here */
 	frontier->blocks_count = 0;
 	return count;
 }
@@ -279,7 +284,7 @@ hybrid_frontier_memory(const HybridFrontier *frontier)
 	       frontier->lists_count * (sizeof(HybridLeafCandidate) + sizeof(HyHeapItem));
 }
 
-/* add_inner: look up an inner list of this level. */
+/* add_inner: look up an inner list of this level, and add it to the set of its level. */
 static const HybridInner *
 add_inner(HybridFrontier *frontier, const HybridLink *list, int level)
 {
@@ -302,7 +307,10 @@ add_only_leaf(HybridFrontier *frontier, const HybridReach *reach)
 	hybrid_frontier_put(frontier, which, -INFINITY);
 }
 
-/* expand: add the lists of the last two levels below an inner list. */
+/*
+ * expand: add the lists below an inner list of this level. Below level 1, these are leaves. Otherwise they are the
+ * inner lists of level 1, which stay closed.
+ */
 static void
 expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach, int level)
 {
@@ -327,7 +335,7 @@ expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *re
 	}
 }
 
-/* open_next: open the inner list with the smallest key. Returns the number of leaves before its own. */
+/* open_next: open the closed inner list with the smallest key. Returns the slot of its first leaf. */
 static int
 open_next(HybridFrontier *frontier)
 {
@@ -354,7 +362,10 @@ open_next(HybridFrontier *frontier)
 	return first;
 }
 
-/* open_more: open inner lists until a leaf is known, and enough are. Returns false if no leaf is left. */
+/*
+ * open_more: open inner lists until there is a leaf that was not taken and, if leaves are ordered by distance, until
+ * OPENED_PER_LIST are reached. Returns false if no leaf is left.
+ */
 static bool
 open_more(HybridFrontier *frontier, bool by_distance)
 {
@@ -377,7 +388,7 @@ open_more(HybridFrontier *frontier, bool by_distance)
 	return has_leaf(frontier);
 }
 
-/* has_leaf: test whether a leaf of the opened inner lists was not taken. */
+/* has_leaf: test whether any leaf below the opened inner lists was not taken. */
 static bool
 has_leaf(const HybridFrontier *frontier)
 {
@@ -385,8 +396,8 @@ has_leaf(const HybridFrontier *frontier)
 }
 
 /*
- * beyond: compute the keys of the lists from slot `first` on by the frontier's tail. Returns the part of the sum of
- * their sizes that is expected to be nearer than the limit.
+ * beyond: compute the keys of the lists in slots `first` and later from the frontier's tail. Returns the sum of their
+ * sizes, each multiplied by the share of the list's rows that is expected to be nearer than the limit.
  */
 static double
 beyond(HybridFrontier *frontier, HybridSlots *slots, int first)
@@ -397,14 +408,14 @@ beyond(HybridFrontier *frontier, HybridSlots *slots, int first)
 	return hy_tail_beyond(frontier->tail, &groups, frontier->limit, slots->keys + first);
 }
 
-/* rows_per_list: return the mean number of rows of a leaf that the entry of an opened inner list counted. */
+/* rows_per_list: return the mean number of rows of the leaves that the entries of opened inner lists have counted. */
 static double
 rows_per_list(const HybridFrontier *frontier)
 {
 	return frontier->opened_lists > 0 ? frontier->opened_rows / frontier->opened_lists : 0;
 }
 
-/* count_rows: compute the number of rows of all lists. */
+/* count_rows: estimate the number of rows of all lists. Leaves below closed inner lists count with the mean size. */
 static void
 count_rows(HybridFrontier *frontier)
 {
@@ -420,7 +431,7 @@ may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry)
 	                              frontier->conditions_count);
 }
 
-/* add_lists: add the lists below an inner list, with estimates of their distances from their codes. */
+/* add_lists: add the lists that an inner list names. Their distances from the query are estimated from their codes. */
 static void
 add_lists(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner,
           const HybridReach *reach)
@@ -480,8 +491,8 @@ make_blocks(HybridFrontier *frontier)
 }
 
 /*
- * describe: fill in the next block of slots. On entry, `middle` has the estimates of the lists' bases and `keys` has
- * their lower bounds.
+ * describe: fill in the next block of slots. On entry, `middle` has the base of each list (squared distance of its
+ * centroid, or negated inner product) as estimated from the code, and `keys` has the lower bound of the base.
  */
 static void
 describe(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner, int block)
@@ -499,7 +510,7 @@ describe(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner,
 			leave_out(slots, at + i);
 			continue;
 		}
-		/* a key is finite, or -INFINITY if it is NaN */
+		/* a key above FLT_MAX becomes FLT_MAX; NaN becomes -INFINITY, so that the list is examined first */
 		keys[i] = keys[i] > FLT_MAX ? FLT_MAX : keys[i];
 		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
 		sizes += slots->size[at + i];
@@ -514,7 +525,7 @@ describe(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner,
 	memset(frontier->which + at, -1, HY_CODE_ROWS * sizeof(int));
 }
 
-/* leave_out: let a slot have no list. */
+/* leave_out: mark a slot as one without a list. */
 static void
 leave_out(HybridSlots *slots, int slot)
 {
@@ -525,7 +536,7 @@ leave_out(HybridSlots *slots, int slot)
 	slots->size[slot] = 0;
 }
 
-/* describe_lists: do the arithmetic of describe for all 32 lists of a block. */
+/* describe_lists: compute `middle`, `inverse` and `doubt` for all 32 lists of a block. */
 static void
 describe_lists(const HybridFrontier *frontier, HybridSlots *slots, const float *radii, int at)
 {
@@ -583,7 +594,7 @@ least_of(const float *keys)
 	return least[0];
 }
 
-/* slot_of: return the slot of the list with the smallest key. If several keys are equal, returns the first. */
+/* slot_of: return the slot of the list with the smallest key; if there are several, the first in the block. */
 static int
 slot_of(const HybridFrontier *frontier)
 {
@@ -601,8 +612,8 @@ slot_of(const HybridFrontier *frontier)
 }
 
 /*
- * know: read the centroid of the list with the smallest key, and replace the key from the code by the
- * exact key.
+ * know: read the centroid of the list with the smallest key. The exact key replaces the one that was
+ * computed from the code.
  */
 static void
 know(HybridFrontier *frontier, int slot)
@@ -631,7 +642,7 @@ settle(HybridFrontier *frontier, int slot, float key)
 	hy_heap_sink(frontier->blocks, frontier->blocks_count, 0);
 }
 
-/* add_leaf: add the list of a slot to the candidates. Its centroid is not read. Returns its number. */
+/* add_leaf: add the list of a slot to frontier->lists, without reading its centroid. Returns its number there. */
 static int
 add_leaf(HybridFrontier *frontier, int slot)
 {
@@ -650,7 +661,7 @@ add_leaf(HybridFrontier *frontier, int slot)
 	return which;
 }
 
-/* add_list: allocate an entry for a candidate. Returns its number. */
+/* add_list: allocate an element of frontier->lists. Returns its number. */
 static int
 add_list(HybridFrontier *frontier)
 {

@@ -17,23 +17,23 @@ typedef struct HybridLeafCandidate
 	HybridReach reach;
 	float radius; /* root mean square distance of the list's rows from its centroid */
 	float rows;   /* approximate number of rows of the list */
-	/* rows with bounds up to this were taken from the list; -INFINITY if none were taken */
+	/* rows whose lower bounds are at most this were taken from the list; -INFINITY if it was not examined */
 	float seen;
-	int64
-		place; /* number of rows that the search had scored when it had scored half of this list */
+	/* number of rows that the search had scored when it had scored half of this list */
+	int64 place;
 	HybridLink link;
-	/* inner list and number of the entry whose centroid gives `reach`; NULL once that was read */
+	/* inner list and number of the entry whose centroid gives `reach`; `inner` is NULL once the centroid was read */
 	const HybridInner *inner;
 	int entry;
-	/* blocks that were scored in full when the list was first examined */
+	/* blocks that were scored in full when the list was first examined: the first ones, and the last one */
 	int sampled; /* number of such blocks at the beginning of the list */
-	/* number, within the list, of the block that was the last one at that time; -1 if none */
+	/* number, within the list, of the block that was the last one at that time; -1 if it was not scored in full */
 	int last;
 } HybridLeafCandidate;
 
 /*
- * HybridBlockOrigin: origin of a block: an inner list, and the number of the list's first entry in the
- * block.
+ * HybridBlockOrigin: what a block of slots was made from: an inner list, and the number of its entry that
+ * has the first slot.
  */
 typedef struct HybridBlockOrigin
 {
@@ -42,19 +42,19 @@ typedef struct HybridBlockOrigin
 } HybridBlockOrigin;
 
 /*
- * HybridSlots: lists that were not taken or opened, 32 to a block, in the order of the inner lists that name them. A
- * slot without such a list has an infinite key and an infinite middle.
+ * HybridSlots: leaves not taken yet, or inner lists not opened yet, 32 to a block, in the order of the inner lists that
+ * name them. A slot without such a list has an infinite key and an infinite middle.
  */
 typedef struct HybridSlots
 {
 	float *keys; /* key of each list; the smallest key comes next */
-	/* middle of the distances of each list's rows (m in frontier.c), in the unit of the estimates */
+	/* typical distance of each list's rows from the query (m in frontier.c), in the unit of the estimates */
 	float *middle;
 	/* 1 / width of each list; the distance of a row with u = 1 is middle - width */
 	float *inverse;
 	/*
-	 * standard deviation of the error of middle * inverse; 0 if the centroid was read, because middle was
-	 * then not estimated from the code
+	 * standard deviation of the error of middle * inverse; 0 if `middle` was computed from the centroid
+	 * instead of the code
 	 */
 	float *doubt;
 	float *size; /* number of rows of each leaf, or number of lists below each inner list */
@@ -69,24 +69,25 @@ typedef struct HybridFrontier
 	MemoryContext context;
 	HybridScorer *scorer;
 	HybridLookupLimits limits;
-	/* conditions on words; lists whose bounds exclude all words that satisfy them are left out */
+	/* conditions on words; a list is left out if no word within its bounds satisfies them */
 	const HyWordCondition *conditions;
 	int conditions_count;
 	HybridInnerSet inner;    /* opened inner lists that name leaves */
-	HybridInnerSet upper;    /* inner lists above those */
+	HybridInnerSet upper;    /* inner lists above these */
 	const HybridInner *root; /* in one of these sets; NULL if the root is the only leaf */
-	HybridSlots leaves;      /* the lists below opened inner lists */
-	int *which;              /* number of each leaf in `lists`; -1: not there */
+	HybridSlots leaves;      /* leaves that opened inner lists name */
+	int *which;              /* number of each leaf in `lists`; -1 if it is not there */
 	HyHeapItem *blocks; /* heap of the blocks of `leaves`, ordered by the smallest key of each */
 	int blocks_count;
 	HybridSlots closed; /* inner lists that name leaves and are not opened yet */
 	int closed_count;
-	double closed_lists; /* number of leaves that their entries had when they were written */
-	double opened_lists; /* the same of the opened inner lists */
-	double opened_rows;  /* number of rows of the opened inner lists */
-	double rows;         /* number of rows of all lists; 0 if the root is the only leaf */
-	const HyTail *tail; /* keys order the lists by expected rows for this tail; NULL: by distance */
-	float limit;        /* distance below which rows are expected, if tail is not NULL */
+	double closed_lists; /* number of leaves below closed inner lists, as their entries record */
+	double opened_lists; /* number of leaves below opened inner lists, as their entries record */
+	double opened_rows;  /* number of rows of these leaves, as the opened inner lists record */
+	double rows;         /* estimated number of rows of all lists; 0 if the root is the only leaf */
+	/* keys order the lists by the share of their rows that is nearer than `limit`, by this tail; NULL: by distance */
+	const HyTail *tail;
+	float limit; /* if tail is not NULL, distance below which rows are expected */
 	/* lists whose centroids were read or that were taken, and a heap of those that wait to be examined again */
 	HybridLeafCandidate *lists;
 	int lists_count;
@@ -104,12 +105,15 @@ hybrid_frontier_init(HybridFrontier *frontier, HybridScorer *scorer, MemoryConte
 extern void hybrid_frontier_clear(HybridFrontier *frontier);
 
 /*
- * hybrid_frontier_open: empty the frontier, and look up the root of the scorer's tree. Returns it, or NULL if it is the
- * only leaf.
+ * hybrid_frontier_open: empty the frontier, and look up the root of the scorer's tree. Returns the root, or NULL if the
+ * root is the only leaf.
  */
 extern const HybridInner *hybrid_frontier_open(HybridFrontier *frontier);
 
-/* hybrid_frontier_begin: add the leaf lists below the root, for the scorer's query, nearest first. */
+/*
+ * hybrid_frontier_begin: add the leaf lists of the scorer's tree, ordered by their distance from the scorer's query. In
+ * a large index, only the nearest inner lists are opened.
+ */
 extern void hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits);
 
 /* hybrid_frontier_open_all: open all inner lists. */
@@ -120,16 +124,17 @@ extern bool hybrid_frontier_has_more(const HybridFrontier *frontier);
 
 /*
  * hybrid_frontier_expect: return the number of rows nearer than `limit` (in the unit of the estimates)
- * that are expected in lists not taken, if `tail` is the tail of u. From now on, the lists with the most
- * expected rows come first. Opens inner lists until few of these rows are below the others: at most a tenth of
- * `enough` or of the rows of opened lists. The caller keeps tail valid.
+ * that are expected in lists not taken, if `tail` is the tail of u. From now on, lists come first if the share of
+ * their rows expected below `limit` is large. Opens inner lists until few of the expected rows are below closed
+ * ones: at most a tenth of `enough`, or of the rows expected below opened ones if these are more. The caller keeps
+ * `tail` valid.
  */
 extern double
 hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit, double enough);
 
 /*
  * hybrid_frontier_take: take at most `most` lists, in their order, and return how many were taken. The
- * array `taken` receives their positions in frontier->lists. If tail is not NULL, *expected is the number
+ * array `taken` receives their numbers in frontier->lists. If tail is not NULL, *expected is the number
  * of rows expected in lists not taken. The function subtracts the rows expected in each list that it
  * takes. After the first list, it takes no more lists once *expected is at most `enough`.
  */
@@ -137,22 +142,22 @@ extern int hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail
                                 double enough, double *expected, int *taken);
 
 /*
- * hybrid_frontier_take_again: take lists that wait to be examined again at a distance below `limit`, at most `most`.
+ * hybrid_frontier_take_again: take at most `most` lists that wait at a distance below `limit` (hybrid_frontier_put).
  * `taken` and the result are as for hybrid_frontier_take.
  */
 extern int hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int most, int *taken);
 
 /*
- * hybrid_frontier_take_rest: take lists that were not taken in the order of the inner lists that name them, which is
- * nearly that of the file, at most `most`. Their centroids are not read. From now on, lists can only be taken by this
- * function.
+ * hybrid_frontier_take_rest: take at most `most` of the lists not taken yet, in the order of the inner lists that name
+ * them. This is nearly the order of the file. Their centroids are not read. After the first call, only this function
+ * may take new lists.
  */
 extern int hybrid_frontier_take_rest(HybridFrontier *frontier, int most, int *taken);
 
-/* hybrid_frontier_reach: read the centroid of a list, if it was not read. */
+/* hybrid_frontier_reach: read the centroid of a list, unless it was read before, and set the list's `reach`. */
 extern void hybrid_frontier_reach(HybridFrontier *frontier, int which);
 
-/* hybrid_frontier_put: let a list that was taken wait until rows at this distance are wanted. */
+/* hybrid_frontier_put: let a list that was taken wait to be examined again, once rows at this distance are wanted. */
 extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float distance);
 
 /*
@@ -162,7 +167,7 @@ extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float dista
 extern void
 hybrid_frontier_u_scale(const HybridFrontier *frontier, int which, float *middle, float *inverse);
 
-/* hybrid_frontier_memory: return the bytes that the lists take. */
+/* hybrid_frontier_memory: return the number of bytes that the slots and lists take. */
 extern Size hybrid_frontier_memory(const HybridFrontier *frontier);
 
 #endif

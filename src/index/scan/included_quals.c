@@ -1,6 +1,6 @@
 /*
  * included_quals.c
- *		Conditions on keys and on included columns, which a scan judges by the words of the index.
+ *		Conditions on keys and included columns that a scan tests on the words of the index.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 
 #include "index/scan/included_quals.h"
 
-/* Test: how the value of a column is tested. */
+/* Test: the test that a condition makes on the value of a column. */
 typedef enum Test
 {
 	TEST_LESS,
@@ -31,13 +31,13 @@ typedef enum Test
 	TEST_FALSE
 } Test;
 
-/* HybridIncludedClause: a condition that words judge. */
+/* HybridIncludedClause: a condition that words judge (included_quals.h). */
 typedef struct HybridIncludedClause
 {
-	int column; /* number of the column among those besides the vector, from 0 */
+	int column; /* number of the column among the keys and included columns, from 0 */
 	Test test;
-	Expr *value; /* what the column is compared with; NULL if with nothing */
-	Oid type;    /* type of this value, or of the elements of this array */
+	Expr *value; /* value or array that the column is compared with; NULL if there is none */
+	Oid type;    /* type of the value, or of the elements of the array */
 	ExprState *state;
 } Clause;
 
@@ -123,7 +123,7 @@ hybrid_included_quals_begin(HybridIncludedQuals *quals, const ScanKeyData *keys,
 
 		if (column >= quals->keys)
 			continue;
-		/* the equality of a key is strict */
+		/* the equality operator of a key is strict, so a comparison with NULL is never true */
 		if ((keys[i].sk_flags & SK_ISNULL) != 0)
 			return false;
 		if (quals->none || !takes(&quals->columns[column], keys[i].sk_subtype))
@@ -152,7 +152,7 @@ read_clause(const HybridIndex *open, Index table, Node *node, Clause *clause)
 	{
 		const NullTest *test = (const NullTest *) node;
 
-		/* a row can be NOT NULL and have only columns that are NULL */
+		/* IS NOT NULL on a composite value tests its fields, so it cannot be judged by one word */
 		if (test->argisrow)
 			return false;
 		clause->test = test->nulltesttype == IS_NULL ? TEST_NULL : TEST_NOT_NULL;
@@ -169,7 +169,7 @@ read_clause(const HybridIndex *open, Index table, Node *node, Clause *clause)
 	return clause->column >= 0 && open->included[clause->column].scale == BOOLOID;
 }
 
-/* read_comparison: describe a comparison of a column with a value, or of a value with a column. */
+/* read_comparison: describe a comparison of a column with a value, with the column on either side. */
 static bool
 read_comparison(const HybridIndex *open, Index table, const OpExpr *expression, Clause *clause)
 {
@@ -218,14 +218,14 @@ read_any(const HybridIndex *open, Index table, const ScalarArrayOpExpr *expressi
 	return true;
 }
 
-/* column_of: return the number of the included column that an expression is, or -1. */
+/* column_of: return the number of the key or included column that an expression consists of, or -1. */
 static int
 column_of(const HybridIndex *open, Index table, Node *node)
 {
 	const Var *var;
 	int i;
 
-	/* an operator of the column's family takes a value with another name for its type as it is */
+	/* a RelabelType only names another type; an operator of the column's family takes the value unchanged */
 	while (IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
 	var = (const Var *) node;
@@ -237,7 +237,7 @@ column_of(const HybridIndex *open, Index table, Node *node)
 
 		if (table == (Index) INDEX_VAR)
 			column = (AttrNumber) (hybrid_included_column(open->keys, i) + 1);
-		/* 0 is an expression, and in a Var it is the whole row */
+		/* column 0 is an expression in an index, but the whole row in a Var */
 		if (column == var->varattno && var->varattno != 0)
 			return i;
 	}
@@ -245,8 +245,8 @@ column_of(const HybridIndex *open, Index table, Node *node)
 }
 
 /*
- * use_operator: set the test from an operator with the column on the left. Returns false if words do not
- * judge it.
+ * use_operator: set the test from an operator that has the column on its left. Returns false if words do
+ * not judge a comparison by this operator.
  */
 static bool
 use_operator(const HybridIncluded *column, Oid operator, Oid collation, Clause *clause)
@@ -270,8 +270,8 @@ use_operator(const HybridIncluded *column, Oid operator, Oid collation, Clause *
 }
 
 /*
- * is_constant: test whether an expression has one value for the whole scan. Columns of other tables are
- * parameters by then.
+ * is_constant: test whether an expression has one value for the whole scan. Columns of other tables have
+ * already become parameters in a plan.
  */
 static bool
 is_constant(Node *node, Index table)
@@ -291,7 +291,7 @@ has_column_or_subplan(Node *node, void *context)
 	       expression_tree_walker(node, has_column_or_subplan, context);
 }
 
-/* set_condition: set the condition on words. Returns false if no row can satisfy it. */
+/* set_condition: compute the condition on words from a clause. Returns false if no row can satisfy it. */
 static bool
 set_condition(const HybridIncluded *column, const Clause *clause, ExprContext *context,
               HyWordCondition *condition)
@@ -304,7 +304,7 @@ set_condition(const HybridIncluded *column, const Clause *clause, ExprContext *c
 	condition->count = 0;
 	if (clause->state != NULL)
 		value = ExecEvalExpr(clause->state, context, &isnull);
-	/* the operators are strict */
+	/* the operators are strict, so a comparison with NULL is never true */
 	if (isnull)
 		return false;
 	switch (clause->test)

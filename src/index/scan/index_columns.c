@@ -2,10 +2,10 @@
  * index_columns.c
  *		The columns of an index, computed from a row of the table.
  *
- * Expressions that nobody wants are not computed. They may be slow: a condition on an included column is checked on
- * many rows, and the vector may be an expression. And they run as the user of the query, who has named only the others.
- * (3,000 rows, a condition for a thirtieth of them, LIMIT 20: an index-only scan called the function of the vector 504
- * times.)
+ * Expressions of columns that are not wanted are not computed. They may be slow: a condition on an included column is
+ * checked on many rows, and the vector may be an expression. They also run as the user of the query, although the query
+ * does not name them. (3,000 rows, a condition that a thirtieth of them satisfies, LIMIT 20: when all expressions were
+ * computed, an index-only scan called the function of the vector column 504 times.)
  */
 #include "postgres.h"
 

@@ -11,11 +11,11 @@
 #include "nodes/execnodes.h"
 #include "utils/relcache.h"
 
-/* HybridIndexColumns: how to compute them. */
+/* HybridIndexColumns: how to compute the columns of an index. */
 typedef struct HybridIndexColumns
 {
 	IndexInfo *info;
-	EState *state;               /* for the expressions of the index */
+	EState *state;               /* executor state for the expressions of the index */
 	bool wanted[INDEX_MAX_KEYS]; /* columns to compute; the others are NULL */
 } HybridIndexColumns;
 
@@ -24,14 +24,14 @@ extern void
 hybrid_index_columns_init(HybridIndexColumns *columns, Relation index, const bool *wanted);
 
 /*
- * hybrid_index_columns_in: set `wanted`, which has INDEX_MAX_KEYS elements, for the columns that expressions of an
- * index-only scan name.
+ * hybrid_index_columns_in: set the elements of `wanted` for the columns of the index that expressions of an index-only
+ * scan read. `wanted` has INDEX_MAX_KEYS elements.
  */
 extern void hybrid_index_columns_in(const List *expressions, bool *wanted);
 
 /*
- * hybrid_index_columns_form: compute the wanted columns from the row in the slot. They are valid as long as the row, and
- * until the memory is cleared. The others are NULL.
+ * hybrid_index_columns_form: compute the wanted columns from the row in the slot; the others are NULL. The values are
+ * valid while the slot has the row, and until hybrid_index_columns_clear.
  */
 extern void hybrid_index_columns_form(const HybridIndexColumns *columns, TupleTableSlot *slot,
                                       Datum *values, bool *nulls);

@@ -1,34 +1,34 @@
 /*
  * index_only.c
- *		The rows of an index-only scan, formed of what the index stores.
+ *		The rows of an index-only scan, formed from the entries of the index.
  *
  * A row that the scan has found waits without a pin until the executor asks for it. Meanwhile VACUUM may remove its
  * entry and its line pointer, and then mark the page of the table as all-visible. If only the executor tested the
- * visibility map, it would take a row that no snapshot sees for a visible one. So a row is formed of the index only if
- * three tests succeed, in this order:
+ * visibility map, it would take such a removed row for a visible one. So a row is formed from the index only if three
+ * tests succeed, in this order:
  *
  * 1. The visibility map says that the page is all-visible.
- * 2. The root of the index is the one by which the scan has found the row, and the list is not moved.
+ * 2. The index still has the root from which the scan found the row, and the row's list was not moved.
  * 3. The entry is live and has the same position in the table.
  *
- * VACUUM removes entries from the lists of the current tree, then line pointers, and then it sets the map. If the line
- * pointer had been removed before test 1, its entry would have been removed before, too: from this list, or from those
- * that replaced it. A list that was replaced by itself was marked as moved at once. Lists of a tree that was replaced as
- * a whole are marked later, hence the test of the root. So the line pointer was there during test 1, and its row was
- * visible to all.
+ * VACUUM removes entries from the lists of the current tree, then line pointers, and then it sets the map. Suppose that
+ * the line pointer had been removed before test 1. Then its entry would have been removed even earlier, from this list
+ * or from the lists that replaced it, and test 2 or 3 would fail. (When a single list is replaced, it is marked as
+ * moved at once. When the whole tree is replaced, its lists are marked later, hence the test of the root.) So the line
+ * pointer was there during test 1, and its row was visible to all.
  *
- * It may also be that another row has got this line pointer and this slot since the scan found the row. It was inserted
- * after the snapshot of the scan was taken, and this snapshot keeps the page from being marked as all-visible again. The
- * executor tests the map after us, and finds that it has to look at the table.
+ * Another row may also have taken this line pointer and this slot since the scan found the row. Such a row was inserted
+ * after the snapshot of the scan was taken, and this snapshot keeps the page from being marked as all-visible again.
+ * The executor tests the map after this file does, and then reads the row from the table.
  *
- * If a test fails, or if the place of the entry is not known, the row is formed of the row of the table that the
- * snapshot sees. Its columns that are in the index are the same in all versions of a HOT chain. During recovery all rows
- * are formed in this way: a crash of the primary server between the two records of a merge leaves lists that are not
- * marked as moved.
+ * If a test fails, or if the position of the entry in the index is not known, the row is formed from the version in the
+ * table that the snapshot sees. The columns of the index are the same in all versions of a HOT chain. During recovery
+ * all rows are formed in this way: a crash of the primary server between the two records of a merge leaves lists that
+ * are not marked as moved.
  *
- * (20,000 vectors of 768 dimensions in TOAST, in memory: queries for ids and distances take 0.15 ms instead of 0.21 ms
- * with LIMIT 10, 0.9 ms instead of 1.7 ms with 100, and 6.5 ms instead of 12.6 ms with 1,000. Medians of 5 runs beside
- * other load.)
+ * (20,000 vectors of 768 dimensions in TOAST, in memory, queries for ids and distances: with rows formed from the index
+ * instead of the table, LIMIT 10 takes 0.15 ms instead of 0.21 ms, LIMIT 100 0.9 ms instead of 1.7 ms, and LIMIT 1,000
+ * 6.5 ms instead of 12.6 ms. Medians of 5 runs beside other load.)
  */
 #include "postgres.h"
 
@@ -55,11 +55,11 @@ struct HybridIndexOnly
 {
 	IndexScanDesc scan;
 	const HybridIndex *index;
-	ScanState *node;            /* plan node of the scan; NULL if unknown */
-	bool trusted;               /* the index may be used */
-	Buffer map;                 /* pinned page of the visibility map, or InvalidBuffer */
-	HybridScanQuals *rows;      /* fetches rows of the table */
-	HybridIndexColumns columns; /* those that the plan reads */
+	ScanState *node;       /* plan node of the scan; NULL if unknown */
+	bool trusted;          /* rows may be formed from the index: the server is not in recovery */
+	Buffer map;            /* pinned page of the visibility map, or InvalidBuffer */
+	HybridScanQuals *rows; /* fetches rows of the table */
+	HybridIndexColumns columns; /* columns of the index that the plan reads */
 	MemoryContext memory;       /* memory of the current row */
 };
 
@@ -140,7 +140,7 @@ hybrid_index_only_end(HybridIndexOnly *only)
 	hybrid_index_columns_end(&only->columns);
 }
 
-/* find_wanted: find the columns of the index that the plan reads, all if there is no plan. */
+/* find_wanted: find the columns of the index that the plan reads. Without a plan, all are wanted. */
 static void
 find_wanted(const ScanState *node, bool *wanted)
 {
@@ -157,7 +157,10 @@ find_wanted(const ScanState *node, bool *wanted)
 	hybrid_index_columns_in(plan->recheckqual, wanted);
 }
 
-/* form_from_index: set the wanted columns from the index. Returns false unless tests 2 and 3 succeed. */
+/*
+ * form_from_index: set the wanted columns from the index. Returns false if test 2 or 3 fails, or if the index does not
+ * have the exact value of a column.
+ */
 static bool
 form_from_index(HybridIndexOnly *only, int64 position, const HybridPlace *where, Datum *values,
                 bool *nulls)
@@ -188,7 +191,7 @@ form_from_index(HybridIndexOnly *only, int64 position, const HybridPlace *where,
 	return formed;
 }
 
-/* form_from_table: set the columns from the row of the table. Returns false if the snapshot sees none. */
+/* form_from_table: set the columns from the table's row. Returns false if the snapshot sees no version of the row. */
 static bool
 form_from_table(HybridIndexOnly *only, int64 position, Datum *values, bool *nulls)
 {
@@ -201,8 +204,8 @@ form_from_table(HybridIndexOnly *only, int64 position, Datum *values, bool *null
 }
 
 /*
- * lock_page: return the list page of an entry, locked in share mode. Returns InvalidBuffer if the list is moved, or if
- * the pages belong to another list.
+ * lock_page: return the list page of an entry, locked in share mode. Returns InvalidBuffer if the list was moved, or if
+ * its pages belong to another list now.
  */
 static Buffer
 lock_page(const HybridIndexOnly *only, const HybridPlace *where)
@@ -231,7 +234,7 @@ lock_page(const HybridIndexOnly *only, const HybridPlace *where)
 	return buffer;
 }
 
-/* slot_of: return the slot of a live entry on its list page, or -1 if there is no such entry with this position. */
+/* slot_of: return the slot of an entry on its list page, or -1 if that slot has no live entry with this position. */
 static int
 slot_of(const HybridIndexOnly *only, Page page, int64 position, const HybridPlace *where)
 {
@@ -254,7 +257,7 @@ slot_of(const HybridIndexOnly *only, Page page, int64 position, const HybridPlac
 	                                                                                     : -1;
 }
 
-/* read_words: set the wanted columns besides the vector. Returns false if a word is that of several values. */
+/* read_words: set the wanted columns other than the vector. Returns false if a word stands for several values. */
 static bool
 read_words(const HybridIndexOnly *only, const HybridBlock *block, int row, Datum *values,
            bool *nulls)
@@ -275,7 +278,7 @@ read_words(const HybridIndexOnly *only, const HybridBlock *block, int row, Datum
 	return true;
 }
 
-/* read_vector: return the vector in a slot, in the current memory context. */
+/* read_vector: return a copy of the vector in a slot, in the current memory context. */
 static Datum
 read_vector(const HybridIndexOnly *only, HybridSlot slot)
 {

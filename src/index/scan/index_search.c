@@ -1,9 +1,9 @@
 /*
  * index_search.c
- *		Searches by codes without an executor, for many queries: see index_search.h.
+ *		Searches by codes for many queries, without an executor: see index_search.h.
  *
- * Each query is searched for as an index scan searches: with the same choice of lists, the same decision to stop
- * and the same recall curve. The memory of the search serves all queries.
+ * Each search works as in an index scan, with the same choice of lists, the same decision to stop and the same recall
+ * curve. All queries use the same memory.
  */
 #include "postgres.h"
 
@@ -25,10 +25,9 @@ struct HybridIndexSearch
 	double recall;
 	HybridLookup *lookup;
 	HybridProbe probe;
-	HybridLookupWork work; /* of the current query */
-	/* sums over all queries before it */
-	int64 queries;
-	HybridLookupWork done;
+	HybridLookupWork work; /* work for the current query */
+	int64 queries;         /* number of queries, including the current one */
+	HybridLookupWork done; /* work for the queries before the current one */
 };
 
 static HybridIndexSearch *begin_search(Relation index, Snapshot snapshot, double recall);
@@ -44,7 +43,7 @@ begin_search(Relation index, Snapshot snapshot, double recall)
 {
 	HybridIndexSearch *search = palloc0(sizeof(HybridIndexSearch));
 
-	/* an entry is copied without a pin, so its row may be removed and its TID reused meanwhile */
+	/* Entries are copied and not pinned. Before the caller uses them, a row may be removed and its TID reused. */
 	if (!IsMVCCSnapshot(snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 	PredicateLockRelation(index, snapshot);
@@ -61,7 +60,7 @@ find(HybridIndexSearch *search, const float *x, int many, int *count)
 	static const HybridFoundRow none;
 	int dims = search->open.layout.dims;
 
-	/* no row has a distance from such a query, and a search would read all lists to learn it */
+	/* No row has a cosine distance from such a query. A search would read all lists only to find that out. */
 	if (search->open.metric == HY_METRIC_COSINE && !hy_has_cosine(hy_norm_sq(HY_F32, x, dims)))
 	{
 		*count = 0;

@@ -2,9 +2,9 @@
  * last_scan.c
  *		hybrid_last_scan(): reports the work of the session's last index scan.
  *
- * A scan counts its work in its own HybridScanDone. These counts replace those of the previous scan when
- * the scan ends, is started again for another query, or fails with an error. A plan with several scans
- * therefore leaves the counts of the scan that ended last. A scan in a parallel worker ends in the
+ * A scan counts its work in its own HybridScanDone. When the scan ends, is started again for another
+ * query, or fails with an error, its counts replace those of the previous scan. After a plan with several
+ * scans, the function therefore reports the scan that ended last. A scan in a parallel worker ends in the
  * worker, and the session does not see its counts.
  */
 #include "postgres.h"

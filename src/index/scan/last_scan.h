@@ -15,10 +15,10 @@ typedef struct HybridScanDone
 	Oid index;     /* index that is scanned; InvalidOid if the scan has not begun */
 	double target; /* target recall; 1 if all stored vectors are read */
 	int probes;    /* value of hybrid.probes; 0 if all stored vectors are read */
-	/* number of searches: the first, and one more each time the rows found were not enough */
+	/* number of batches or passes: the first, and one more each time the rows found were not enough */
 	int64 rounds;
 	int64 returned; /* number of rows returned to the executor */
-	/* recall expected for the last round, from hybrid_lookup_expected_recall */
+	/* recall expected for the last round, from hybrid_lookup_expected_recall; NaN if unknown */
 	double expected;
 	HybridLookupWork work; /* work of all rounds */
 } HybridScanDone;
@@ -26,14 +26,14 @@ typedef struct HybridScanDone
 /* HybridLastScan: the scan that ended last. */
 typedef struct HybridLastScan
 {
-	uint64 number; /* number of scans of this session that have ended, including this one */
+	uint64 number; /* number of scans that this session has ended, including this one */
 	HybridScanDone done;
 } HybridLastScan;
 
 /*
- * hybrid_last_scan_end: record that a scan has ended, unless it has not begun. The argument is the scan's
- * HybridScanDone, which is cleared. The function has the type MemoryContextCallbackFunction, because an
- * error ends a scan by deleting its memory.
+ * hybrid_last_scan_end: if a scan has begun, record its work as that of the last scan. The argument is the
+ * scan's HybridScanDone, which is then cleared. The function has the type MemoryContextCallbackFunction,
+ * because an error ends a scan by deleting its memory.
  */
 extern void hybrid_last_scan_end(void *done);
 
