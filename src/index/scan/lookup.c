@@ -2,13 +2,14 @@
  * lookup.c
  *		Search for the nearest rows by their codes, one batch after another.
  *
- * A search examines some lists at a time. The nearest lists come first. Then come the lists in which most
- * rows nearer than the k-th best are expected. Rows wait in a heap, ordered by the lower bounds that
- * their codes give for their distances. When a row reaches the top, its stored vector gives its distance.
- * (As in distance browsing: G. Hjaltason and H. Samet, "Distance browsing in spatial databases", 1999.)
+ * A search examines a few lists at a time. The nearest lists come first. Then come the lists with the
+ * largest shares of rows that are expected to be nearer than the k-th best. Rows wait in a heap, ordered
+ * by the lower bounds that their codes give for their distances. When a row reaches the top, its stored
+ * vector is read to compute its distance. (This is distance browsing: G. Hjaltason and H. Samet,
+ * "Distance browsing in spatial databases", 1999.)
  *
- * stopping.c decides when a search stops, from the rows that this search has scored. lookup_lists.c
- * examines the lists.
+ * The loop is in go_on. lookup_lists.c examines lists, and stopping.c decides, from the rows that the
+ * search has scored, when no more lists are needed. found_rows.c picks the rows that are returned.
  */
 #include "postgres.h"
 
@@ -21,19 +22,19 @@
 
 #include "index/scan/lookup_state.h"
 
-/* number of rows rescored between two checks of the k-th best distance, at first */
+/* number of rows taken from the heap at a time, at first; more are taken while fewer than k rows are known */
 #define FEW_ROWS 4
-#define MOST_ROWS 32      /* maximum number of rows rescored between two such checks */
+#define MOST_ROWS 32      /* maximum number of rows taken from the heap at a time */
 #define FILTERED_FIRST 8  /* number of rows passed to the filter at a time, at first */
 #define FILTERED 64       /* maximum number of rows passed to the filter at a time */
-#define EXPECTED 4096     /* bytes of vectors to prefetch */
+#define EXPECTED 4096     /* bytes of vectors that are prefetched ahead */
 #define SPARE_LISTS 65536 /* maximum number of lists of a search whose memory is kept */
-#define SPARE_ROWS 65536
+#define SPARE_ROWS 65536  /* maximum number of its rows */
 
 /*
  * spare: memory of the last search that ended, kept for the next search, which usually needs about as
- * much. (200,000 rows of 128 dims, one statement for each query: without it, searches for 10 and for 100 rows take 1.03
- * times as long, medians of 31 pairs.)
+ * much. (200,000 rows of 128 dimensions, one statement per query, LIMIT 10 and 100: without the spare memory, searches
+ * take 1.03 times as long, medians of 31 pairs.)
  */
 static HybridLookup *spare = NULL;
 
@@ -54,7 +55,7 @@ hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
 	    memcmp(&search->scorer.open.layout, &open->layout, sizeof(open->layout)) == 0)
 	{
 		spare = NULL;
-		/* an error frees the memory, too */
+		/* so that an error frees the memory, too */
 		MemoryContextSetParent(search->context, CurrentMemoryContext);
 		search->scorer.index = index;
 		search->scorer.open = *open;
@@ -85,7 +86,7 @@ hybrid_lookup_end(HybridLookup *search)
 		MemoryContextDelete(search->context);
 		return;
 	}
-	/* the spare memory may come from a search in another index */
+	/* the spare memory may be left from a search in another index */
 	if (spare != NULL)
 		MemoryContextDelete(spare->context);
 	search->scorer.probe = NULL;
@@ -177,7 +178,7 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 		search->nearest_allocated = k;
 	}
 	hy_topk_init(&search->nearest, items, k);
-	/* if the number of lists is fixed, this batch may need more rows of the lists examined so far */
+	/* If the number of lists is fixed, this batch may need more rows from the lists examined so far. */
 	for (i = 0; i < frontier->lists_count && frontier->limits.probes > 0; i++)
 	{
 		if (!isinf(frontier->lists[i].seen))
@@ -213,8 +214,8 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 		return NAN;
 	share = hybrid_stopping_missing(&search->stopping, search->work) / search->nearest.k;
 	/*
-	 * if the allowance is larger than 1 - recall, calibration has shown that the search reaches the
-	 * target
+	 * A search may be allowed to end when it expects to miss more than 1 - recall. Then calibration has
+	 * shown that such searches reach the target.
 	 */
 	if (search->stopping.ended)
 		share = Min(share, search->frontier.limits.target);
@@ -308,11 +309,13 @@ hybrid_lookup_estimate_limit(const HybridLookup *search)
 }
 
 /*
- * go_on: search until the expected number of missing rows is at most the allowed number. With a filter, a row whose
- * estimate is not below the k-th best distance is checked only when no more lists are examined. By then, this distance
- * is shorter, and some of these rows need no check. (20,000 rows in clusters, of lognormal lengths, of `packages` and of
- * WordNet, six kinds of queries, LIMIT 10 at .95: 2% to 13% fewer checks if .2% of the rows satisfy the filter, 10% to
- * 20% if 1% do, and 23% to 51% if 10% do. Recall is at most .01 lower.)
+ * go_on: search until the expected number of missing rows is at most the allowed number, or until a bound is reached.
+ *
+ * A row is likely to be among the k best if its estimate is below the k-th best distance. With a filter, other rows are
+ * checked only after the last list was examined. By then, the k-th best distance is shorter, and some of these rows
+ * need no check. (Four tables of 20,000 rows: clusters, lognormal lengths, `packages` and WordNet; six kinds of
+ * queries, LIMIT 10 at .95: 2% to 13% fewer checks if .2% of the rows satisfy the filter, 10% to 20% if 1% do, and 23%
+ * to 51% if 10% do. Recall is at most .01 lower.)
  */
 static void
 go_on(HybridLookup *search, double after)
@@ -334,8 +337,8 @@ go_on(HybridLookup *search, double after)
 }
 
 /*
- * rescore_rows: read the vectors of rows that may be among the k nearest. While fewer than k rows are
- * known, that is any row.
+ * rescore_rows: read the vectors of the rows in the heap that may be among the k nearest. While fewer than
+ * k rows are known, any row may be.
  */
 static void
 rescore_rows(HybridLookup *search, double after)
@@ -377,7 +380,7 @@ rescore_rows(HybridLookup *search, double after)
 }
 
 /*
- * rescore_wanted: do the work of rescore_rows with a filter. Rows are passed to the filter some at a
+ * rescore_wanted: do the work of rescore_rows with a filter. Rows are passed to the filter a few at a
  * time, before their vectors are read.
  */
 static void
@@ -409,8 +412,8 @@ rescore_wanted(HybridLookup *search, double after)
 }
 
 /*
- * choose_rows: take at most `most` rows from the heap, those whose lower bounds are below the limit. If only likely rows
- * are wanted, the first one whose estimate is not below the limit ends the choice.
+ * choose_rows: take from the heap at most `most` rows whose lower bounds are below the limit, or any rows if the limit
+ * is infinite. If only likely rows are wanted, stop at the first row whose estimate is not below the limit.
  */
 static int
 choose_rows(HybridLookup *search, float limit, HyHeapItem *chosen, int most)
@@ -446,7 +449,7 @@ bound_reached(const HybridLookup *search)
 	return memory > search->most_memory ? HY_SCAN_MEMORY : HY_SCAN_NO_LIMIT;
 }
 
-/* rescore: read the stored vector of a row taken from the heap, and add the row to the results. */
+/* rescore: read the stored vector of a row taken from the heap, and add the row to the rows found. */
 static void
 rescore(HybridLookup *search, const HyHeapItem *chosen, double after)
 {

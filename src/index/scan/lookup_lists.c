@@ -2,9 +2,9 @@
  * lookup_lists.c
  *		Choose the lists that a search examines next, and examine them.
  *
- * When k rows are known, a search takes from a list only rows that may be nearer than the k-th best. It
- * records the distance up to which it has seen the list's rows, and keeps the list in the frontier. So it
- * can resume where it stopped.
+ * When k rows are known, a search takes from a list only the rows that may be nearer than the k-th best.
+ * It records the limit up to which it has taken the list's rows, and keeps the list in the frontier. If
+ * farther rows are wanted later, it examines the list again and takes the rows beyond the recorded limit.
  */
 #include "postgres.h"
 
@@ -26,34 +26,36 @@
 
 #define FIRST 4 /* minimum number of lists examined at a time, while fewer than k rows are known */
 /*
- * Once expected rows are known, half as many lists as before are examined at a time, at most MORE. (12,000 rows, LIMIT
- * 10 at .95: in 1,000 clusters, searches score 8.8% of the rows, and 11.6% with MORE from the start; in 300 clusters
- * where one row in 200 lies halfway to the origin, 14.9% and 23.8%. Recall is at least .995, and searches take as long.
- * With two lists at first instead of four, calibration measures searches that stopped too early: on a surface of three
+ * Once the search can estimate how many rows it misses, it examines at a time half as many lists as it has examined so
+ * far, but at most MORE, unless SHARE gives a larger number. (12,000 rows, LIMIT 10 at .95: in 1,000 clusters, searches
+ * score 8.8% of the rows, and 11.6% if they examine MORE lists at a time from the start; in 300 clusters where one row
+ * in 200 lies halfway to the origin, 14.9% and 23.8%. Recall is at least .995, and searches take as long. With two
+ * lists at first instead of four, calibration measures searches that stopped too early: on a surface of three
  * dimensions in 84, searches then score 89% of the rows instead of 69%.)
  */
 #define MORE 6
 /*
- * One list is examined at a time per SHARE lists examined before. (40,000 rows in clusters by Zipf's law, LIMIT 10 at
- * .95: searches score 19.1% of the rows with 2, 16.7% with 4 and 15.9% with 8; recall is .994 with each.)
+ * At least one list is examined at a time per SHARE lists examined before. (40,000 rows in clusters by Zipf's law,
+ * LIMIT 10 at .95: searches score 19.1% of the rows with SHARE 2, 16.7% with 4 and 15.9% with 8; recall is .994 with
+ * each.)
  */
 #define SHARE 8
-#define MOST HYBRID_LISTS_MOST /* maximum of that number */
+#define MOST HYBRID_LISTS_MOST /* maximum number of lists examined at a time */
 /* if at least this number of lists is examined together, they are examined in file order */
 #define SORTED 16
 #define AHEAD 16   /* number of lists whose first pages are prefetched together */
-#define HEADER 128 /* bytes of a page before its codes that are needed */
+#define HEADER 128 /* bytes at the beginning of a page to prefetch: what is read before its codes */
 
 /* Examination: state while a list is examined. */
 typedef struct Examination
 {
 	int which;
-	bool again;  /* it was examined before */
-	bool aimed;  /* aim and before are set */
-	float limit; /* rows with bounds up to this are taken */
+	bool again;  /* the list was examined before */
+	bool aimed;  /* `aim` is set and, if the list was examined before, `before` */
+	float limit; /* rows with lower bounds up to this are taken */
 	HybridAim aim;
-	HybridAim before; /* what was taken when it was examined before */
-	int blocks;       /* number of blocks of the pages before */
+	HybridAim before; /* the aim of the last examination, which tells which rows were taken then */
+	int blocks;       /* number of blocks on the pages before the current one */
 } Examination;
 
 static int choose_lists(HybridLookup *search, int *chosen);
@@ -78,7 +80,7 @@ hybrid_lookup_examine_lists(HybridLookup *search)
 	BlockNumber heads[MOST + 1];
 	int chosen[MOST], count = choose_lists(search, chosen), i, j;
 
-	/* lists from take_rest are nearly in that order */
+	/* lists from take_rest are nearly in file order already */
 	if (count >= SORTED && !search->stopping.all)
 	{
 		HyHeapItem order[MOST];
@@ -98,7 +100,7 @@ hybrid_lookup_examine_lists(HybridLookup *search)
 	heads[count] = InvalidBlockNumber;
 	for (i = 0; i < count; i++)
 	{
-		/* several pages can be fetched from memory in the time of one */
+		/* several prefetches of memory take about as long as one */
 		for (j = i; i % AHEAD == 0 && j < Min(i + AHEAD, count); j++)
 			hybrid_buffer_expect(search->scorer.index, heads[j], 0, HEADER);
 		examine(search, chosen[i], heads[i + 1]);
@@ -107,8 +109,9 @@ hybrid_lookup_examine_lists(HybridLookup *search)
 }
 
 /*
- * choose_lists: choose the lists to examine next, at most MOST. While fewer than k rows are known, any
- * list may have some of them, and the nearest lists come first.
+ * choose_lists: choose at most MOST lists to examine next, and return their number. Lists that wait to be
+ * examined again come first. While fewer than k rows are known, the nearest lists are chosen. Afterwards,
+ * the search may end (stopping.c), or the lists with the most near rows are chosen.
  */
 static int
 choose_lists(HybridLookup *search, int *chosen)
@@ -147,7 +150,7 @@ choose_lists(HybridLookup *search, int *chosen)
 	return count;
 }
 
-/* take_rest: take lists in the order of the file. Once none is left, no row is expected to be missing. */
+/* take_rest: take lists in the order of the file. When none is left, record that no row is missing. */
 static int
 take_rest(HybridLookup *search, int *chosen)
 {
@@ -160,8 +163,8 @@ take_rest(HybridLookup *search, int *chosen)
 }
 
 /*
- * compare: compare the number of rows found in the last lists with the number that was expected there.
- * Also count the rows that were found in the last half and third of the rows scored.
+ * compare: compare the number of rows found in the lists examined last with the number expected there.
+ * Also count the k best rows that were found in the last half and in the last third of the rows scored.
  */
 static void
 compare(HybridLookup *search, float limit)
@@ -174,9 +177,9 @@ compare(HybridLookup *search, float limit)
 }
 
 /*
- * count_best: return how many of the k best rows were found from number `first` on. Also count those whose lists lie in
- * the last half of the rows scored, and those in the last third, and test whether more than half of them are copies of
- * one row, by the majority vote of R. Boyer and J. Moore (1981).
+ * count_best: return how many of the k best rows are among the rows found with number `first` or later. Also count the
+ * k best rows whose lists were scored in the last half, and in the last third, of the rows scored. Also test whether
+ * more than half of the k best rows are copies of one row, by the majority vote of R. Boyer and J. Moore (1981).
  */
 static int
 count_best(HybridLookup *search, int first)
@@ -208,7 +211,7 @@ count_best(HybridLookup *search, int first)
 	return since;
 }
 
-/* places_for_last: return how many of the k best rows are as far as the k-th best. */
+/* places_for_last: return how many of the k best rows have the same distance as the k-th best. */
 static int
 places_for_last(const HybridLookup *search)
 {
@@ -221,11 +224,11 @@ places_for_last(const HybridLookup *search)
 }
 
 /*
- * is_best: test whether a row found is one of the k best. Of rows as far as the k-th best, only those found first are:
- * a row found later is nearer than none of them, so it is no reason to search further. *places is the number of such
- * rows that are still accepted. (12,000 rows of integers in 8 dimensions, LIMIT 10: searches score 14%, 19% and 20% of
- * the rows at .9, .95 and .99 if all rows as far as the k-th best count, and 11%, 15% and 17% if only these do. Recall
- * is .994 or more.)
+ * is_best: test whether a row found is one of the k best. Among rows that tie with the k-th best, only those found
+ * first count. A tie found later improves nothing, so it is no reason to search further. *places is the number of ties
+ * that are still accepted; each accepted one is subtracted. (12,000 rows of integers in 8 dimensions, LIMIT 10:
+ * searches score 14%, 19% and 20% of the rows at .9, .95 and .99 if all ties count, and 11%, 15% and 17% if only the
+ * first ones do. Recall is .994 or more.)
  */
 static inline bool
 is_best(const HybridLookup *search, const HybridFoundRow *row, int *places)
@@ -235,7 +238,7 @@ is_best(const HybridLookup *search, const HybridFoundRow *row, int *places)
 	return distance < worst || (distance == worst && (*places)-- > 0);
 }
 
-/* are_copies: test whether two rows lie in one list and have the same bound from their codes. */
+/* are_copies: test whether two rows are taken for copies: they are in one list, and their codes give the same bound. */
 static inline bool
 are_copies(const HybridFoundRow *a, const HybridFoundRow *b)
 {
@@ -243,9 +246,9 @@ are_copies(const HybridFoundRow *a, const HybridFoundRow *b)
 }
 
 /*
- * examine: take the rows of a leaf list that may be nearer than the k-th best and were not taken
- * before. While the codes of a page are scored, the codes of the next page are prefetched. After the
- * list's last page, the next page is the first page of the following list.
+ * examine: take the rows of a leaf list that may be nearer than the k-th best and were not taken before.
+ * While the codes of a page are scored, the codes of the next page are prefetched. After the list's last
+ * page, this is the first page of the list that is examined next (`following`).
  */
 static void
 examine(HybridLookup *search, int which, BlockNumber following)
@@ -263,7 +266,7 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	examination.aimed = false;
 	examination.limit = hybrid_lookup_estimate_limit(search);
 	examination.blocks = 0;
-	/* while a page is locked, no centroid is read that is not in memory */
+	/* a centroid that is not in memory is read now, and not while a page is locked */
 	if (list->inner == NULL || list->inner->centroids == NULL)
 		aim_at(search, &examination);
 	if (!examination.again && !search->stopping.all)
@@ -308,7 +311,7 @@ examine(HybridLookup *search, int which, BlockNumber following)
 	}
 	/* with a fixed number of lists, the limit may be lower than at the previous examination of this list */
 	list->seen = Max(list->seen, examination.limit);
-	/* a list without wanted rows never has any */
+	/* a list in which no row satisfies the conditions need not be examined again */
 	if (search->frontier.limits.probes == 0 && !isinf(list->seen) && wanted > 0)
 		hybrid_frontier_put(&search->frontier, which, list->seen);
 }
@@ -328,7 +331,7 @@ take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber
 		aim_at(search, examination);
 	if (!again && list->sampled > 0 && !BlockNumberIsValid(hybrid_list_page(page)->next))
 		list->last = examination->blocks + blocks - 1;
-	/* score as the first time, to determine which rows were taken then */
+	/* The list is scored as it was the first time, which shows the rows that were taken then. */
 	aim->whole = before->whole = Max(Min(list->sampled - examination->blocks, blocks), 0);
 	aim->also = before->also =
 		list->last - examination->blocks >= aim->whole && list->last - examination->blocks < blocks
@@ -350,7 +353,7 @@ take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber
 	add_rows(search, examination->which, page, at, again ? scorer->taken : NULL);
 }
 
-/* aim_at: prepare to score the rows of a list. */
+/* aim_at: prepare to score the rows of a list. Reads its centroid if necessary. */
 static void
 aim_at(HybridLookup *search, Examination *examination)
 {
@@ -366,8 +369,8 @@ aim_at(HybridLookup *search, Examination *examination)
 }
 
 /*
- * expect_words: prefetch the words of a page, while those of the page before it are judged. (1,000,000 rows in 128
- * dimensions with two columns, .1% wanted, LIMIT 10, all lists read: 15 ms without this, 11 ms with it.)
+ * expect_words: prefetch the words of a page while the words of the page before it are tested. (1,000,000 rows of 128
+ * dimensions with two columns, .1% of the rows wanted, LIMIT 10, all lists read: 15 ms without this, 11 ms with it.)
  */
 static void
 expect_words(const HybridLookup *search, BlockNumber block)
@@ -380,8 +383,8 @@ expect_words(const HybridLookup *search, BlockNumber block)
 }
 
 /*
- * add_rows: add to the heap the wanted rows of a page that the scorer's masks have and, if `without` is not NULL,
- * those masks have not.
+ * add_rows: add to the heap the rows of a page that satisfy the conditions on words and are set in the scorer's masks.
+ * If `without` is not NULL, rows that are set in its masks are left out.
  */
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without)
@@ -419,7 +422,7 @@ add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint3
 	}
 }
 
-/* keep_page: record the list page of the rows from row number `first` on. */
+/* keep_page: record the list page of the rows with number `first` or later. */
 static void
 keep_page(HybridLookup *search, int first, BlockNumber page)
 {

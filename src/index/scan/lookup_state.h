@@ -12,13 +12,13 @@
 #include "index/scan/lookup.h"
 #include "index/scan/stopping.h"
 
-/* Row: a row whose vector may have to be read, because its bound was low enough when it was scored. */
+/* Row: a row whose vector may have to be read, because its lower bound was low enough when it was scored. */
 typedef struct Row
 {
 	HybridVectorPosition at;
-	int32 list;
-	float error; /* standard deviation of the estimate of its distance */
-	int64 position;
+	int32 list;     /* number of its list in frontier.lists */
+	float error;    /* standard deviation of the estimate of its distance */
+	int64 position; /* position in the table (server/position.h) */
 } Row;
 
 struct HybridLookup
@@ -28,32 +28,33 @@ struct HybridLookup
 	HybridFrontier frontier;
 	HybridLookupWork *work;
 	Row *rows;
-	HyLazyHeap rows_order; /* heap of the rows that wait */
+	HyLazyHeap rows_order; /* heap of the rows that wait, ordered by lower bound */
 	int rows_count;
 	int rows_allocated;
 	bool keeps_pages;   /* see hybrid_lookup_keep_pages */
 	BlockNumber *pages; /* if so, the list page of each row */
 	int pages_allocated;
 	HybridFoundRows found;
-	HyTopK nearest;
+	HyTopK nearest; /* the k best of the rows found, by upper bound */
 	int nearest_allocated;
 	HybridScanQuals *filter;
 	bool likely;     /* the filter checks only likely rows: see go_on */
-	bool bounded;    /* the bounds apply to rows that the filter checks */
+	bool bounded;    /* the bounds of the search are tested before each use of the filter */
 	int64 most_rows; /* bounds of the search: see hybrid_lookup_bound */
 	double most_memory;
 	HyScanLimit reached;               /* the bound that has ended the search */
-	const HyWordCondition *conditions; /* on words of included columns */
+	const HyWordCondition *conditions; /* conditions on words of keys and included columns */
 	int conditions_count;
-	uint32 *wanted; /* rows that satisfy them, by block of a page */
+	uint32 *wanted; /* for each block of a page, a mask of the rows that satisfy the conditions */
 	HybridStopping stopping;
 	int found_before; /* number of rows found before the last lists were examined */
 };
 
 /*
- * hybrid_lookup_estimate_limit: return the estimate above which no row is nearer than the k-th best, in the unit of
- * the estimates. It is infinite if there are fewer than k rows. By taxicab distance, some of the rows that are as near
- * as the k-th best have greater estimates than its own. They are in lists that must be examined, too.
+ * hybrid_lookup_estimate_limit: return the distance of the k-th best row, converted to the unit of the estimates. A row
+ * with a greater lower bound need not be read. The result is infinite if fewer than k rows are known. By taxicab
+ * distance, the result is greater than the k-th best row's own estimate, because rows that are as near may have greater
+ * estimates, and the lists of these rows must be examined, too.
  */
 extern float hybrid_lookup_estimate_limit(const HybridLookup *search);
 
