@@ -1,11 +1,11 @@
 /*
  * plan_limit.c
- *		Find how many rows a scan will be asked for, and by which plan node.
+ *		Find how many rows the plan requests from a scan, and which plan node requests them.
  *
  * When a plan starts, this file finds its scans of hybrid indexes. For each scan it finds the Limit node
- * above it, provided that no node in between changes the number of rows. The scans and Limit nodes are
- * recorded in the memory of the query. A scan finds its own record by its scan descriptor. The Limit node
- * has evaluated its expression before it asks for the first row.
+ * above, if only nodes that keep the rows and their order are in between. The scans and Limit nodes are
+ * recorded in the memory of the query. A scan finds its own record by its scan descriptor. By the time
+ * that the executor requests the first row, the Limit node has evaluated its expression.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@
 #include "index/page/index.h"
 #include "index/scan/plan_limit.h"
 
-/* PlannedScan: a scan, and the Limit node above it or NULL. */
+/* PlannedScan: a scan, and the Limit node above it. `limit` is NULL if there is none. */
 typedef struct PlannedScan
 {
 	ScanState *scan;
@@ -83,7 +83,7 @@ hybrid_plan_limit_of(IndexScanDesc scan)
 			asked.all = planned->all;
 			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
 			{
-				/* cap the limit; a higher one makes no difference */
+				/* the limit is capped, because a higher one makes no difference */
 				if (pg_add_s64_overflow(limit->offset, limit->count, &asked.limit) ||
 				    asked.limit > PG_INT32_MAX)
 					asked.limit = PG_INT32_MAX;
@@ -109,7 +109,7 @@ start_query(QueryDesc *query, int flags)
 	(void) walk(query->planstate, &found);
 }
 
-/* walk: implement the callback of planstate_tree_walker. */
+/* walk: record the scans in a plan and their Limit nodes. Also the callback of planstate_tree_walker. */
 static bool
 walk(PlanState *state, void *arg)
 {
@@ -129,7 +129,10 @@ walk(PlanState *state, void *arg)
 	return false;
 }
 
-/* note_scans: record the scans below a Limit node. Only nodes that pass on every row may be in between. */
+/*
+ * note_scans: record the scans below a Limit node. Only nodes that pass on rows in order may be in between. If such a
+ * node has a filter, the executor requests more rows than the limit.
+ */
 static void
 note_scans(Walk *found, const LimitState *limit, PlanState *below)
 {
@@ -211,7 +214,7 @@ has_conditions(const ScanState *scan)
 	                                 : ((const IndexOnlyScanState *) scan)->recheckqual != NULL;
 }
 
-/* forget_query: remove the record of a query whose memory is being freed, whatever the reason. */
+/* forget_query: remove the record of a query from `queries` when its memory is freed, also after an error. */
 static void
 forget_query(void *arg)
 {

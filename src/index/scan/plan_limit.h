@@ -1,10 +1,10 @@
 /*
  * plan_limit.h
- *		Find how many rows a scan will be asked for, and by which plan node.
+ *		Find how many rows the plan requests from a scan, and which plan node requests them.
  *
- * PostgreSQL does not pass the LIMIT above a scan to the access method. The LIMIT matters, because a
- * search for the 10 nearest rows differs from a search for 1,000. Nor does PostgreSQL pass conditions
- * that the access method does not support. Plans are therefore examined when they start.
+ * PostgreSQL does not tell an access method the LIMIT above a scan. The LIMIT matters, because a search
+ * for the 10 nearest rows differs from a search for 1,000. Nor does PostgreSQL pass on conditions that
+ * the access method does not support. Plans are therefore examined when they start.
  */
 #ifndef HYBRID_INDEX_PLAN_LIMIT_H
 #define HYBRID_INDEX_PLAN_LIMIT_H
@@ -17,7 +17,7 @@
 /* hybrid_plan_limit_init: install the executor hook. Called from _PG_init. */
 extern void hybrid_plan_limit_init(void);
 
-/* HybridPlanLimit: the rows and the plan node that a scan serves. */
+/* HybridPlanLimit: the plan node that a scan serves, and the number of rows that the plan requests. */
 typedef struct HybridPlanLimit
 {
 	ScanState *node; /* an index scan or an index-only scan; NULL if unknown */
@@ -27,8 +27,8 @@ typedef struct HybridPlanLimit
 } HybridPlanLimit;
 
 /*
- * hybrid_plan_limit_of: return the record of a scan. Called when the executor asks the scan for its first
- * row.
+ * hybrid_plan_limit_of: return what the plan requests from a scan. Called when the executor requests the
+ * first row.
  */
 extern HybridPlanLimit hybrid_plan_limit_of(IndexScanDesc scan);
 

@@ -2,18 +2,19 @@
  * postings_pass.c
  *		A pass of an exact scan over sparse vectors, by their inverted lists.
  *
- * The pass goes through the list pages. When it comes to a page that names another segment, it adds up the postings
- * of the query's dimensions (core/postings.h), so that the rows of this and the following pages have estimates. A row
- * is excluded if its lower bound is above the k-th least upper bound, or above the k-th nearest candidate. Equal
- * distances are ordered by position. The bounds are nearly equal, so little more than k values are read in the end.
- * They are read when the segment ends, because then its k-th least upper bound is known.
+ * The pass goes through the list pages. At a page that names another segment than the page before, it adds up the
+ * segment's postings for the query's dimensions (core/postings.h). The sums give a lower and an upper bound of the
+ * distance of each row that the segment describes. A row is excluded if its lower bound is above the k-th least upper
+ * bound, or above the distance of the k-th nearest candidate. Equal distances are ordered by position. The two bounds
+ * of a row are nearly equal, so little more than k values must be read. They are read when the pages of the segment
+ * end, because only then the k-th least upper bound is known.
  *
- * No page is locked between two pages. A list page may name another segment when it is read again; then that segment
- * is scored. A row that was excluded by an old segment was live and not fresh on a page that named it, so it was the
- * row that the segment describes.
+ * No lock is held from one page to the next. When a list page is read again, it may name another segment, which is then
+ * scored. If an old segment excluded a row, the row was live and not fresh on a page that named this segment. So it was
+ * the row that the segment describes.
  *
  * (500,000 rows of 120 elements in 30,000 dimensions by Zipf's law, queries of 40 elements, bench/types.sh sparse: 237
- * queries/s, and 2.7 by a scan of the table.)
+ * queries/s, against 2.7 queries/s by a scan of the table.)
  */
 #include "postgres.h"
 
@@ -35,7 +36,7 @@
 #include "index/tree/tree.h"
 
 #define FIRST_ROOM 256
-#define TRIES 100 /* times that a list page is read because the segment that it names is gone */
+#define TRIES 100 /* number of times that a list page is read again because its segment is gone */
 
 static void read_page(IndexScanDesc scan);
 static bool score_segment(IndexScanDesc scan, HybridLink link);
@@ -74,7 +75,7 @@ hybrid_postings_pass(IndexScanDesc scan)
 	pass->count = 0;
 	/* an index without codes has one list */
 	pass->list = state->store.lists[0];
-	/* the rows of a segment are not more than this, so the k-th would be unknown */
+	/* a segment has at most HY_POSTING_ROWS rows; with a greater k, it has no k-th least upper bound */
 	if (k < HY_POSTING_ROWS)
 		hy_topk_init(&pass->nearest, palloc(k * sizeof(HyNeighbor)), k);
 	else
@@ -94,7 +95,7 @@ hybrid_postings_pass(IndexScanDesc scan)
 		read_found(scan);
 		if (score_segment(scan, link))
 			tries = 0;
-		/* VACUUM has replaced the segment, so the page names another one now */
+		/* VACUUM has replaced the segment, so the list page should name another one now */
 		else if (tries++ == TRIES)
 			ereport(ERROR,
 			        (errcode(ERRCODE_INDEX_CORRUPTED),
@@ -124,11 +125,11 @@ read_page(IndexScanDesc scan)
 		if (batch->rows == batch->capacity)
 			hybrid_scan_score_batch(scan);
 	}
-	/* rows that conditions exclude are shown as the difference */
+	/* hybrid_last_scan() reports rows - excluded, so excluded rows are counted in both */
 	state->done.work.rows += store->excluded - excluded;
 }
 
-/* score_segment: compute the sums of the rows of a segment. Returns false if it does not exist any more. */
+/* score_segment: compute the sums of the rows of a segment. Returns false if the segment no longer exists. */
 static bool
 score_segment(IndexScanDesc scan, HybridLink link)
 {
@@ -160,8 +161,8 @@ score_segment(IndexScanDesc scan, HybridLink link)
 }
 
 /*
- * add_dimension: add the postings of the dimension of this element of the query. Returns false if the segment does
- * not exist any more.
+ * add_dimension: add the postings for the dimension of element number `element` of the query. Returns false if the
+ * segment no longer exists.
  */
 static bool
 add_dimension(HybridPostingsPass *pass, const HybridSegmentReader *reader, HyMetric metric,
@@ -185,8 +186,8 @@ add_dimension(HybridPostingsPass *pass, const HybridSegmentReader *reader, HyMet
 }
 
 /*
- * add_page: add the postings of the element's dimension that are on a page. Sets *block to the next page that may
- * have some, or to InvalidBlockNumber. Returns false if the segment does not exist any more.
+ * add_page: add the postings for the element's dimension that are on page *block. Sets *block to the next page that may
+ * have such postings, or to InvalidBlockNumber. Returns false if the segment no longer exists.
  */
 static bool
 add_page(HybridPostingsPass *pass, const HybridSegmentReader *reader, HyMetric metric, int element,
@@ -222,9 +223,8 @@ add_page(HybridPostingsPass *pass, const HybridSegmentReader *reader, HyMetric m
 }
 
 /*
- * find_rows: find the rows of the current page that may be among the nearest, and go to the next page. Returns false,
- * and does nothing, if the page names another segment than the one whose sums are known. *link is the one that it
- * names.
+ * find_rows: find the rows of the current page that may be among the nearest, and go to the next page. Sets *link to
+ * the segment that the page names. If the sums of this segment are not known, does nothing else and returns false.
  */
 static bool
 find_rows(IndexScanDesc scan, HybridLink *link)
@@ -271,8 +271,8 @@ find_rows(IndexScanDesc scan, HybridLink *link)
 }
 
 /*
- * near_rows: return a mask of the rows of block number b of the current page that may be among the nearest, at little
- * cost: find_row is called for few of all rows.
+ * near_rows: return a mask of the rows of block number b of the current page that may be among the nearest. This test
+ * is cheap, and only few rows pass it, for which find_row is called.
  */
 static uint32
 near_rows(HybridScan *state, const HybridBlock *block, int b)
@@ -288,7 +288,7 @@ near_rows(HybridScan *state, const HybridBlock *block, int b)
 	return hy_postings_near(&pass->test, sums, block->factors.add);
 }
 
-/* sums_of: return the sums of `count` slots of the current page from `slot` on. Returns NULL if the index is damaged. */
+/* sums_of: return the sums of `count` slots of the current page from `slot`, or NULL if the index is damaged. */
 static const float *
 sums_of(const HybridScan *state, int slot, int count)
 {
@@ -301,14 +301,14 @@ sums_of(const HybridScan *state, int slot, int count)
 	return pass->sums + row;
 }
 
-/* limit_of: return the distance that a row must not exceed to be among the k nearest. */
+/* limit_of: return the distance that a row must not exceed to be among the k nearest: infinite if fewer are known. */
 static double
 limit_of(const HyTopK *nearest)
 {
 	return nearest->k > 0 && nearest->count == nearest->k ? nearest->items[0].distance : INFINITY;
 }
 
-/* find_row: find out whether a row may be among the nearest. */
+/* find_row: add a row to pass->found if it may be among the nearest. */
 static void
 find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber number, int slot)
 {
@@ -320,7 +320,7 @@ find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber numbe
 	if (sum != NULL)
 		hy_postings_bound(&pass->bounds, *sum, block->factors.add[row], &lower.distance,
 		                  &upper.distance);
-	/* earlier passes have returned the row; if its distance may be NaN, it may come after infinite ones */
+	/* Skip a row that earlier passes have returned. One that may have the distance NaN may come after all others. */
 	if (state->bounded && isfinite(upper.distance) &&
 	    hy_neighbor_compare(&upper, &state->last) <= 0)
 		return;
@@ -341,7 +341,7 @@ find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber numbe
 	pass->found[pass->count++].lower = lower;
 }
 
-/* is_beyond: test whether a row is not among the k nearest, in the order of distance and position. */
+/* is_beyond: test whether a row comes after the k nearest known rows, in the order of distance and position. */
 static bool
 is_beyond(const HyNeighbor *lower, const HyTopK *nearest)
 {
@@ -350,11 +350,11 @@ is_beyond(const HyNeighbor *lower, const HyTopK *nearest)
 }
 
 /*
- * read_found: compute the distances of the rows that were found and may still be among the nearest.
+ * read_found: compute the distances of the rows in pass->found that may still be among the nearest.
  *
- * VACUUM may have removed a row meanwhile, so that the snapshot does not see it, and its slot may have another row. But
- * its upper bound may have excluded others. So its distance must stay within its bounds: then k rows precede all that
- * were excluded, as if VACUUM had come later.
+ * VACUUM may have removed such a row since its bounds were computed, and another row may be in its slot. The snapshot
+ * sees neither of them. But the removed row's upper bound may have excluded other rows. So it stays a candidate, with a
+ * distance within its bounds. Then k candidates precede each excluded row, as if VACUUM had come later.
  */
 static void
 read_found(IndexScanDesc scan)
@@ -379,7 +379,7 @@ read_found(IndexScanDesc scan)
 			                                    state->store.vector);
 		else if (isinf(found->upper))
 			continue;
-		/* a row whose distance may be NaN has no bounds; otherwise it is the distance of another row */
+		/* a row whose distance may be NaN has infinite bounds; if they are finite, NaN is that of another row */
 		if (isnan(distance) && isfinite(found->upper))
 			distance = found->upper;
 		else if (!isnan(distance))

@@ -11,10 +11,10 @@
 /* HybridPostingsRow: a row whose distance is to be computed. */
 typedef struct HybridPostingsRow
 {
-	BlockNumber block;
+	BlockNumber block; /* list page of the row's entry */
 	uint16 slot;
-	HyNeighbor lower; /* lower bound of its distance, and its position */
-	double upper;
+	HyNeighbor lower; /* lower bound of the distance, and position in the table */
+	double upper;     /* upper bound of the distance */
 } HybridPostingsRow;
 
 /* HybridPostingsPass: the state of a pass. */
@@ -24,15 +24,15 @@ typedef struct HybridPostingsPass
 	HybridLink list; /* the list of the index */
 	HybridLink
 		segment;  /* its sums are in `sums`; the head is InvalidBlockNumber before the first one */
-	uint32 first; /* number of the first list page that it describes */
+	uint32 first; /* number of the first list page that the segment describes */
 	uint32 pages; /* number of these list pages */
-	float *sums;  /* of each row of the segment */
+	float *sums;  /* sum of the postings of each row of the segment */
 	HyPostingsBounds bounds;
-	HyPostingsTest test;      /* for the last limit */
+	HyPostingsTest test;      /* test of near_rows for the limit that it was called with last */
 	HybridPostingsRow *found; /* rows of this segment that may be among the nearest */
 	int count;
 	int room;
-	HyTopK nearest; /* upper bounds of rows of this segment; k is 0 if they are not used */
+	HyTopK nearest; /* the k least upper bounds of this segment's rows; k is 0 if unused */
 	MemoryContext context;
 } HybridPostingsPass;
 
@@ -40,8 +40,8 @@ typedef struct HybridPostingsPass
 extern HybridPostingsPass *hybrid_postings_pass_new(void);
 
 /*
- * hybrid_postings_pass: push the nearest rows as candidates, as a pass over all stored values would. Distances are
- * computed for rows whose bounds do not exclude them, and for rows that no segment describes.
+ * hybrid_postings_pass: offer the nearest rows as candidates, as a pass over all stored values would. Distances are
+ * computed only for rows that their bounds do not exclude, and for rows that no segment describes.
  */
 extern void hybrid_postings_pass(IndexScanDesc scan);
 

@@ -9,46 +9,48 @@
 #include "index/scan/lookup.h"
 
 /*
- * Beyond this many times 1 - recall, the curve counts only for a search that found no more than 1 - recall of its
- * rows in the last half of the rows scored. The curve often allows more missing rows, where estimates for queries
- * like the rows are too high. Queries of the same difficulty that are unlike the rows would then miss their recall,
- * but they still find rows in this half. (Cases of bench/recall.sh with 12,000 rows and 250 queries, LIMIT 10:
- * searches score 52.7% of the rows, and 55.4% if the curve never counts further. Between integer points, at .99, they
- * score 20% and 62%, with a recall of .995 and 1.0. No target is missed. Without this condition, 2.5% of the queries
- * of two words in `packages` find half or less at a target of .95. With it, .4% do, as many as with the maximum.)
+ * The curve may allow a search to expect more than TRUSTED * (1 - recall) missing rows, because the estimates for
+ * queries that are like the rows are often too high. Queries of the same difficulty that are unlike the rows would then
+ * fall short of the target. But such a search still finds rows in the last half of the rows that it scores. So the
+ * curve is trusted beyond TRUSTED * (1 - recall) only if a search has found at most 1 - recall of its rows there.
+ * (Cases of bench/recall.sh with 12,000 rows and 250 queries, LIMIT 10: searches score 52.7% of the rows, and 55.4% if
+ * the curve is never trusted further. Between integer points, at .99, they score 20% and 62%, with a recall of .995 and
+ * 1.0. No target is missed. If the curve is always trusted, 2.5% of the queries of two words in `packages` find half or
+ * less at a target of .95. With this rule, .4% do, as many as if the curve is never trusted further.)
  */
 #define TRUSTED 4
 
 /*
- * Where the curve says nothing, 1 - recall is divided by this number: while the index has no curve, or an outdated
- * one, for a query of unknown difficulty, and for one outside the range of nearness. (40,000 rows of lognormal
- * lengths in an index that grew from empty, by inner product: queries like the rows reach .89, .92 and .96 for .9,
- * .95 and .99 without the division, and .92, .95 and .97 with it. Weights of a few words, by inner product, queries
- * for one rare word: .83 at .9 without it, and .93 with it. With an outdated curve, searches found .87 for .95 where
- * rows came closer together after the build.)
+ * Where the curve says nothing, a search may miss only (1 - recall) / UNMEASURED of its rows. This applies while the
+ * index has no curve or an outdated one, to a query of unknown difficulty, and to a query outside the curve's range of
+ * nearness. (40,000 rows of lognormal lengths in an index that grew from empty, by inner product: queries like the rows
+ * reach .89, .92 and .96 for .9, .95 and .99 without the division, and .92, .95 and .97 with it. Weights of a few
+ * words, by inner product, queries for one rare word: .83 at .9 without it, and .93 with it. With an outdated curve,
+ * searches found .87 for .95 where rows came closer together after the build.)
  *
- * In fewer than HYBRID_CLEAR dimensions, the lists that have near rows are known with more certainty. A search there
- * aims at a higher recall, which costs little: 1 - recall is multiplied by dims / HYBRID_CLEAR. (10,000 random rows of
- * halfvec in 10 dimensions, LIMIT 20 at .99, 400 queries that are unlike the rows, four metrics: recall .972 to .986
- * without this, and .987 to .995 with it, for 1.2 to 1.3 times the rows. The square of the factor costs 1.15 to 1.45
- * times the rows in 3 dimensions, where recall is .99 or more without it.)
+ * In fewer than HYBRID_CLEAR dimensions, it is more certain which lists have near rows. A search there aims at a higher
+ * recall, which costs little: 1 - recall is multiplied by dims / HYBRID_CLEAR. (10,000 random rows of halfvec in 10
+ * dimensions, LIMIT 20 at .99, 400 queries that are unlike the rows, four metrics: recall is .972 to .986 without the
+ * factor, and .987 to .995 with it, and searches score 1.2 to 1.3 times as many rows. With the square of the factor
+ * they score 1.15 to 1.45 times as many in 3 dimensions, where recall is .99 or more without it.)
  *
- * There, an index without a curve, or with an outdated one, does not divide by UNMEASURED. (10,000 rows inserted into
- * an empty index in 2, 3, 6 and 10 dimensions, seven kinds of queries, two seeds, LIMIT 10: searches score 20.2% of the
- * rows with the division and 16.3% without it. Recall is at least .97 for .9, .987 for .95 and .995 for .99.)
+ * In these dimensions, searches in an index without a curve, or with an outdated one, do not divide by UNMEASURED.
+ * (10,000 rows inserted into an empty index in 2, 3, 6 and 10 dimensions, seven kinds of queries, two seeds, LIMIT 10:
+ * searches score 20.2% of the rows with the division and 16.3% without it. Recall is at least .97 for .9, .987 for .95
+ * and .995 for .99.)
  *
- * In HYBRID_CLEAR dimensions or more, the same holds for the first check of a search, in its first four lists, unless
- * the curve was measured on a user's own queries. (12,000 rows of which the last 300 are long and were inserted after
- * the build, random queries by inner product, LIMIT 10 at .95: 2.5% of the queries found half or less, all of them in
- * their first four lists; .5% with the division.)
+ * In HYBRID_CLEAR dimensions or more, the division also applies to the first check of each search, after its first four
+ * lists, unless the curve was measured on a user's own queries. (12,000 rows of which the last 300 are long and were
+ * inserted after the build, random queries by inner product, LIMIT 10 at .95: 2.5% of the queries found half or less
+ * without the division, all of them in their first four lists, and .5% with it.)
  */
 #define UNMEASURED 4
 
 static HybridCurvePoint between(const HybridCurvePoint *points, int count, double recall);
 
 /*
- * hybrid_lookup_eps: see lookup.h. With 1.9 standard deviations 1 row in 100 is lost, with 3 one in
- * thousands. Each additional deviation makes the search read more vectors that are not among the nearest.
+ * hybrid_lookup_eps: see lookup.h. With 1.9 standard deviations, one row in 100 is lost; with 3, one in
+ * thousands. The more deviations are allowed, the more vectors are read that are not among the nearest.
  */
 float
 hybrid_lookup_eps(double recall)
@@ -109,9 +111,9 @@ hybrid_curve_rows(const HybridTree *tree, double recall)
 }
 
 /*
- * between: return the point of the curve at a recall, interpolated. Below the first point, the result is
- * the first point. Beyond the last point, the number of missing rows decreases in proportion to 1 -
- * recall.
+ * between: return the point of the curve at a recall, interpolated between two points. Below the first
+ * point, return the first point. Beyond the last point, the number of missing rows decreases in
+ * proportion to 1 - recall.
  */
 static HybridCurvePoint
 between(const HybridCurvePoint *points, int count, double recall)

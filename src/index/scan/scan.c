@@ -2,28 +2,28 @@
  * scan.c
  *		Index scans: rows in the order of their distance from a query, and rows within a distance.
  *
- * With codes, lookup.c finds the rows, one batch after another (scan_batches.c), and continues when the
- * executor wants more.
+ * In a scan with codes, lookup.c finds the rows, one batch after another (scan_batches.c). It continues when
+ * the executor requests more.
  *
- * An exact scan has bounded memory. A pass reads the whole store once. It copies the store in batches and
- * has the dispatcher compute the distances. (In an index on arrays, documents.c computes them from the
- * values in the table.) It keeps the nearest M candidates after the last one returned, in the total order
- * (distance, heap position). When the executor has taken them all and wants more, another pass follows. It
- * keeps four times as many candidates, as far as work_mem allows. A LIMIT therefore costs one pass. A scan
- * to the end costs as many passes as work_mem makes necessary.
+ * The memory of an exact scan is limited. A pass reads the whole store once. It copies some rows at a time
+ * and has the dispatcher compute their distances. (In an index on arrays, documents.c computes the distances
+ * from the values in the table.) The pass keeps the nearest M candidates after the last one returned, in the
+ * total order (distance, heap position). When the executor has taken them all and requests more, another
+ * pass follows. It keeps four times as many candidates, up to the limit that work_mem sets. A scan with a
+ * LIMIT therefore usually takes one pass. A scan to the end takes as many passes as work_mem makes necessary.
  *
- * Spheres are conditions. Without ORDER BY, the center of the first sphere serves as the query. A sphere
- * around the query sets the radius. Rows beyond the radius are not wanted, and a scan with codes ends when
- * a lower bound exceeds the radius. The executor checks the other spheres. Without ORDER BY every stored
- * vector is read once, in the order of the store. The result of a condition is therefore complete for any
- * target recall.
+ * Conditions on the vector are spheres. Without ORDER BY, the center of the first sphere serves as the
+ * query. A sphere around the query sets the radius. Rows beyond the radius are not wanted, and a scan with
+ * codes ends when a lower bound exceeds the radius. The executor checks the other spheres. Without ORDER BY
+ * every stored vector is read once, in the order of the store, so the result is complete whatever the target
+ * recall.
  *
- * Distances equal the operator's result bit for bit when vectors are stored as given. Otherwise they are
- * lower bounds, and rows are ordered by the true distances, computed from the table (true_order.c). The
+ * If vectors are stored as given, distances equal the operator's result bit for bit. Otherwise they are
+ * lower bounds, and rows are ordered by their true distances, computed from the table (true_order.c). The
  * values of further ORDER BY expressions are computed there, too.
  *
- * No lock is held between calls, nor while distances are computed. src/index/README.md explains why that
- * is enough under an MVCC snapshot.
+ * No lock is held between calls, nor while the dispatcher computes distances. src/index/README.md explains
+ * why no lock is needed under an MVCC snapshot.
  */
 #include "postgres.h"
 
@@ -54,9 +54,9 @@
 #define MAX_BATCH_BYTES (4 * 1024 * 1024)
 
 /*
- * A candidate's row number is its heap position, so that HyTopK orders ties by heap position. HyTopK
- * keeps no NaN, and ORDER BY puts NaN after infinity. A row whose distance is NaN is therefore stored
- * with an infinite distance and with this bit set.
+ * A candidate's `row` is its heap position, so HyTopK orders ties by heap position. HyTopK keeps no NaN,
+ * and ORDER BY puts NaN after infinity. A row whose distance is NaN is therefore stored with an infinite
+ * distance, and with this bit set in `row`.
  */
 #define ROW_IS_NAN (INT64CONST(1) << 62)
 
@@ -174,10 +174,10 @@ hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 }
 
 /*
- * next_row: find the next row. Rows come in the order of the bounds of their distances, or, if state->reorders is set,
- * in the order of the true distances. If the bounds prove that a row is the next one (in_place), it is returned with its
- * bound, and its vector is not read. *row is set to what a search by codes has found, if rows come in its order, else to
- * NULL.
+ * next_row: find the next row, and set *found_at to its position. Rows come in the order of the lower bounds of their
+ * distances, or in the order of the true distances if state->reorders is set. If the bounds prove that a row is the
+ * next one (in_place), it is returned with its lower bound, and its value in the table is not read. *row is set to the
+ * row as the search with codes has found it if rows come in the order of the search, else to NULL.
  */
 static bool
 next_row(IndexScanDesc scan, int64 *found_at, const HybridFoundRow **row)
@@ -277,7 +277,7 @@ hybridendscan(IndexScanDesc scan)
 	scan->opaque = NULL;
 }
 
-/* next_candidate: return the next row in the order of the bounds, or NULL. */
+/* next_candidate: take the next candidate, in the order of the lower bounds. Returns NULL if none is left. */
 static const HyNeighbor *
 next_candidate(IndexScanDesc scan)
 {
@@ -299,9 +299,9 @@ next_candidate(IndexScanDesc scan)
 }
 
 /*
- * batch_is_enough: test whether all candidates of a batch are in state->order, and its first row precedes all rows of
- * later batches. This holds for about as many rows as the batch was asked for. Another batch would read more lists
- * only to prove the order of rows that rounding cannot separate, such as copies of one vector. (1,000 vectors 11
+ * batch_is_enough: test whether all candidates of a batch were taken, and the first row of state->order precedes all
+ * rows of later batches. This is so for about as many rows as the batch should find. Another batch would read more
+ * lists only to prove the order of rows that rounding cannot separate, such as copies of one vector. (1,000 vectors 11
  * times each and 5,000 others, random queries, LIMIT 10 at .9, .95 and .99: searches score 66, 78 and 85% of the
  * rows, and 81, 87 and 91% with another batch. The answers are the same.)
  */
@@ -314,14 +314,17 @@ batch_is_enough(const HybridScan *state)
 	       state->complete > -INFINITY && hybrid_true_order_ready(state->order, &bound);
 }
 
-/* begin_query: read the query, its conditions, the settings and the plan. No page of the index is read yet. */
+/*
+ * begin_query: take the query, its conditions, the settings and the needs of the plan. The tree is not read yet; only
+ * hybridbeginscan may have read the meta page (hybrid_index_open).
+ */
 static void
 begin_query(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
-	/* While a candidate waits without a pin, its row may be removed and its TID reused. */
+	/* Candidates are not pinned. While one waits, its row may be removed and its TID reused. */
 	if (!IsMVCCSnapshot(scan->xs_snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 	hybrid_count_search(scan);
@@ -372,8 +375,8 @@ set_query(HybridScan *state, const HybridType *type, const void *value)
 }
 
 /*
- * take_conditions: read the conditions. Sets which rows are wanted, and whether the executor must check
- * the conditions.
+ * take_conditions: read the spheres among the conditions. Sets the radius within which rows are wanted,
+ * and whether the executor must check the conditions.
  */
 static void
 take_conditions(IndexScanDesc scan)
@@ -384,7 +387,7 @@ take_conditions(IndexScanDesc scan)
 	state->radius = INFINITY;
 	state->within = false;
 	state->nothing = false;
-	/* several values of a key may have one word */
+	/* several values of a key may have the same word, so the executor must check conditions on keys */
 	state->recheck = state->index.keys > 0 && scan->numberOfKeys > 0;
 	for (i = 0; i < scan->numberOfKeys; i++)
 	{
@@ -400,14 +403,17 @@ take_conditions(IndexScanDesc scan)
 		    !take_sphere(state, &sphere))
 			state->nothing = true;
 	}
-	/* an index has no entries for NULL, so conditions on keys do not suffice */
+	/* rows whose vector is NULL have no entry, so a scan by conditions on keys alone would miss them */
 	if (!state->ordered && !state->within)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("index \"%s\" can only be scanned in the order of a distance",
 		                       RelationGetRelationName(scan->indexRelation))));
 }
 
-/* take_sphere: apply one sphere to the conditions. Returns false if no row can be in the sphere. */
+/*
+ * take_sphere: take one sphere. If its center is the query, reduce the radius of the scan; else let the executor check
+ * the sphere. Without a query, the center becomes the query. Returns false if no row can be in the sphere.
+ */
 static bool
 take_sphere(HybridScan *state, const HybridSphere *sphere)
 {
@@ -429,7 +435,10 @@ take_sphere(HybridScan *state, const HybridSphere *sphere)
 	return true;
 }
 
-/* choose_passes: choose whether the passes are exact, and whether rows are ordered by values from the table. */
+/*
+ * choose_passes: read the settings, and choose whether the passes are exact and whether rows are ordered by values from
+ * the table. Begins the record of the scan's work.
+ */
 static void
 choose_passes(IndexScanDesc scan)
 {
@@ -439,7 +448,7 @@ choose_passes(IndexScanDesc scan)
 	state->settings = hybrid_scan_settings(scan->indexRelation);
 	state->exact =
 		!state->ordered || state->null_query || !index->coded || state->settings.target_recall >= 1;
-	/* an exact scan of an index on arrays computes the true distances */
+	/* an exact scan of an index on arrays needs no reordering, because it computes the true distances */
 	state->reorders =
 		state->ordered &&
 		((index->opclass->many ? !state->exact : !index->lossless && !state->null_query) ||
@@ -450,7 +459,7 @@ choose_passes(IndexScanDesc scan)
 	state->done.expected = state->exact ? 1 : NAN;
 }
 
-/* take_plan: read what the plan wants, and compute the conditions that words judge. */
+/* take_plan: find the plan node and its LIMIT, and compute the conditions that words judge. */
 static void
 take_plan(IndexScanDesc scan)
 {
@@ -472,8 +481,8 @@ take_plan(IndexScanDesc scan)
 }
 
 /*
- * prepare_passes: allocate what the passes need, which read the index later. It serves all queries of the scan,
- * because the scan may be started again for every row of another table.
+ * prepare_passes: allocate what the passes need. The passes read the index later. The allocations serve all queries of
+ * the scan, because the scan may be started again for every row of another table.
  */
 static void
 prepare_passes(IndexScanDesc scan)
@@ -504,7 +513,7 @@ prepare_passes(IndexScanDesc scan)
 	MemoryContextSwitchTo(old);
 }
 
-/* run_pass: find the next candidates after state->last, and sort them. */
+/* run_pass: find the next candidates after state->last. With ORDER BY, they are sorted. */
 static void
 run_pass(IndexScanDesc scan)
 {
@@ -547,7 +556,7 @@ run_pass(IndexScanDesc scan)
 	state->exhausted = state->candidates.count < k || state->limit_reached != HY_SCAN_NO_LIMIT;
 }
 
-/* run_stream: find the wanted rows of the next batch of the store. */
+/* run_stream: without ORDER BY, read the next rows of the store, and make the wanted ones candidates. */
 static void
 run_stream(IndexScanDesc scan)
 {
@@ -652,9 +661,9 @@ measure_batch(HybridScan *state, HybridScanBatch *batch)
 }
 
 /*
- * in_place: test whether the bounds of the distances prove that a row comes after all rows before it and
- * before all rows after it. If so, the row's distance need not be computed. Called for each candidate right
- * after next_candidate.
+ * in_place: test whether the bounds of the distances prove that a candidate comes after all candidates
+ * before it and before all those after it. If so, its true distance need not be computed. A scan calls
+ * this for each candidate right after next_candidate, or for none, because it updates state->farthest.
  */
 static bool
 in_place(HybridScan *state, const HyNeighbor *candidate)
@@ -665,14 +674,14 @@ in_place(HybridScan *state, const HyNeighbor *candidate)
 	if (state->exact)
 		return false;
 	width = state->found[state->next - 1].width;
-	/* the lower bound of an inner product of unknown size is minus infinity */
+	/* with an infinite width there is no upper bound; adding it to a lower bound of minus infinity would give NaN */
 	upper = isinf(width) ? INFINITY : candidate->distance + width;
 	state->farthest = Max(farthest, upper);
 	return farthest <= candidate->distance && state->next < state->candidates.count &&
 	       upper <= state->candidates.items[state->next].distance;
 }
 
-/* allocate_batch: allocate a batch, within work_mem, with enough rows to make a dispatch worthwhile. */
+/* allocate_batch: allocate a batch within work_mem, with at most MAX_BATCH_ROWS rows and MAX_BATCH_BYTES of vectors. */
 static HybridScanBatch
 allocate_batch(const HybridStore *store)
 {

@@ -1,13 +1,13 @@
 /*
  * scan_batches.c
- *		Index scans with codes: how many rows a scan asks a search for at a time, and when the scan ends.
+ *		Index scans with codes: how many rows a scan requests from the search at a time, and when it ends.
  *
  * If the number of wanted rows is known, the first batch has that number of candidates and a few more. If
- * few rows satisfy the conditions, each row is expensive, and the rows are far apart. One additional row
- * is then enough to prove that the last wanted row is in its place.
+ * few rows satisfy the conditions, each row is expensive, and the rows are far apart. Then one additional
+ * row is enough to prove the order of the wanted rows.
  *
- * If conditions remove no rows, the first batch has all rows that are wanted. Later batches are then
- * small, because only a few more rows are needed to make the order certain.
+ * If conditions remove no rows, the first batch already has all rows that are wanted. Later batches are
+ * then small, because they only need a few more rows to make the order certain.
  */
 #include "postgres.h"
 
@@ -23,11 +23,11 @@
 #include "index/scan/scan.h"
 #include "index/scan/settings.h"
 
-#define CANDIDATES_GROWTH 4
+#define CANDIDATES_GROWTH 4 /* factor by which a pass has more candidates than the one before */
 #define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
-/* 1/FURTHER of the first batch is requested next if the first batch was not enough */
+/* if the first batch was not enough but removed no rows, the next has 1/FURTHER of its size */
 #define FURTHER 16
-#define FURTHER_LEAST 4 /* minimum size of such a later batch */
+#define FURTHER_LEAST 4 /* minimum size of such a batch */
 
 static void begin_search(HybridScan *state);
 static int first_batch_rows(const HybridScan *state);
@@ -84,14 +84,14 @@ hybrid_scan_next_batch(HybridScan *state)
 
 	if (state->filtered > 0 || filters(state))
 	{
-		/* without conditions, the bounds of a scan apply only after the first pass */
+		/* without conditions, the bounds of a search apply only after the first batch */
 		hybrid_lookup_filter(state->search, state->filter,
 		                     state->pass > 1 || hybrid_scan_quals_share(state->filter) < 1);
 		state->filtered++;
 	}
 	if (state->only != NULL)
 		hybrid_lookup_keep_pages(state->search);
-	/* to keep the order strict, this batch omits rows that should have come in an earlier one */
+	/* for strict order, this batch omits rows that should have come in an earlier batch */
 	state->found = hybrid_lookup_next(
 		state->search, k, strict && state->bounded ? state->last.distance : -INFINITY, &count);
 	state->complete = hybrid_lookup_complete(state->search);
@@ -128,13 +128,13 @@ void
 hybrid_scan_excluded(HybridScan *state, int64 excluded)
 {
 	state->done.work.excluded = excluded;
-	/* EXPLAIN ANALYZE shows them as rows removed by the filter */
+	/* EXPLAIN ANALYZE shows excluded rows as rows removed by the filter */
 	if (state->asked.node != NULL)
 		InstrCountFiltered1(state->asked.node, excluded - state->counted);
 	state->counted = excluded;
 }
 
-/* begin_search: begin to search for the rows of this query, in the current tree. */
+/* begin_search: begin to search for this query in the current tree, and pass on the scan's conditions and limits. */
 static void
 begin_search(HybridScan *state)
 {
@@ -174,7 +174,7 @@ static int
 first_batch_rows(const HybridScan *state)
 {
 	int64 limit = state->asked.limit;
-	/* a pass over sparse vectors computes distances of little more than the wanted rows */
+	/* a pass over inverted lists computes the distances of only a few more rows than it keeps */
 	bool all = state->exact && state->postings == NULL;
 	int least = all ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
 
@@ -188,9 +188,9 @@ first_batch_rows(const HybridScan *state)
 }
 
 /*
- * filters: test whether the search checks conditions before it counts rows. If most rows satisfy the
- * conditions, checking them first is a waste, unless the first batch was not enough. Without iterative
- * scans, a filter that runs tests only whether rows are visible, so that dead rows do not count.
+ * filters: test whether the search passes rows to the filter before it reads their vectors. If most rows
+ * satisfy the conditions, this is a waste, unless the first batch was not enough. Without iterative scans,
+ * the filter tests only whether rows are visible, so that dead rows do not count.
  */
 static bool
 filters(const HybridScan *state)

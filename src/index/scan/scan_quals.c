@@ -3,10 +3,10 @@
  *		Check the conditions of a plan on rows that a scan has found and not returned yet.
  *
  * Some conditions are not checked early. Checking a condition with subqueries or slow functions costs
- * more than it saves. For a condition on the indexed vector, the order of the rows is a better guide than
- * the condition. Volatile conditions must not be evaluated twice.
+ * more than it saves. If a condition is on the indexed vector, the order of the rows is a better guide
+ * than the condition. Volatile conditions must not be evaluated twice.
  *
- * The conditions of an index-only scan are on the columns of the index, which are formed of the row of the table.
+ * The conditions of an index-only scan are on the columns of the index. These are computed from the row of the table.
  */
 #include "postgres.h"
 
@@ -39,8 +39,8 @@ struct HybridScanQuals
 	ScanState *node; /* plan node that has the conditions */
 	ExprState *conditions;
 	ExprContext *context;
-	double share;
-	bool heap; /* the table uses the heap access method */
+	double share; /* result of hybrid_scan_quals_share */
+	bool heap;    /* the table uses the heap access method */
 	/* fields allocated in this memory context when the filter is first used */
 	MemoryContext memory;
 	IndexFetchTableData *fetch;
@@ -96,7 +96,7 @@ hybrid_scan_quals_expect(const HybridScanQuals *filter, const int64 *positions, 
 {
 	int item, i;
 
-	/* the item pointers of the rows first, and then the rows that they point to */
+	/* first prefetch the item pointers of all rows, and then the rows that they point to */
 	for (item = 0; item < 2 && filter->heap; item++)
 	{
 		for (i = 0; i < count; i++)
@@ -151,7 +151,7 @@ hybrid_scan_quals_end(HybridScanQuals *filter)
 	}
 }
 
-/* may_be_asked: test whether the conditions of a node can be checked early without harm. */
+/* may_be_asked: test whether the conditions of a node may be checked early (see the head of this file). */
 static bool
 may_be_asked(const ScanState *node, Relation index)
 {
@@ -175,8 +175,8 @@ may_be_asked(const ScanState *node, Relation index)
 }
 
 /*
- * has_subplan: test whether an expression has a subplan. The subplan's own expression is not examined.
- * Also serves as the callback of expression_tree_walker.
+ * has_subplan: test whether an expression has a subplan. Subplans are not examined themselves. This is
+ * also the callback of expression_tree_walker.
  */
 static bool
 has_subplan(Node *node, void *context)
@@ -188,8 +188,8 @@ has_subplan(Node *node, void *context)
 }
 
 /*
- * share_of: return the planner's estimate of the rows divided by the number of rows when the table was
- * analyzed.
+ * share_of: return the planner's estimate of the number of rows of a node, divided by the number of rows
+ * that the table had when it was analyzed. Returns 0 if the latter is not known.
  */
 static double
 share_of(const ScanState *node)
@@ -243,8 +243,8 @@ fetch(HybridScanQuals *filter, ItemPointerData *tid)
 
 /*
  * fetch_from_heap: fetch a row as the table access method does, but find the page without the buffer
- * table, and do not prune it. Measured as in buffers.h: with table_index_fetch_tuple instead, a search
- * with a filter takes 1.66 times as long.
+ * table, and do not prune the page. (A search with a filter takes 1.66 times as long with
+ * table_index_fetch_tuple instead, measured as in buffers.h.)
  */
 static bool
 fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid)

@@ -14,10 +14,10 @@ double hybrid_target_recall = 0.95;
 int hybrid_probes = 0;
 int hybrid_iterative_scan = HYBRID_ITERATIVE_STRICT;
 /*
- * A search takes half a microsecond to check the filter on a cached row, less than a tenth of what HNSW takes for a
- * row that it visits, so the default is five times pgvector's. (WordNet, a filter that 1% of the rows satisfy, LIMIT
- * 10 at .95: a search checks 21,000 rows on average. With a limit of 20,000, recall is .93, and .88 at a target of
- * .99; with this one it is 1.00.)
+ * A search checks the filter on a cached row in half a microsecond, which is less than a tenth of the time that HNSW
+ * takes for a row that it visits. So the default is five times that of pgvector. (WordNet, a filter that 1% of the rows
+ * satisfy, LIMIT 10 at .95: a search checks 21,000 rows on average. With a maximum of 20,000, recall is .93, and .88 at
+ * a target of .99; with this one it is 1.00.)
  */
 #define MOST_TUPLES 100000
 int hybrid_max_scan_tuples = MOST_TUPLES;

@@ -37,8 +37,8 @@ typedef struct HybridScanSettings
 typedef void (*HybridAdjustScan)(Relation index, HybridScanSettings *settings);
 
 /*
- * hybrid_adjust_scans: false while hybrid_index_measure() tries targets of its own, so that no other
- * library changes them
+ * hybrid_adjust_scans: other libraries may adjust the settings; false while hybrid_index_measure() tries
+ * targets of its own
  */
 extern bool hybrid_adjust_scans;
 
@@ -46,9 +46,9 @@ extern bool hybrid_adjust_scans;
 extern HybridScanSettings hybrid_scan_settings(Relation index);
 
 /*
- * hybrid_index_adjust_with: let a library that has other names for this access method adjust the settings
- * of its own indexes. The function is called for every index of this access method. There can be only
- * one such library.
+ * hybrid_index_adjust_with: register a function that adjusts the settings of scans. It is for a library
+ * that has other names for this access method. The function is called for every index of this access
+ * method, and must leave the settings for other indexes alone. There can be only one such library.
  */
 PGDLLEXPORT void hybrid_index_adjust_with(HybridAdjustScan adjust);
 

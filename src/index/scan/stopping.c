@@ -2,22 +2,23 @@
  * stopping.c
  *		Decide when a search has found enough rows, from an estimate of the number that it misses.
  *
- * The codes of the rows that a search has scored give a sample of u (frontier.c). The tail of the sample
- * (core/tail.h) gives an estimate of how many rows nearer than the k-th best each of the other lists has.
- * The ratio of rows found to rows expected, in the lists examined, corrects this estimate. The search
- * ends when the expected number of missing rows is at most the allowed number. A query that is unlike the
- * rows is therefore not treated as if it were a row. (Other methods that estimate the recall of each
- * query during its search: J. Mohoney et al., "Quake: adaptive indexing for vector search", 2025; M.
- * Chatzakis et al., "DARTH: declarative recall through early termination", 2025.)
+ * The codes of the rows that a search has scored give a sample of u (frontier.c). From the tail of the
+ * sample (core/tail.h), the search estimates how many rows nearer than the k-th best each of the other
+ * lists has. The ratio of rows found to rows expected, in the lists examined, corrects this estimate. The
+ * search ends when the expected number of missing rows is at most the allowed number. Since the estimate
+ * comes from the search itself, a query that is unlike the rows is not treated as if it were like them.
+ * (Other methods that estimate the recall of each query during its search: J. Mohoney et al., "Quake:
+ * adaptive indexing for vector search", 2025; M. Chatzakis et al., "DARTH: declarative recall through
+ * early termination", 2025.)
  *
- * The estimate is not the only judge. A search that has found more than 1 - recall of its rows in the last
- * third of the rows that it scored still finds rows, and goes on whatever it estimates. (17 shapes of
- * bench/recall_cases.py, LIMIT 10: without this rule, queries of one to three words on WordNet reach .88,
- * .93 and .97 for .9, .95 and .99, and with it .90, .95 and .99. Searches score 42.5% and 44.5% of the
- * rows.)
+ * A second rule may override the estimate. If a search has found more than 1 - recall of its rows in the
+ * last third of the rows that it scored, it still finds rows, and goes on whatever the estimate is. (17
+ * shapes of bench/recall_cases.py, LIMIT 10: without this rule, queries of one to three words on WordNet
+ * reach .88, .93 and .97 for .9, .95 and .99, and with it .90, .95 and .99. Searches score 42.5% of the
+ * rows without it and 44.5% with it.)
  *
- * EVIDENCE, FEW and HYBRID_CLEAR were chosen with bench/recall.sh. With other random numbers, and for LIMIT 1, 10 and
- * 100, recall stays within the tolerance of the target on the data shapes in that benchmark.
+ * EVIDENCE, FEW and HYBRID_CLEAR were chosen with bench/recall.sh. On the data shapes of that benchmark,
+ * recall stays within the tolerance of the target with other random numbers, and for LIMIT 1, 10 and 100.
  */
 #include "postgres.h"
 
@@ -34,35 +35,35 @@
 /*
  * A row is an outlier of its list if its distance from the centroid is more than twice the radius. In an index
  * with outliers, a small sample may show none of them. A search that could find outliers therefore goes on until
- * it has sampled OUTLIERS_SEEN of them, or twice as many rows as should contain that number, or has scored
- * 1/PART of the rows of the index. The rule does not apply if outliers are rarer than RARE, because the search
- * would have to sample too many rows, or if the index has too few of them. (bench/recall.sh, 60,000 rows of
- * which one in 200 lies halfway to the origin, queries near the origin, LIMIT 10 at .95: recall is .22 without
- * this rule, and .98 with it.)
+ * one of three things has happened: it has sampled OUTLIERS_SEEN outliers; it has sampled twice as many rows as
+ * should contain OUTLIERS_SEEN outliers; it has scored 1/PART of the rows of the index. The rule does not apply if
+ * outliers are rarer than RARE, because the search would have to sample too many rows, or if the index has too few
+ * outliers. (bench/recall.sh, 60,000 rows of which one in 200 lies halfway to the origin, queries near the origin,
+ * LIMIT 10 at .95: recall is .22 without this rule, and .98 with it.)
  *
- * An index without a curve, or with an outdated one, may have outliers of any number and reach, and its lists may be
- * unlike each other. A search in it goes on until the sample is full, or 1/PART of the rows are scored. (10,000 rows
+ * An index without a curve, or with an outdated one, may have any number of outliers at any distance, and its lists may
+ * be unlike each other. A search in it goes on until the sample is full, or 1/PART of the rows are scored. (10,000 rows
  * that were inserted into an empty index, one in 250 between two clusters, queries between three of them, LIMIT 10 at
- * .95: without this rule recall is .92 and 3.5% of the queries find half or less, many of them in the first four lists.
- * With it recall is .99, and no query finds so few.)
+ * .95: without this rule, recall is .92, and 3.5% of the queries find half or less, many of them in the first four
+ * lists. With it, recall is .99, and no query finds so few.)
  */
 #define OUTSIDE 4.0f /* 2 squared */
 #define OUTLIERS_SEEN 5
 #define RARE 0.001f
 #define PART 4
 #define NEAR 4 /* number of first lists that determine the difficulty and the nearness of a query */
-/* ratio of a list's radius to its distance from the query, below which its rows are not sampled */
+/* the rows of a list are not sampled if the list's radius is at most this share of its distance from the query */
 #define NARROW 1e-3f
 /*
- * A search with conditions on words reads all lists in the order of the file if it expects to need the share NEEDED of
- * them, and if at most SPARSE rows of a list satisfy the conditions: then it does not order the lists, and of the
- * centroids in memory it uses only those of lists with such rows. (1,000,000 rows in 128 dimensions, .1% wanted, LIMIT
- * 10: 11.8 ms without this rule, 7.6 ms with it. In 200 clusters far from each other, where few lists are needed, the
- * same lists are examined with and without it.)
+ * A search with conditions on words reads all lists in the order of the file if it expects to need at least the share
+ * NEEDED of them, and if on average at most SPARSE rows of a list satisfy the conditions. Then it does not order the
+ * lists, and it uses the centroids only of lists with such rows. (1,000,000 rows of 128 dimensions, .1% of them wanted,
+ * LIMIT 10: 11.8 ms without this rule, 7.6 ms with it. In 200 clusters far from each other, where few lists are needed,
+ * the same lists are examined with and without it.)
  */
 #define NEEDED 0.75
 #define SPARSE 0.5
-/* doublings, and then halvings, of the interval in which the distance of the k-th row is sought */
+/* number of times that the interval is doubled, and then halved, in which expect_rows seeks a distance */
 #define STEPS 10
 
 static void note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which);
@@ -162,7 +163,7 @@ hybrid_stopping_compare(HybridStopping *stopping, const HybridFrontier *frontier
 		            hy_tail_at(&stopping->tail, (middle - limit) * inverse);
 	}
 	stopping->found += found;
-	/* no more than k rows can be found */
+	/* no more than k rows can be found, so no more are expected */
 	stopping->expected += Min(expected, k);
 	stopping->taken_count = 0;
 }
@@ -180,9 +181,10 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	if (stopping->in_half > limits->lately * k)
 		missing = Min(missing, limits->trusted);
 	/*
-	 * Copies of a row are found or missed together, so each share of recall that is missed is a query that finds half or
-	 * less. (1,000 vectors 11 times each and 5,000 others, four times 1,000 random queries, LIMIT 10 at .95: 1.5% of the
-	 * queries find half or less without this line, and .5% with it. Searches score 80% and 89% of the rows.)
+	 * Copies of a row are found or missed together. So the rows that may be missed are those of a few queries, which
+	 * find half or less. (1,000 vectors 11 times each and 5,000 others, four times 1,000 random queries, LIMIT 10 at
+	 * .95: 1.5% of the queries find half or less without this line, and .5% with it. Searches score 80% and 89% of the
+	 * rows.)
 	 */
 	if (stopping->copies)
 		missing = Min(missing, limits->lately);
@@ -194,13 +196,13 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	if (!isnan(nearness) && (nearness < limits->nearness[0] || nearness > limits->nearness[1]))
 		missing = Min(missing, limits->other);
 	missing = missing < 0 ? limits->other : missing;
-	/* the first lists were examined before there was an estimate */
+	/* this is the first check: the first lists were examined before there was an estimate */
 	if (!(stopping->expected > 0) && frontier->scorer->open.layout.dims >= HYBRID_CLEAR)
 		missing = Min(missing, limits->first);
 	*beyond = stopping->allowed = missing * k / scale(stopping, work);
 	stopping->rest = hybrid_frontier_expect(frontier, &stopping->tail, limit, *beyond);
 	stopping->estimated = true;
-	/* too early to stop; below 0, so that the caller examines as many lists as it may */
+	/* It is too early to stop. With a negative *beyond, the caller examines as many lists as it may. */
 	if (stopping->lately > limits->lately * k || sample_small(stopping, frontier, work))
 		*beyond = -1;
 	stopping->ended = stopping->rest <= *beyond;
@@ -229,7 +231,7 @@ hybrid_stopping_missing(const HybridStopping *stopping, const HybridLookupWork *
 double
 hybrid_stopping_least_rows(const HybridTree *tree, int dims, double rows)
 {
-	/* sample_small: the sample is full, or a part of the rows are scored */
+	/* as in sample_small: until the sample is full, or until 1/PART of the rows are scored */
 	return dims < HYBRID_CLEAR ? 0
 	                           : Min(rows / Max(tree->leaves, 1) * (SAMPLE / SAMPLED), rows / PART);
 }
@@ -238,8 +240,8 @@ int
 hybrid_stopping_difficulty(const HybridStopping *stopping, float limit)
 {
 	/*
-	 * boundaries between the classes: the cosine of the k-th best row, if it were in a list as near as
-	 * the first lists
+	 * boundaries between the classes: values of the cosine u that the k-th best row would have in a list
+	 * as near as the first lists
 	 */
 	static const float edges[HYBRID_DIFFICULTIES - 1] = {0.15f, 0.3f, 0.45f, 0.6f, 0.8f};
 	float cosine;
@@ -263,7 +265,7 @@ hybrid_stopping_nearness(const HybridStopping *stopping, const HybridFrontier *f
 	return (float) (stopping->near_reach / stopping->near_radius);
 }
 
-/* note_near: add one of the first lists to the sums that determine the difficulty. */
+/* note_near: add one of the first lists to the sums that determine the difficulty and the nearness of the query. */
 static void
 note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 {
@@ -281,11 +283,11 @@ note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 }
 
 /*
- * sample_small: test whether the search must sample more rows before it may end. In few dimensions the rule is not
- * needed, because few rows may be missing there. If the curve is known, the sample must have outliers of lists, but
- * only while lists not yet examined may have outliers nearer than the k-th best row. frontier->leaves.keys are the
- * values of u at which a row is as near as that row. An outlier in the direction of the query has a u of about
- * limits->outlier_reach.
+ * sample_small: test whether the search must sample more rows before it may end: see OUTLIERS_SEEN. In few dimensions
+ * the rule is not needed, because searches there may miss only few rows. If the index has a curve that is not outdated,
+ * the sample needs outliers only while lists not yet examined may have outliers nearer than the k-th best row. For each
+ * list, frontier->leaves.keys has the u of a row that is as near as the k-th best. An outlier in the direction of the
+ * query has a u of about limits->outlier_reach.
  */
 static bool
 sample_small(const HybridStopping *stopping, const HybridFrontier *frontier,
@@ -308,9 +310,9 @@ sample_small(const HybridStopping *stopping, const HybridFrontier *frontier,
 }
 
 /*
- * scale: return the factor by which expected rows are multiplied to estimate how many will be found. It is the
- * share of rows that the filter and the conditions on words accept, multiplied by the ratio of rows found to accepted
- * rows expected in the lists examined. It is larger while few lists have been examined.
+ * scale: return the factor that corrects a number of expected rows. It is the product of three numbers: the share of
+ * rows that the filter and the conditions on words accept; the ratio of rows found to accepted rows expected, in the
+ * lists examined; and a number that is greater while few lists have been examined.
  */
 static double
 scale(const HybridStopping *stopping, const HybridLookupWork *work)
@@ -325,7 +327,7 @@ scale(const HybridStopping *stopping, const HybridLookupWork *work)
 
 /*
  * share_needed: return the share of the lists not taken that are needed to find the `rows` nearest of their rows, if
- * `missing` of these may be missed: those that have more than their part of what may be missed.
+ * `missing` of these may be missed. A list is needed if more than an equal share of `missing` is expected in it.
  */
 static double
 share_needed(const HybridFrontier *frontier, const HyTail *tail, double rows, double missing)
@@ -348,7 +350,8 @@ share_needed(const HybridFrontier *frontier, const HyTail *tail, double rows, do
 }
 
 /*
- * expect_rows: set the keys of groups for the distance below which `rows` rows are expected, but at most `limit`.
+ * expect_rows: find the distance below which `rows` rows are expected, at most `limit`, and set the keys of the groups
+ * for this distance (hy_tail_beyond).
  */
 static void
 expect_rows(const HyTail *tail, const HyTailGroups *groups, float limit, double rows, float *keys)

@@ -1,9 +1,9 @@
 /*
  * true_order.c
- *		Order rows by the distances of the values in the table.
+ *		Order rows by the distances of their values in the table.
  *
- * A scan adds rows in the order of lower bounds of their distances. The first row of the order is the next
- * one to return if its distance is at most the bound of the next row that the scan would add.
+ * A scan adds rows in the order of lower bounds of their distances. The nearest row in the queue is the
+ * next one to return if its distance is at most the lower bound of the next row that the scan would add.
  */
 #include "postgres.h"
 
@@ -30,11 +30,11 @@ struct HybridTrueOrder
 	HybridScanQuals *fetcher;
 	HybridIndexColumns columns;
 	/*
-	 * distance function of each ORDER BY expression. The functions of the scan keys lose their state at each
-	 * rescan, but not its memory.
+	 * distance function of each ORDER BY expression. These are copies, because at each rescan the functions
+	 * of the scan keys lose the pointer to their cached state, but its memory is not freed.
 	 */
 	FmgrInfo *distances;
-	MemoryContext context; /* of the rows in the queue */
+	MemoryContext context; /* memory of the rows in the queue */
 	pairingheap *queue;
 };
 
@@ -134,7 +134,7 @@ hybrid_true_order_ready(const HybridTrueOrder *order, const IndexOrderByDistance
 	row = pairingheap_container(Row, link, pairingheap_first(order->queue));
 	if (bound == NULL)
 		return true;
-	/* a row that ties on the first value may precede this row by its other values */
+	/* with several values, a row to come that ties on the first value may precede this row by its other values */
 	return compare_values(row->values, bound, 1) < (order->scan->numberOfOrderBys > 1 ? 0 : 1);
 }
 
@@ -181,7 +181,7 @@ new_row(HybridTrueOrder *order, int64 position, TupleTableSlot *slot)
 	return row;
 }
 
-/* compare_rows: compare rows for the queue, whose first element is the greatest. */
+/* compare_rows: compare rows for the queue. Its first element is the greatest, so the nearest row is the greatest. */
 static int
 compare_rows(const pairingheap_node *a, const pairingheap_node *b, void *arg)
 {
@@ -195,7 +195,7 @@ compare_rows(const pairingheap_node *a, const pairingheap_node *b, void *arg)
 	return -result;
 }
 
-/* compare_values: compare the first values of two rows as ORDER BY does: NaN after numbers, NULL last. */
+/* compare_values: compare the first `count` values of two rows as ORDER BY does: NaN after numbers, NULL last. */
 static int
 compare_values(const IndexOrderByDistance *a, const IndexOrderByDistance *b, int count)
 {

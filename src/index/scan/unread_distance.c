@@ -2,15 +2,18 @@
  * unread_distance.c
  *		Remove the distance column of ORDER BY from plans in which no node reads it.
  *
- * An ORDER BY expression is a column of the plan, although the client never sees it. A sort needs that
- * column. A scan of a hybrid index returns rows in order without it. To compute the column for each row,
- * the executor would read the vector from the table, which takes as much work as an easy search. The
- * column is therefore removed when the plan is ready. It is removed if the plan, or the plan of a
- * subquery, consists only of the scan and perhaps a Limit node above it. The subquery may be joined with
- * others. Plans with other nodes in between are not changed, because such nodes may pass on all columns
- * that they get.
+ * An ORDER BY expression is a column of the plan, although the client never sees it. A sort needs this
+ * column. A scan of a hybrid index returns rows in order without it. For example, in
  *
- * The order of the rows is checked as before, because the scan has its own copy of the expression.
+ *		SELECT id FROM t ORDER BY v <-> q LIMIT 10
+ *
+ * the executor would read the vector of each row from the table to compute a distance that nobody reads.
+ * This takes as much work as an easy search. The column is therefore removed when the plan is ready. It is
+ * removed if the plan, or the plan of a subquery, consists only of the scan and perhaps a Limit node above
+ * it. The subquery may be joined with others. Plans with other nodes in between are not changed, because
+ * such nodes may pass on all columns that they get.
+ *
+ * The order of the rows does not change, because the scan node has its own copy of the expression.
  */
 #include "postgres.h"
 
@@ -44,8 +47,8 @@ hybrid_unread_init(void)
 	next_planner = planner_hook;
 	planner_hook = plan_query;
 	/*
-	 * a statement may have loaded the library while it was planned, and its plan may be cached for the
-	 * session
+	 * The library may have been loaded while a statement was planned. Its plan may be cached for the
+	 * session, and would keep the column.
 	 */
 	if (!process_shared_preload_libraries_in_progress)
 		ResetPlanCache();
@@ -72,7 +75,7 @@ plan_query(Query *query, const char *text, int options, ParamListInfo parameters
 	return planned;
 }
 
-/* visit: process the subqueries of a plan, including nested ones. */
+/* visit: remove unread distance columns from the subqueries and the inputs of joins in a plan. */
 static void
 visit(Plan *plan)
 {
@@ -108,8 +111,8 @@ visit_all(List *plans)
 }
 
 /*
- * leave_out: remove the last columns that serve only the order of our index. The first `kept` columns
- * stay.
+ * leave_out: remove the last columns that serve only the order of rows from our index. The first `kept`
+ * columns stay.
  */
 static void
 leave_out(Plan *top, int kept)
@@ -118,7 +121,7 @@ leave_out(Plan *top, int kept)
 	List *order = below != NULL ? order_of(below) : NIL;
 	const TargetEntry *last;
 
-	/* WITH TIES compares that column to find rows at the same distance as the last row */
+	/* a Limit node WITH TIES needs the column to find rows at the same distance as the last row */
 	if (order == NIL || (top != below && ((Limit *) top)->limitOption != LIMIT_OPTION_COUNT) ||
 	    list_length(top->targetlist) != list_length(below->targetlist))
 		return;
@@ -136,8 +139,8 @@ leave_out(Plan *top, int kept)
 }
 
 /*
- * columns_read: return the number of the last column that is read. A scan that passes on all columns also
- * reads hidden ones.
+ * columns_read: return the number of the last column of its subplan that a subquery scan reads, at least
+ * 1. A scan that passes on all columns also reads the hidden ones.
  */
 static int
 columns_read(const SubqueryScan *scan)
