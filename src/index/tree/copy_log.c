@@ -2,10 +2,10 @@
  * copy_log.c
  *		Log which leaves received rows while VACUUM copies all rows to other lists.
  *
- * VACUUM takes the log from the meta page before it reads leaves. Inserts write to the log after they
- * have added the entry. An entry that arrives in a leaf after VACUUM has read it is therefore logged
- * later and found in the next round. If an insert fails between the two steps, its entry belongs to a row
- * that no transaction will ever see.
+ * VACUUM takes the log from the meta page before it reads leaves. An insert writes to the log after it has
+ * added its entry. If an entry arrives in a leaf after VACUUM has read this leaf, the leaf is therefore
+ * logged later, and the next round of copying finds the entry. If an insert fails between the two steps,
+ * its entry belongs to a row that no transaction will ever see.
  */
 #include "postgres.h"
 
@@ -74,7 +74,7 @@ hybrid_copy_log_has(const HybridCopyLog *copy_log, BlockNumber leaf)
 	return (copy_log->bits[bit / 8] & 1 << bit % 8) != 0;
 }
 
-/* set_logging: turn logging on or off and clear the log. */
+/* set_logging: turn logging on or off, and clear the log. */
 static void
 set_logging(Relation index, bool logging)
 {
@@ -87,8 +87,8 @@ set_logging(Relation index, bool logging)
 }
 
 /*
- * bit_of: map a leaf to a bit. Block numbers of heads are usually at regular distances, so they are
- * hashed to spread them.
+ * bit_of: map a leaf to a bit. The block numbers of heads usually have regular intervals, so they are
+ * hashed to spread them over the bits.
  */
 static uint32
 bit_of(BlockNumber leaf)

@@ -3,9 +3,9 @@
  *		Log which leaves received rows while VACUUM copies all rows to other lists.
  *
  * The log tells VACUUM which leaves have changed since it copied their rows. VACUUM then reads only these
- * leaves again. While it holds the gate, there is no time to read all leaves. The log is a bitmap on the
- * meta page in which several leaves share a bit. An insert sets the bit after it has added the entry,
- * while it holds the gate in share mode.
+ * leaves again, because it has no time to read all leaves while it holds the gate. The log is a bitmap on
+ * the meta page, in which several leaves share a bit. An insert sets the bit of its leaf after it has added
+ * the entry, while it holds the gate in share mode.
  */
 #ifndef HYBRID_INDEX_COPY_LOG_H
 #define HYBRID_INDEX_COPY_LOG_H
@@ -19,8 +19,8 @@ typedef struct HybridCopyLog
 } HybridCopyLog;
 
 /*
- * hybrid_copy_log_begin: start logging every leaf that receives an entry. Waits for transactions that
- * are adding an entry or splitting a list. The caller holds no lock of a list.
+ * hybrid_copy_log_begin: start logging every leaf that receives an entry. Waits for processes that are
+ * adding an entry or splitting a list. The caller holds no lock of a list.
  */
 extern void hybrid_copy_log_begin(Relation index);
 
@@ -34,8 +34,8 @@ extern void hybrid_copy_log_add(Relation index, BlockNumber leaf);
 extern void hybrid_copy_log_take(Relation index, HybridCopyLog *copy_log);
 
 /*
- * hybrid_copy_log_has: test whether a leaf may have received an entry. If false, the leaf has certainly
- * not received one.
+ * hybrid_copy_log_has: test whether a leaf may have received an entry. The result may be true for a leaf
+ * that has not, but never false for one that has.
  */
 extern bool hybrid_copy_log_has(const HybridCopyLog *copy_log, BlockNumber leaf);
 

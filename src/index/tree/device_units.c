@@ -2,14 +2,14 @@
  * device_units.c
  *		Units, which are runs of lists that may stay on a device, and their keys.
  *
- * A list whose change counter has not changed has the same live entries with the same vectors. The
- * version in a unit's key is therefore a hash of the names and counters of all lists of the unit. The
- * place in the key is the name of the unit's first list. It stays the same when lists of the unit gain or
- * lose rows.
+ * While a list's change counter stays the same, the list has the same live entries with the same vectors.
+ * So `version` in a unit's key is a hash of the links, counters and sizes of all lists of the unit.
+ * `place` in the key identifies the index's file and the unit's first list. It stays the same when lists
+ * of the unit gain or lose rows.
  *
- * A unit that is at least half full ends before a list whose hashed name satisfies a condition. When a
- * list is added or removed, for example by a split, only the ends of a few nearby units move. If no list
- * satisfies the condition, the unit ends when it is full.
+ * A unit that is at least half full ends before the next list whose hashed link satisfies a condition
+ * (begins_unit). So when a list is added or removed, for example by a split, only the ends of a few nearby
+ * units move. If no list satisfies the condition, the unit ends when it is full.
  */
 #include "postgres.h"
 
@@ -117,10 +117,9 @@ stand_before(HybridStore *store, int list)
 }
 
 /*
- * begins_unit: test whether a list begins the next unit, given that the current unit is at least half
- * full and has `lists` lists. About one list in n does, where n lists fill about another quarter of a
- * unit. n is a power of two, so that a list that begins a unit for a larger n also does so for a smaller
- * n.
+ * begins_unit: test whether a list begins the next unit. The current unit has `lists` lists and is at
+ * least half full. About one list in n begins a unit, where n is `lists` / 4 rounded up to a power of two.
+ * A list that begins a unit for a larger n also does so for a smaller n.
  */
 static bool
 begins_unit(const HybridLink *list, int lists)
@@ -138,7 +137,7 @@ read_head(HybridStore *store, int list, uint64 *changes, int64 *rows)
 		hybrid_list_read(store->index, &store->open.layout, link, 0, link->head, store->strategy);
 	const HybridListPage *head = hybrid_list_page(BufferGetPage(buffer));
 
-	/* the caller may read only this head, and must not miss entries that were removed from the list */
+	/* if the caller reads no other page of the list, this test detects that entries it needs were removed */
 	TestForOldSnapshot(store->snapshot, store->index, BufferGetPage(buffer));
 	*changes = head->changes;
 	*rows = head->total;
@@ -146,8 +145,8 @@ read_head(HybridStore *store, int list, uint64 *changes, int64 *rows)
 }
 
 /*
- * name_list: add a list to the version in a key, which is two hashes of 64 bits. If all other words are
- * equal, different values of a word give different hashes.
+ * name_list: add a list to key->version, which is two hashes of 64 bits. If two units differ in one word
+ * only, their hashes differ.
  */
 static void
 name_list(HyUnitKey *key, const HybridLink *list, uint64 changes, int64 rows)
@@ -165,7 +164,7 @@ name_list(HyUnitKey *key, const HybridLink *list, uint64 changes, int64 rows)
 	}
 }
 
-/* mix: map a number to another one by splitmix64, a permutation of all 64-bit numbers. */
+/* mix: map a number to another by splitmix64, which is a permutation of all 64-bit numbers. */
 static uint64
 mix(uint64 z)
 {

@@ -2,15 +2,16 @@
  * free_pages.c
  *		Allocate pages for new lists, and free the pages of moved lists.
  *
- * The free space map is only a hint. A page that it offers is taken only under its lock, and only if the
- * page itself says that it is free or was never written. A moved list can be freed when no snapshot is
- * older than the move, because only a transaction that followed a link from before the move still reads
- * it. The transaction that moved the list is itself as old as the move. While a long transaction runs, no
- * list that it moved could be freed by this rule. A list can therefore also be freed when no other
- * session has a snapshot and nothing else in this process has the index open, whatever is running. (An
- * INSERT of 50,000 rows of 32 dimensions into an empty index leaves 1,057 pages, and 2,152 pages with the
- * first rule alone. The snapshot of VACUUM does not count, because VACUUM holds the meta page's lock while
- * it reads lists.)
+ * The free space map is only a hint. A page that it offers is used only after the page was locked, and
+ * only if the page itself shows that it is free or was never written.
+ *
+ * A moved list can be freed by one of two rules. First, it can be freed when no snapshot is older than the
+ * move, because only a transaction that followed a link from before the move still reads the list. But the
+ * transaction that moved the list is itself as old as the move. So by this rule, a long transaction could
+ * free none of the lists that it has moved. Second, a list can be freed when no other session has a
+ * snapshot and nothing else in this process has the index open. (An INSERT of 50,000 rows of 32 dimensions
+ * into an empty index leaves an index of 1,057 pages, and of 2,152 pages with the first rule alone. The
+ * snapshot of VACUUM does not count, because VACUUM holds the meta page's lock while it reads lists.)
  */
 #include "postgres.h"
 
@@ -176,8 +177,8 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 		return;
 	}
 	/*
-	 * Drop the newest entry of the ring to make space. VACUUM finds moved lists that are not in the ring,
-	 * but frees pages of a center only through the ring.
+	 * To make space for a page of a center, drop the newest entry of the ring. VACUUM finds moved lists
+	 * that are not in the ring, but frees pages of a center only through the ring.
 	 */
 	if (meta->moved_count == HYBRID_MOVED_LISTS && list->generation == HYBRID_CENTER_GENERATION)
 		meta->moved_count--;
@@ -271,8 +272,8 @@ bool
 hybrid_no_readers(Relation index)
 {
 	/*
-	 * a session that opens the index later, or takes a snapshot later, does not follow links that were
-	 * replaced
+	 * It is enough to test for readers now. A session that opens the index or takes a snapshot later does
+	 * not follow links that were replaced.
 	 */
 	if (index->rd_refcnt > 1)
 		return false;
@@ -294,7 +295,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 		int room;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		/* the pages of a list are freed from its end, so the remaining pages were freed before */
+		/* Pages are freed from the end of a list. If this page is gone, an earlier call has freed the rest. */
 		if (!hybrid_page_belongs(page, HYBRID_PAGE_LIST, &list))
 		{
 			UnlockReleaseBuffer(buffer);
@@ -314,7 +315,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 			allocated = (int) content->pages * (named + 1);
 			blocks = palloc(allocated * sizeof(BlockNumber));
 		}
-		/* the list has more pages than its head says: it is damaged, so do not make the damage worse */
+		/* The list has more pages than its head says. It is damaged, so do not make the damage worse. */
 		if (count == allocated)
 		{
 			UnlockReleaseBuffer(buffer);
@@ -373,8 +374,8 @@ logged_reserve(HybridSink *sink, HybridPageKind kind)
 
 	(void) kind;
 	/*
-	 * Mark the page, because the map may offer it to another backend, too. After a crash the page is free
-	 * again, or lost until VACUUM finds it.
+	 * Mark the page as taken, because the map may offer it to another backend, too. After a crash the page
+	 * is free again, or lost until VACUUM finds it.
 	 */
 	if (PageIsNew(page))
 		hybrid_page_init(page, HYBRID_PAGE_TAKEN, InvalidBlockNumber, 0);
@@ -394,9 +395,9 @@ logged_write(HybridSink *sink, BlockNumber block, Page image)
 }
 
 /*
- * somebody_reads: test whether another process has a snapshot, in any database. That includes a
- * walsender, whose xmin is that of a standby's snapshots (hot_standby_feedback). It is in no
- * transaction, so GetCurrentVirtualXIDs does not return it. A standby with a slot reports to the slot.
+ * somebody_reads: test whether another process has a snapshot, in any database. A walsender counts as
+ * one: its xmin is that of a standby's snapshots (hot_standby_feedback). GetCurrentVirtualXIDs does not
+ * return a walsender, because it is in no transaction. A standby with a slot reports its xmin to the slot.
  */
 static bool
 somebody_reads(void)
@@ -419,7 +420,7 @@ somebody_reads(void)
 	return found;
 }
 
-/* free_center: free a page of a replaced center. */
+/* free_center: free a page of a center that was replaced. */
 static void
 free_center(Relation index, BlockNumber block)
 {
@@ -477,9 +478,9 @@ pop_moved(Relation index, bool all, HybridLink *list)
 }
 
 /*
- * free_pages: free the given pages that still belong to the list, in one WAL record, and record them in
- * the free space map. Returns the number of pages freed. In a damaged index a block may occur twice: it is
- * skipped, because this process already holds its lock.
+ * free_pages: free those of the given pages that still belong to the list, in one WAL record, and record
+ * them in the free space map. Returns the number of pages freed. In a damaged index a block may occur
+ * twice. The second occurrence is skipped, because this process already holds the lock of the page.
  */
 static int
 free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, int count)

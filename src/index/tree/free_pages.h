@@ -9,14 +9,14 @@
 
 /*
  * hybrid_page_allocate: return an unused page, pinned and exclusively locked. Sets *generation to the
- * generation that the page would have as the head of a list. If the caller does not write the page, it
- * stays empty until VACUUM finds it.
+ * generation that the page would have as the head of a list. If the caller does not write to the page,
+ * the page stays unused until VACUUM finds it.
  */
 extern Buffer hybrid_page_allocate(Relation index, uint16 *generation);
 
 /*
- * hybrid_page_give_back: free a page that a HybridLoggedSink reserved and that was not written. No other
- * process may know of the page.
+ * hybrid_page_give_back: free a page that a HybridLoggedSink has reserved, and to which nothing was
+ * written. No other process may know of the page.
  */
 extern void hybrid_page_give_back(Relation index, BlockNumber block);
 
@@ -43,13 +43,13 @@ extern void hybrid_page_write(Relation index, BlockNumber block, Page image);
 #define HYBRID_CENTER_GENERATION 0
 
 /*
- * hybrid_moved_remember: add a moved list to the ring on the meta page. Its pages are freed when pages
- * are needed and no session reads the list any more. If the ring is full, the list is not added, and
- * VACUUM finds it later.
+ * hybrid_moved_remember: add a moved list, or a page of a replaced center, to the ring on the meta page.
+ * hybrid_moved_reclaim frees its pages once no session reads them any more. If the ring is full, a list
+ * is not added, and VACUUM finds it later.
  */
 extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since);
 
-/* hybrid_tree_add_leaves: add `leaves`, which may be negative, to the leaf count of the tree. */
+/* hybrid_tree_add_leaves: add `leaves` to the leaf count of the tree. The number may be negative. */
 extern void hybrid_tree_add_leaves(Relation index, int leaves);
 
 /*
@@ -63,34 +63,33 @@ extern bool hybrid_moved_known(Relation index, const HybridLink *list);
 
 /*
  * hybrid_moved_reclaim: free the pages of the oldest lists in the ring, up to the first list that a
- * session may still read.
+ * session may still read. Does nothing if the meta page's lock is not available.
  */
 extern void hybrid_moved_reclaim(Relation index, const HybridLayout *layout);
 
 /*
- * hybrid_moved_reuse: do the same as hybrid_moved_reclaim, for VACUUM while it makes new lists. The caller
- * holds the meta page's lock in share mode. This function releases the lock, frees pages, and takes the lock
- * again.
+ * hybrid_moved_reuse: call hybrid_moved_reclaim for VACUUM while it makes new lists. The caller holds the
+ * meta page's lock in share mode. This function releases the lock, frees pages, and takes the lock again.
  */
 extern void hybrid_moved_reuse(Relation index, const HybridLayout *layout);
 
 /*
- * hybrid_no_readers: test whether no other session has a snapshot and nothing else in this process has
- * the index open. If so, and if the caller holds the meta page's lock exclusively, no session reads any
- * list moved so far.
+ * hybrid_no_readers: test that no other session has a snapshot, and that nothing else in this process has
+ * the index open. If so, and if the caller holds the meta page's lock exclusively, nobody reads any list
+ * moved so far.
  */
 extern bool hybrid_no_readers(Relation index);
 
 /*
- * hybrid_list_free: free the pages of a moved list if no session can be reading it. `unread` is true if
- * the caller knows that none is. Returns the number of pages freed.
+ * hybrid_list_free: free the pages of a moved list if no session can be reading the list. `unread` says
+ * that the caller knows this already. Returns the number of pages freed.
  */
 extern int
 hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bool unread);
 
 /*
- * hybrid_pages_free: free pages that belong to a list but that no list page names. The list may be gone.
- * Pages that do not belong to the list are not changed. Returns the number of pages freed.
+ * hybrid_pages_free: free pages that belong to a list although no list page names them. The list itself
+ * may be gone. Pages that do not belong to the list are not changed. Returns the number of pages freed.
  */
 extern int
 hybrid_pages_free(Relation index, const HybridLink *list, const BlockNumber *blocks, int count);

@@ -27,7 +27,7 @@
 #define CENTROIDS_MOST (16 * 1024 * 1024)
 #define LENGTHS 32 /* number of lists from which the length of rows is computed */
 
-/* Key: key of one list. It includes the index OID because invalidations name the relation, not its file. */
+/* Key: identity of a list. It includes the index's OID, because invalidations name the relation, not its file. */
 typedef struct Key
 {
 	Oid index;
@@ -42,8 +42,8 @@ typedef struct Remembered
 	HybridInner inner; /* must be first: callers get a pointer to it */
 	MemoryContext context;
 	Key key;
-	uint64 changes;
-	int pins;
+	uint64 changes;   /* change counter of the list when it was read */
+	int pins;         /* number of sets that have the list */
 	bool current;     /* the list is in the hash table */
 	float row_length; /* see hybrid_inner_row_length; 0: not computed yet */
 } Remembered;
@@ -109,11 +109,11 @@ hybrid_inner_set_add(HybridInnerSet *set, const HybridScorer *scorer, const Hybr
 	slot = hash_search(table, &key, HASH_FIND, NULL);
 	if (slot != NULL)
 	{
-		/* unchanged: the cached copy is up to date */
+		/* if the counter has not changed, the cached copy is up to date */
 		if (slot->list->changes ==
 		    hybrid_list_changes(index, &scorer->open.layout, list, level, scorer->snapshot))
 			found = slot->list;
-		/* an invalidation may have dropped the entry while the list was read */
+		/* an invalidation may have dropped the entry while the counter was read */
 		else if ((slot = hash_search(table, &key, HASH_FIND, NULL)) != NULL)
 			forget(slot);
 	}
@@ -215,7 +215,7 @@ hybrid_inner_row_length(HybridScorer *scorer, const HybridInner *inner, int leve
 	return list->row_length;
 }
 
-/* read_centroid: return the stored centroid of an entry of an inner list. It may be in scorer->vector. */
+/* read_centroid: return the stored centroid of an entry of an inner list, in the cache or in scorer->vector. */
 static const void *
 read_centroid(HybridScorer *scorer, const HybridInner *inner, int level, int entry,
               HybridStored *stored)
@@ -258,7 +258,7 @@ make_table(void)
 
 /*
  * read_list: read all pages of a list into a memory context below the current one. If the list changes
- * meanwhile, it is read again.
+ * while it is read, it is read again.
  */
 static Remembered *
 read_list(const HybridScorer *scorer, const HybridLink *link, int level)
@@ -305,7 +305,7 @@ read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 	{
 		HybridInner *inner = &entries.list->inner;
 
-		/* the system provides the memory of centroids only when it is used */
+		/* the operating system provides the memory of a centroid only when the centroid is stored */
 		inner->stored = palloc(inner->count * sizeof(HybridStored));
 		inner->kept = palloc0(inner->count * sizeof(bool));
 		inner->centroids = MemoryContextAllocHuge(context, inner->count * layout->inner.stride);
@@ -406,7 +406,7 @@ grow(Entries *entries)
 	pfree(old.at);
 }
 
-/* forget: remove a list from the table. Its memory is freed when no search uses it. */
+/* forget: remove a list from the table. Its memory is freed when no set has the list any more. */
 static void
 forget(Slot *slot)
 {

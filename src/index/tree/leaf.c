@@ -2,18 +2,18 @@
  * leaf.c
  *		Find the leaf list that a row belongs in.
  *
- * The search descends from the root and keeps the few nearest lists of each level. It compares the
- * centroids of the lists below them first by their codes. If the codes do not decide, it compares the
+ * The search for a leaf descends from the root and keeps the few nearest lists of each level. It first
+ * compares the codes of the centroids below these lists. If the codes do not decide, it compares the
  * centroids exactly.
  *
- * In an index with keys, the bounds of the lists leave out those that may not get the row. Some leaf may get it, because
- * the bounds of the leaves together cover all words. But the few nearest lists of a level may have no such leaf, if
- * their bounds are wider than those of the leaves below them. Then the search keeps all lists of each level.
+ * In an index with keys, a row may only go to a leaf whose bounds include its key. There always is such a leaf, because
+ * the bounds of all leaves together cover all words. But there may be none below the few nearest lists of a level,
+ * whose bounds may be wider than those of the leaves below them. Then the search keeps all lists of each level.
  *
  * A row is an outlier of a list if its distance from the centroid is more than twice the list's radius. A
- * search does not expect an outlier in the row's nearest list, and a build makes lists of outliers
- * (leaves.c). So an outlier of the nearest list goes to another list that was examined: to the most
- * probable one of those of which the row is no outlier, if there is any.
+ * query does not expect to find an outlier in the row's nearest list, and a build makes lists of outliers
+ * (leaves.c). So if a row is an outlier of its nearest list, the search looks at the other lists that it
+ * has examined. Among those of which the row is not an outlier, it takes the most probable one.
  */
 #include "postgres.h"
 
@@ -25,8 +25,8 @@
 #include "index/tree/leaf.h"
 #include "index/page/distance_bound.h"
 
-#define BEAM 4       /* number of lists kept per level while the nearest leaf is searched for */
-#define SURE 4       /* standard deviations allowed for the estimates, so that no list is missed */
+#define BEAM 4 /* number of lists kept per level during the search for the nearest leaf */
+#define SURE 4 /* standard deviations by which estimates may be wrong, so that no list is missed */
 #define OUTSIDE 4.0f /* 2 squared; as in stopping.c */
 
 /* Near: one of the nearest lists of a level. */
@@ -77,7 +77,7 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, uint64 key
 		                    : errmsg("index \"%s\" has no list whose bounds include a key",
 		                             RelationGetRelationName(scorer->index)),
 		                errhint("REINDEX it.")));
-	/* by inner product, no row is an outlier, because the radius of a list includes its longest rows */
+	/* for inner products, no row is an outlier, because the radius of a list includes its longest rows */
 	if (scorer->tree.height > 0 && scorer->open.metric != HY_METRIC_IP &&
 	    is_outlier(found.reach.reach * found.reach.reach, found.radius))
 		most_probable(search, &found);
@@ -102,8 +102,8 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, uint64 key
 }
 
 /*
- * descend: find the nearest leaf, keeping `width` lists of each level. Returns false if no list below those kept may
- * get the row.
+ * descend: find the nearest leaf, keeping `width` lists of each level. Returns false if the row may go to no list
+ * below those kept.
  */
 static bool
 descend(HybridLeafSearch *search, int width, Near *found)
@@ -133,8 +133,8 @@ descend(HybridLeafSearch *search, int width, Near *found)
 }
 
 /*
- * nearest_below: find the `wanted` nearest lists below the given lists, nearest first. *result is allocated. Returns
- * the number found.
+ * nearest_below: find the `wanted` nearest lists below the given lists, and allocate *result with them, nearest first.
+ * Returns the number found.
  */
 static int
 nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level, int wanted,
@@ -151,7 +151,7 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 		HyHeapItem next = hy_heap_take(search->order, &waiting);
 		Near near;
 
-		/* a bound of an inner product does not bound the distance */
+		/* for inner products, the key is no bound of `reach`, so all lists are compared */
 		if (scorer->open.metric != HY_METRIC_IP && kept == wanted &&
 		    next.key > found[kept - 1].reach.reach * found[kept - 1].reach.reach)
 			break;
@@ -175,7 +175,7 @@ may_get(const HybridLeafSearch *search, const HybridInner *inner, int entry)
 	       (inner->bounds[entry].least <= search->key && search->key <= inner->bounds[entry].most);
 }
 
-/* near_at: describe the list at a position of search->lowers. */
+/* near_at: describe the list whose lower bound is number `entry` in search->lowers. */
 static Near
 near_at(HybridLeafSearch *search, int entry, int level)
 {
@@ -205,8 +205,9 @@ is_outlier(float squared, float radius)
 }
 
 /*
- * most_probable: replace the nearest leaf, of which the row is an outlier. Of the lists in search->inner
- * of which the row is no outlier, take the most probable one. If there is none, keep the nearest leaf.
+ * most_probable: replace the nearest leaf in *found, because the row is an outlier of it. Among the leaves
+ * below search->inner of which the row is not an outlier, take the most probable one. If there is no such
+ * leaf, keep the nearest.
  */
 static void
 most_probable(HybridLeafSearch *search, Near *found)
@@ -222,7 +223,7 @@ most_probable(HybridLeafSearch *search, Near *found)
 		{
 			float lower = Max(search->lowers[rows + i], 0), radius = inner->radii[i];
 
-			/* the radius of a list of equal rows is 0, or so small that its square is (hybrid_radius) */
+			/* the radius of a list of equal rows is 0, or so small that its square is 0 (hybrid_radius) */
 			if (!may_get(search, inner, i) || !(radius * radius > 0) || is_outlier(lower, radius))
 				continue;
 			search->order[waiting].key = improbability(lower, radius);
@@ -244,9 +245,9 @@ most_probable(HybridLeafSearch *search, Near *found)
 }
 
 /*
- * improbability: return the negative logarithm of the density of a list's rows at this squared distance
- * from the centroid, up to a factor and a constant. This assumes that the rows are normally distributed,
- * with the same variance in all dimensions.
+ * improbability: return a number that grows as the density of a list's rows at this squared distance from
+ * the centroid falls: the negative logarithm of the density, up to a factor and a constant. This assumes
+ * that the rows are normally distributed, with the same variance in all dimensions.
  */
 static float
 improbability(float squared, float radius)
@@ -255,8 +256,8 @@ improbability(float squared, float radius)
 }
 
 /*
- * score_below: put all lists below the given lists into search->order, not yet as a heap. Returns their
- * number.
+ * score_below: put the lists below the given lists that may get the row into search->order, not yet as a
+ * heap. Returns their number.
  */
 static int
 score_below(HybridLeafSearch *search, const Near *lists, int count, int level)

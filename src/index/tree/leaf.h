@@ -18,7 +18,7 @@ typedef struct HybridLeafSearch
 	HyHeapItem *order;
 	int allocated;
 	float *centroid;
-	uint64 key; /* word of the first key of the row, in an index with keys */
+	uint64 key; /* word of the row's first key, in an index with keys */
 } HybridLeafSearch;
 
 /*
@@ -28,11 +28,11 @@ typedef struct HybridLeafSearch
 typedef struct HybridLeaf
 {
 	HybridLink link;
-	HybridLink above;   /* list that names the leaf; no valid head: the leaf is the root */
+	HybridLink above;   /* list that names the leaf; its head is invalid if the leaf is the root */
 	float radius;       /* radius of the leaf as recorded there; 0 if the leaf is the root */
 	bool central;       /* the centroid of the leaf is the center of the index */
-	float *centroid;    /* place of the leaf's centroid; NULL if the leaf is central */
-	const float *place; /* place of the vector, and that place rotated */
+	float *centroid;    /* place (frame.h) of the leaf's centroid; NULL if the leaf is central */
+	const float *place; /* place of the vector, and below the same place rotated */
 	const float *rotated;
 	HybridFrame *frame;
 } HybridLeaf;
@@ -41,9 +41,9 @@ typedef struct HybridLeaf
 extern void hybrid_leaf_init(HybridLeafSearch *search, Relation index, const HybridIndex *open);
 
 /*
- * hybrid_leaf_find: find the leaf with the nearest centroid, or nearly the nearest, in the current tree.
- * If the vector is an outlier of that leaf, find another leaf with similar rows, if there is one. In an index with
- * keys, only leaves count whose bounds include `key`, the word of the first key.
+ * hybrid_leaf_find: find the leaf whose centroid is the nearest, or nearly the nearest, in the current tree. If the
+ * vector is an outlier of that leaf, find another leaf with similar rows, if there is one. In an index with keys,
+ * consider only leaves whose bounds include `key`, the word of the first key.
  */
 extern void
 hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, uint64 key, HybridLeaf *leaf);

@@ -2,10 +2,10 @@
  * read.c
  *		Read all live entries of an index, list by list.
  *
- * Exact scans and callers of server/store.h read this way. The lists are taken from the tree at the
- * start. No lock is held between two calls. A read that stopped within a page continues at the next slot.
- * Entries do not move. If an entry was put into a slot that has already been read, it belongs to a row
- * that the snapshot does not see.
+ * Exact scans and callers of server/store.h read this way. The lists are those of the tree at the start of
+ * the read. No lock is held between two calls. A read that stopped within a page continues at the next
+ * slot, because entries do not move. If an entry was put into a slot that has already been read, it belongs
+ * to a row that the snapshot does not see.
  */
 #include "postgres.h"
 
@@ -71,7 +71,7 @@ hybrid_store_rewind(HybridStore *store)
 	MemoryContext old = MemoryContextSwitchTo(store->context);
 	HybridTree tree;
 
-	/* Rows that the snapshot sees were in the index before the snapshot was taken. */
+	/* The current tree has all rows that the snapshot sees: they were in the index before it was taken. */
 	hybrid_tree_read(store->index, &tree);
 	if (store->lists != NULL)
 		pfree(store->lists);
@@ -205,7 +205,7 @@ dtype_of(const HybridLayout *layout)
 	return layout->leaf.storage == HYBRID_FLOAT16 ? HY_F16 : HY_F32;
 }
 
-/* stride_of: return the bytes of a value in the form that readers get. */
+/* stride_of: return the maximum number of bytes of a value in the form that readers get. */
 static Size
 stride_of(const HybridLayout *layout)
 {
@@ -214,7 +214,7 @@ stride_of(const HybridLayout *layout)
 	return layout->dims * hy_dtype_size(dtype_of(layout));
 }
 
-/* yield_vector: convert store->vector to the element type that readers get. */
+/* yield_vector: convert store->vector to the element type that readers get, and set its norm and residual. */
 static void
 yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *norm,
              float *residual)
@@ -273,7 +273,7 @@ describe_store(Relation index, HybridStoreShape *shape)
 	shape->stride = stride_of(&open.layout);
 	shape->lossless = open.lossless;
 	shape->keys = open.keys;
-	/* for each list page, the file also has its pages of codes and vectors */
+	/* besides each list page, the file has the list page's pages of codes and vectors */
 	shape->places = (int64) RelationGetNumberOfBlocks(index) * leaf->rows /
 	                (1 + leaf->code_pages + leaf->vector_pages);
 	return true;
@@ -285,7 +285,7 @@ begin_store(Relation index, Snapshot snapshot)
 	HybridIndex open = hybrid_index_open(index);
 	HybridStore *store = palloc(sizeof(HybridStore));
 
-	/* An entry is copied without a pin, so its row may be removed and its TID reused meanwhile. */
+	/* Entries are copied and not pinned. Before the caller uses them, a row may be removed and its TID reused. */
 	if (!IsMVCCSnapshot(snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 	PredicateLockRelation(index, snapshot);

@@ -18,10 +18,10 @@
 #include "index/tree/tree.h"
 #include "index/page/distance_bound.h"
 
-/* minimum number of standard deviations allowed when a third of a block's codes decides */
+/* minimum number of standard deviations allowed when a third of a block's codes already excludes its rows */
 #define EARLY 3.0f
-#define SAMPLED 4      /* rows that hybrid_scorer_sample measures of each of the first lists */
-#define FIRST 4        /* number of these lists; later, one row of each list is measured */
+#define SAMPLED 4 /* number of rows that hybrid_scorer_sample measures in each of the first lists */
+#define FIRST 4   /* number of these first lists; in each later list, one row is measured */
 #define TABLE_BYTES 16 /* bytes of a block's codes for each table of four dimensions */
 
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
@@ -188,7 +188,7 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 	                                  scorer->estimates, scorer->lowers);
 }
 
-/* score_wanted: score the blocks before block `to`, from block `from` on, that have wanted rows. */
+/* score_wanted: score those of blocks `from` to `to` - 1 that have wanted rows. Set the masks of the others to 0. */
 static void
 score_wanted(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks, int from,
              int to, const uint32 *wanted)
@@ -205,7 +205,7 @@ score_wanted(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blo
 	}
 }
 
-/* score_blocks: score `count` blocks of a page. If `whole` is set, there is no early exit. */
+/* score_blocks: score `count` blocks of a page. If `whole` is set, each block is scored in full. */
 static void
 score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks, int from,
              int count, bool whole)
@@ -294,8 +294,8 @@ hybrid_scorer_reach_place(HybridScorer *scorer, const float *place)
 }
 
 /*
- * reach_of: return the distance to a centroid. The centroid is in a form that the distance kernels
- * accept.
+ * reach_of: return the distance to a centroid, which is given in a form that the distance kernels accept.
+ * If `copy` is not NULL, it receives the centroid (dims floats).
  */
 static HybridReach
 reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy)
@@ -329,7 +329,7 @@ hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list, HybridVectorPosi
 	return lower;
 }
 
-/* distance_of: return the distance of a row's stored vector. By taxicab distance, add the row to *measured. */
+/* distance_of: return the distance of a row's stored vector. For taxicab distance, also add the row to *measured. */
 static double
 distance_of(HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at,
             HyTaxicab *measured, HybridStored *stored)
@@ -425,7 +425,7 @@ taxicab_unit(const HybridScorer *scorer, double distance, float deviations)
 	return square;
 }
 
-/* place_query: compute the place of a query, and what depends on it. norm is |x|^2. */
+/* place_query: compute the place of the query x (frame.h), and all that depends on the place. `norm` is |x|^2. */
 static void
 place_query(HybridScorer *scorer, const float *x, float norm)
 {
@@ -446,7 +446,7 @@ place_query(HybridScorer *scorer, const float *x, float norm)
 		scorer->along = (float) -hy_distance(HY_METRIC_IP, scorer->absolute, center, layout->dims);
 }
 
-/* lock_vector: return the locked page of a vector, and check that the page has this slot. */
+/* lock_vector: return the page of a vector, locked in share mode. Raises an error if the page lacks the slot. */
 static Buffer
 lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at)
 {

@@ -10,8 +10,8 @@
 #include "index/page/frame.h"
 
 /*
- * HybridVectorPosition: position of a vector: its page and its slot on that page. If a vector is longer
- * than a page, the position is the list page and the slot of the entry.
+ * HybridVectorPosition: position of a vector: its VECTORS page, and its slot on that page. If vectors are
+ * longer than a page, it is the list page and the slot of the entry instead.
  */
 typedef struct HybridVectorPosition
 {
@@ -26,14 +26,14 @@ typedef struct HybridReach
 	float reach; /* |q - c| */
 } HybridReach;
 
-/* HybridAim: bounds for scoring the rows of one leaf list. */
+/* HybridAim: parameters for scoring the rows of one leaf list for the current query. */
 typedef struct HybridAim
 {
 	HyCodeLimits limits;
 	HyCodeScorer meeting;
 	/* blocks of a page that are scored in full, without an early exit */
-	int whole; /* number of such blocks at the beginning of the page */
-	int also;  /* number of one more such block; -1: none */
+	int whole; /* how many such blocks are at the beginning of the page */
+	int also;  /* block number of one more such block; -1: none */
 } HybridAim;
 
 /*
@@ -44,20 +44,20 @@ typedef struct HybridScorer
 {
 	Relation index;
 	HybridIndex open;
-	/* snapshot of a scan, which must not miss rows that this snapshot sees; may be NULL */
+	/* snapshot of the scan, which must not miss rows that the snapshot sees; may be NULL */
 	Snapshot snapshot;
 	HybridTree tree; /* tree as read when the query began */
 	HybridFrame frame;
 	BlockNumber center; /* first page of the frame's center */
-	bool framed;
+	bool framed;        /* `frame` is set */
 	MemoryContext frame_context;
 	const HybridProbe *probe;
-	float *place;    /* place of the query */
+	float *place;    /* place of the query (frame.h) */
 	float *absolute; /* the query relative to the origin; for inner products only */
-	float *rotated;
-	float along;  /* <q,center> */
-	float length; /* |q| */
-	/* the place and `length` are those of the query times this: see hybrid_scorer_place */
+	float *rotated;  /* the place, rotated */
+	float along;     /* <q,center> */
+	float length;    /* |q| */
+	/* factor by which the query was multiplied before `place` and `length` were computed: see hybrid_scorer_place */
 	float stretch;
 	uint8 *tables;
 	HyCodeQuery query;
@@ -67,9 +67,9 @@ typedef struct HybridScorer
 	uint32 *masks;
 	uint32 *taken; /* space for the masks of the previous scoring of a page */
 	void *value;   /* the query as a bit string, in an index on bit; else NULL */
-	/* in an index by taxicab distance, the rows measured by hybrid_scorer_row and hybrid_scorer_sample */
-	HyTaxicab read;
-	HyTaxicab sampled;
+	/* in an index by taxicab distance, figures about the rows that were measured */
+	HyTaxicab read;    /* by hybrid_scorer_row */
+	HyTaxicab sampled; /* by hybrid_scorer_sample */
 	/* space for one vector */
 	void *vector;
 	float *widened;
@@ -79,8 +79,8 @@ typedef struct HybridScorer
 extern void hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open);
 
 /*
- * hybrid_scorer_query: prepare for the query probe->x. Reads the current tree. The caller keeps probe
- * valid.
+ * hybrid_scorer_query: prepare for the query probe->x. Reads the current tree from the meta page. The
+ * caller keeps `probe` valid.
  */
 extern void hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe);
 
@@ -91,10 +91,10 @@ extern void hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe);
 extern void hybrid_scorer_begin(HybridScorer *scorer, const HybridProbe *probe);
 
 /*
- * hybrid_scorer_place: do the other part of hybrid_scorer_query. In an index by inner product, a `length` above 0
- * lets the query be scored as if it had this length. The order of rows does not depend on the length of the query,
- * but the errors of the estimates do: they are in proportion to |q - c|, so for a query far shorter than the rows
- * they are large beside the inner products. A query without a length keeps it.
+ * hybrid_scorer_place: do the second part of hybrid_scorer_query. In an index by inner product, the query is scored as
+ * if its length were `length`, if that is above 0. The order of rows does not depend on the length of the query, but
+ * the errors of the estimates do. They are in proportion to |q - c|, so if a query is far shorter than the rows, they
+ * are large compared with the inner products. A query of length 0 is not changed.
  */
 extern void hybrid_scorer_place(HybridScorer *scorer, float length);
 
@@ -103,16 +103,16 @@ extern HybridReach hybrid_scorer_root(const HybridScorer *scorer);
 
 /*
  * hybrid_scorer_aim: prepare to score a leaf list whose centroid is at distance `reach`. Rows whose lower
- * bound is at most threshold are wanted. Valid until the next query.
+ * bound is at most `threshold` are wanted. The aim is valid until the next query.
  */
 extern void hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, float eps,
                               float threshold, HybridAim *aim);
 
 /*
- * hybrid_scorer_page: compute estimates, lower bounds and masks of the slots of a locked page of the aimed list. In
- * a block without a bit in `wanted`, only the mask is set, to 0, unless the block is scored in full.
- * At the same time, the codes of page `next`, which may belong to any leaf list,
- * are prefetched. InvalidBlockNumber means that there is no next page.
+ * hybrid_scorer_page: compute estimates, lower bounds and masks for the slots of a locked page of the list of `aim`. In
+ * a block without a bit in `wanted`, only the mask is set, to 0, unless the block must be scored in full. Meanwhile,
+ * the codes of page `next` are prefetched. This page may belong to any leaf list; InvalidBlockNumber means that there
+ * is none.
  */
 extern void hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list,
                                const HybridAim *aim, const uint32 *wanted, BlockNumber next);
@@ -127,8 +127,8 @@ extern HybridVectorPosition hybrid_scorer_position(const HybridScorer *scorer, P
 extern void hybrid_scorer_expect(const HybridScorer *scorer, HybridVectorPosition at);
 
 /*
- * hybrid_scorer_read: copy the vector that a list stores at this position, in its stored form, to `vector`
- * (`stride` bytes of its list's layout at most).
+ * hybrid_scorer_read: copy the vector that a list stores at this position, in its stored form, to `vector`, which has
+ * space for the `stride` bytes of the list's layout.
  */
 extern void hybrid_scorer_read(HybridScorer *scorer, const HybridLink *list, int level,
                                HybridVectorPosition at, HybridStored *stored, void *vector);
@@ -144,24 +144,24 @@ extern HybridReach hybrid_scorer_reach(HybridScorer *scorer, const HybridStored 
 extern HybridReach hybrid_scorer_reach_place(HybridScorer *scorer, const float *place);
 
 /*
- * hybrid_scorer_row: return a lower bound of a row's distance, from its stored vector. *width is set to a
- * number such that the distance is at most the bound plus the width.
+ * hybrid_scorer_row: return a lower bound of a row's distance, computed from its stored vector. Sets *width
+ * so that the lower bound plus *width is an upper bound.
  */
 extern double hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list,
                                 HybridVectorPosition at, float *width);
 
 /*
- * hybrid_scorer_sample: in an index by taxicab distance, measure a few rows of a leaf list. The rows that
- * hybrid_scorer_row reads are those with the least Euclidean distances. Rows with greater ones may be as near by taxicab
- * distance, and only a sample of them shows it.
+ * hybrid_scorer_sample: in an index by taxicab distance, measure a few rows of a leaf list. hybrid_scorer_row reads the
+ * rows with the least Euclidean distances. Rows with greater Euclidean distances may be as near by taxicab distance,
+ * and only a sample of all rows shows this.
  */
 extern void hybrid_scorer_sample(HybridScorer *scorer, const HybridLink *list);
 
 /*
- * hybrid_scorer_unit: convert a distance to the unit of the estimates. In an index by Jaccard distance, rows
- * at this distance have at most this estimate. By taxicab distance, the result is predicted from the rows that
- * hybrid_scorer_row has read, with this number of standard deviations, and is at least what the sampled rows predict.
- * It is infinite while too few rows were read.
+ * hybrid_scorer_unit: convert a distance to the unit of the estimates. In an index by Jaccard distance, the result is
+ * the greatest value that rows at this distance may have. By taxicab distance, it is predicted from the rows that
+ * hybrid_scorer_row has read, plus `deviations` standard deviations, and is at least what the sampled rows predict. It
+ * is infinite while too few rows were read.
  */
 extern float hybrid_scorer_unit(const HybridScorer *scorer, double distance, float deviations);
 

@@ -2,9 +2,9 @@
  * tree.c
  *		Find and read the lists of an index.
  *
- * Each inner list is read page by page. If the list changed meanwhile, it is read again. The lists that
- * it names are read even if they have been moved since, because a moved list keeps all entries that an
- * older snapshot can see.
+ * Each inner list is read page by page. If the list changed meanwhile, it is read again. The lists that an
+ * inner list names are read even if they have been moved since, because a moved list keeps all entries
+ * that an older snapshot can see.
  */
 #include "postgres.h"
 
@@ -104,7 +104,7 @@ hybrid_bounds_may_have(const HybridBounds *bounds, const HyWordCondition *condit
 
 	for (i = 0; i < count; i++)
 	{
-		/* the bounds are those of the first key */
+		/* bounds have only the words of the first key, which is column 0 */
 		if (conditions[i].column == 0 &&
 		    !hy_word_between(&conditions[i], bounds->least, bounds->most))
 			return false;

@@ -3,7 +3,7 @@
  *		Visit all lists of an index, level by level.
  *
  * A split adds two links to an inner list and removes one, perhaps on different pages. A reader that goes
- * from page to page might see all three links. The result is therefore used only if the list's change
+ * from page to page might see all three links. What was read is therefore used only if the list's change
  * counter did not change meanwhile.
  */
 #include "postgres.h"
@@ -80,7 +80,7 @@ hybrid_walk_free(HybridLevel *level)
 	memset(level, 0, sizeof(*level));
 }
 
-/* read_names: read the chain of an inner list once. */
+/* read_names: append the lists that an inner list names to `below`, in one pass over its pages. */
 static void
 read_names(Relation index, const HybridLayout *layout, const HybridLink *list, int level,
            HybridLevel *below)

@@ -12,13 +12,13 @@ typedef struct HybridWalked
 {
 	HybridLink link;
 	/*
-	 * list that has this entry; its head is invalid if the walked list is the root, which the meta page
-	 * names
+	 * list that has this entry; its head is invalid if `link` is the root, which the meta page names
+	 * instead of an entry
 	 */
 	HybridLink above;
 	BlockNumber block; /* page with this entry */
 	int slot;          /* slot of the entry on that page */
-	float radius;
+	float radius;      /* radius in the entry, encoded by hybrid_radius */
 } HybridWalked;
 
 /* HybridLevel: the lists of one level. */
@@ -33,7 +33,7 @@ typedef struct HybridLevel
 extern void hybrid_walk_root(const HybridTree *tree, HybridLevel *level);
 
 /*
- * hybrid_walk_below: append the lists that an inner list of this level names to `below`. If the list
+ * hybrid_walk_below: append to `below` the lists that an inner list of this level names. If the inner list
  * changes meanwhile, it is read again. Memory comes from the current memory context.
  */
 extern void hybrid_walk_below(Relation index, const HybridLayout *layout, const HybridLink *list,
@@ -45,7 +45,7 @@ typedef struct HybridAhead
 	Relation index;
 	BlockNumber blocks; /* number of blocks of the file */
 	int64 next;         /* number of the next list to prefetch */
-	int64 distance;
+	int64 distance;     /* number of lists to prefetch ahead of the one that is read */
 } HybridAhead;
 
 /*
@@ -55,8 +55,8 @@ typedef struct HybridAhead
 extern void hybrid_walk_ahead(HybridAhead *ahead, Relation index);
 
 /*
- * hybrid_walk_more_ahead: test whether list ahead->next of `count` is to be prefetched while list `at`
- * is read.
+ * hybrid_walk_more_ahead: test whether list number ahead->next of `count` lists should be prefetched while
+ * list number `at` is read.
  */
 static inline bool
 hybrid_walk_more_ahead(const HybridAhead *ahead, int64 at, int64 count)
