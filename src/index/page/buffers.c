@@ -51,7 +51,7 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 	    BufferIsValid(at->buffer) &&
 	    ReadRecentBuffer(index->rd_locator, MAIN_FORKNUM, block, at->buffer))
 	{
-		/* ReadRecentBuffer counts the hit for EXPLAIN, but it is not given the relation to count it for */
+		/* ReadRecentBuffer counts the hit for EXPLAIN, but not for the relation, which it does not know */
 		pgstat_count_buffer_read(index);
 		pgstat_count_buffer_hit(index);
 		return at->buffer;
@@ -91,7 +91,7 @@ hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item)
 	     (ItemPointerGetOffsetNumber(tid) - 1) % MaxHeapTuplesPerPage * sizeof(ItemIdData);
 	if (item)
 	{
-		/* the buffer may hold another page by now, so that the prefetch is useless but harmless */
+		/* the buffer may hold another page by now; then the prefetch is useless but harmless */
 		__builtin_prefetch(page + ((const volatile ItemIdData *) id)->lp_off % BLCKSZ);
 		return;
 	}

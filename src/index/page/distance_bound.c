@@ -2,7 +2,7 @@
  * distance_bound.c
  *		Bounds of the distance to a vector, computed from the distance to its rounded copy.
  *
- * With x the vector as given, s as stored, e >= |x - s| and q the query:
+ * Let x be the vector as given, s the vector as stored, e >= |x - s|, and q the query. Then:
  *
  *		L2			|q - x| >= |q - s| - e						(triangle inequality)
  *		L1			|q - x|_1 >= |q - s|_1 - sqrt(dims) e
@@ -11,14 +11,14 @@
  *					x and s: cos(q,x) <= cos(q,s) cos b + sin(q,s) sin b where cos(q,s) <= cos b;
  *					sin b <= r = e/|x|, |x| >= |s| - e, as long as r < 1
  *
- * Both distances are computed in floating point. The canonical reduction errs by at most 1e-6 of the sum
- * of the magnitudes of the terms. Each bound therefore allows for at least twice that, and for an
- * absolute error in sums that underflow. If the computed distance is not finite, or the norms are too
- * small, the bound is the smallest possible distance. The same holds if an inner product computed from
- * the original vector may leave the range of fp32. Such a product would be minus infinity, whereas a sum
- * of squares or magnitudes that overflows is above every bound. A scan orders rows by true distances
- * where the bounds leave the order open. A loose bound costs time, but a bound that is too tight makes the
- * result of the query wrong.
+ * The distances to x and to s are both computed in floating point. The canonical reduction errs by at most
+ * 1e-6 of the sum of the magnitudes of the terms. Each bound therefore allows for at least twice this
+ * error, and for an absolute error in sums that underflow. If the computed distance is not finite, or if
+ * the norms are too small, the lower bound is the smallest possible distance. The same holds if an inner
+ * product computed from the original vector may leave the range of fp32, because this product would be
+ * minus infinity. (A sum of squares or magnitudes that overflows is above every bound.) Where the bounds
+ * leave the order open, a scan orders rows by true distances. A loose bound costs time, but a bound that
+ * is too tight makes the result of a query wrong.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@
 
 #define REL 2e-6   /* twice the relative error of a canonical sum */
 #define ABS 1e-17  /* absolute error, above the square root of 16,000 underflowed squares */
-#define TINY 1e-12 /* minimum norm; the cosine of a shorter vector is meaningless in fp32 sums */
+#define TINY 1e-12 /* minimum length; in fp32 sums, the cosine of a shorter vector is meaningless */
 
 static double turned(double distance, double sine, bool towards);
 static double lost_angle(float norm, float residual);
@@ -119,7 +119,7 @@ hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual)
 		return;
 	if (metric != HY_METRIC_COSINE)
 	{
-		/* every other bound is monotonic in both arguments, so the maxima cover all rows */
+		/* except for cosine, each bound is monotonic in both arguments, so the maxima cover all rows */
 		loss->norm = Max(loss->norm, norm);
 		loss->residual = Max(loss->residual, residual);
 	}
@@ -141,15 +141,15 @@ hybrid_lost(HyMetric metric, float norm, float residual)
 }
 
 /*
- * turned: return the cosine distance after turning the vector by an angle with this sine, towards the
- * query or away from it. An allowance for the rounding of the distance is subtracted when turning
- * towards the query, and added when turning away.
+ * turned: return the cosine distance of a vector after it is turned by an angle with this sine, towards
+ * the query or away from it. To allow for the rounding of the distance, the result is reduced if the
+ * vector is turned towards the query, and increased if it is turned away.
  */
 static double
 turned(double distance, double sine, bool towards)
 {
 	double error = 4 * REL, cosine = 1 - distance, turn = sqrt(1 - sine * sine);
-	/* sine of the angle to the query; not underestimated even if rounding made the distance too small */
+	/* sine of the angle to the query; large enough even if rounding made the distance too small */
 	double side = sqrt(Max((distance + error) * (2 - distance + error), 0));
 
 	if (towards)
@@ -158,8 +158,8 @@ turned(double distance, double sine, bool towards)
 }
 
 /*
- * lost_angle: return an upper bound of the sine of the angle between a vector and its copy, or 1 if none
- * is known.
+ * lost_angle: return an upper bound of the sine of the angle between a vector and its copy, or 1 if no
+ * smaller bound is known.
  */
 static double
 lost_angle(float norm, float residual)

@@ -61,7 +61,7 @@ hybrid_entry_form(const HybridIndex *index, HybridRow *row, int which, const Ite
 	return type->store(index->metric, layout, value, entry->vector, &entry->stored);
 }
 
-/* compute_words: compute the words of the columns of a row other than the vector. */
+/* compute_words: compute the words of a row: one for each column of the index other than the vector. */
 static void
 compute_words(const HybridIndex *index, HybridRow *row)
 {

@@ -1,6 +1,6 @@
 /*
  * frame.c
- *		Compute places from stored vectors, and codes from places.
+ *		Compute the places of vectors, and codes from places: see frame.h.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 
 #include "index/page/frame.h"
 
-/* CachedRotation: a rotation of this backend. It depends only on dims and seed, so a backend needs few. */
+/* CachedRotation: a cached rotation. Rotations depend only on dims and seed, so a backend needs few of them. */
 typedef struct CachedRotation
 {
 	uint64 seed;
@@ -65,7 +65,7 @@ hybrid_frame_place(const HybridFrame *frame, const float *x, float norm, float *
 
 	if (frame->metric == HY_METRIC_COSINE)
 		factor = (float) (1 / sqrt((double) norm));
-	/* unlike a vector, a bit string without a direction is indexed; the origin is its place */
+	/* A vector without a direction is not indexed, but a bit string is. It counts as the origin. */
 	if (norm == 0 && frame->layout->leaf.storage == HYBRID_BITS)
 		factor = 0;
 	if (frame->center == NULL)
@@ -117,7 +117,7 @@ hybrid_center_page(Page page, const char *from, Size left)
 	return length;
 }
 
-/* rotation_for: return the rotation for this number of dimensions. It lives until the backend ends. */
+/* rotation_for: return the rotation for this number of dimensions and this seed. It lives until the backend ends. */
 static const HyRotation *
 rotation_for(int dims, uint64 seed)
 {

@@ -1,6 +1,6 @@
 /*
  * included.c
- *		Keys before the vector, and INCLUDE columns: the words that an index stores of their values.
+ *		Keys before the vector, and INCLUDE columns: the words that an index stores for their values.
  */
 #include "postgres.h"
 
@@ -62,7 +62,7 @@ hybrid_included_mark(const HybridIncluded *columns, int count)
 	{
 		Oid hash = columns[i].hash;
 
-		/* pg_upgrade changes the identifiers of functions of users, but not those of their types */
+		/* pg_upgrade keeps the OIDs of user-defined types, but not those of user-defined functions */
 		if (hash >= FirstNormalObjectId)
 			hash = columns[i].type;
 		mark = hash_combine(mark, hash_bytes_uint32(columns[i].scale));
@@ -129,7 +129,7 @@ hybrid_included_word(const HybridIncluded *column, Oid type, Datum value)
 		case TIMESTAMPTZOID:
 			return hy_word_of_integer(DatumGetTimestamp(value));
 		case NUMERICOID:
-			/* rounds to the nearest number, which keeps the order */
+			/* the value is rounded to the nearest double, which keeps the order */
 			return hy_word_of_double(
 				DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value)));
 		default:
@@ -194,7 +194,7 @@ hybrid_included_value(const HybridIncluded *column, uint64 word, Datum *value)
 	return one;
 }
 
-/* describe_column: describe column `number` of those besides the vector, from 0. */
+/* describe_column: describe the column whose values have word number `number`. */
 static void
 describe_column(Relation index, int number, HybridIncluded *column)
 {
@@ -223,8 +223,10 @@ describe_column(Relation index, int number, HybridIncluded *column)
 	if (at < keys)
 		check_equality(index, at, column);
 	/*
-	 * Equal values may have different hashes in other ICU versions, and equal rows when their type gets another
-	 * attribute. A range may be one of such values. An index depends on the collations of its keys, as others do.
+	 * Some hashes may change while the index exists, so that equal values would have different words. A hash under a
+	 * non-deterministic collation depends on the version of ICU, and the hash of a row changes when its type gets
+	 * another attribute. A range may consist of such values. For these columns, all values get the same word. Keys
+	 * keep their hashes under such a collation, because every index depends on the collations of its keys.
 	 */
 	if ((at > keys && OidIsValid(column->collation) &&
 	     !get_collation_isdeterministic(column->collation)) ||
@@ -232,7 +234,7 @@ describe_column(Relation index, int number, HybridIncluded *column)
 		column->hash = InvalidOid;
 }
 
-/* describe_type: set where the values of column `at` of the index come from, their type and their collation. */
+/* describe_type: set the source of the values of the index's column `at`, their type and their collation. */
 static void
 describe_type(Relation index, int at, HybridIncluded *column)
 {
@@ -254,8 +256,8 @@ describe_type(Relation index, int at, HybridIncluded *column)
 }
 
 /*
- * check_equality: raise an error if the operator class of a key has another equality than the one by which words
- * are made. A condition on words would then exclude values that are equal by that operator.
+ * check_equality: raise an error if the equality operator of a key's operator class is not the one that words
+ * respect. Otherwise, a condition on words might exclude values that are equal by that operator.
  */
 static void
 check_equality(Relation index, int at, const HybridIncluded *column)
@@ -282,7 +284,7 @@ name_of(Relation index, int at, const HybridIncluded *column)
 	                           : NameStr(TupleDescAttr(RelationGetDescr(index), at)->attname);
 }
 
-/* is_composed: test whether values of a type, or elements of such arrays, are rows or ranges. */
+/* is_composed: test whether values of a type are rows or ranges, or arrays of these. */
 static bool
 is_composed(Oid type)
 {

@@ -1,11 +1,11 @@
 /*
  * included.h
- *		Keys before the vector, and INCLUDE columns: the words that an index stores of their values.
+ *		Keys before the vector, and INCLUDE columns: the words that an index stores for their values.
  *
- * For each entry of a leaf, each key before the vector and each included column, a block has one 64-bit word
+ * Each entry of a leaf has one 64-bit word for each key before the vector and for each included column
  * (core/filter_words.h). The words of numbers and times keep the order of the built-in btree operator family of the
- * type. The word of any other value is a hash, computed by the default hash operator class of the type. Values of an
- * included column with a non-deterministic collation all have the same word, as have rows and ranges.
+ * type. The word of any other value is a hash, computed by the default hash operator class of the type. All values of
+ * an included column with a non-deterministic collation have the same word, and so do all rows and all ranges.
  */
 #ifndef HYBRID_INDEX_INCLUDED_H
 #define HYBRID_INDEX_INCLUDED_H
@@ -23,26 +23,26 @@
 typedef struct HybridIncluded
 {
 	AttrNumber column; /* number of the column in the table; 0 for an expression */
-	Oid type;          /* its type; the base type of a domain */
-	/* type whose words the words of this column are compared with; InvalidOid if they are hashes */
+	Oid type;          /* type of the column; the base type if it is a domain */
+	/* words of columns with the same scale can be compared; InvalidOid if the words are hashes */
 	Oid scale;
-	Oid family; /* operator family: btree with a scale, else hash */
-	/* extended hash function of hashes; InvalidOid if all values have the same word */
+	Oid family; /* operator family: of btree if there is a scale, else of hash */
+	/* if words are hashes, the extended hash function; InvalidOid if all values have the same word */
 	Oid hash;
 	Oid collation;
 	Oid operand; /* input type of the operator class of a key; InvalidOid for an included column */
 } HybridIncluded;
 
 /*
- * hybrid_keys_count: return the number of keys before the vector. It is also the number of the vector's column
- * in the index, from 0.
+ * hybrid_keys_count: return the number of keys before the vector. This is also the number of the vector's column
+ * in the index, counted from 0.
  */
 extern int hybrid_keys_count(Relation index);
 
 /* hybrid_included_count: return the number of columns of an index besides the vector. */
 extern int hybrid_included_count(Relation index);
 
-/* hybrid_included_column: return the column of the index, from 0, whose values have word number `word`. */
+/* hybrid_included_column: return the number, from 0, of the index's column whose values have word number `word`. */
 static inline int
 hybrid_included_column(int keys, int word)
 {
@@ -51,33 +51,33 @@ hybrid_included_column(int keys, int word)
 
 /*
  * hybrid_included_describe: describe the columns of an index besides the vector, keys first. Raises an error if
- * there are more than HYBRID_MAX_INCLUDED, if values of one of them have neither a scale nor a hash, or if the
- * operator class of a key has another equality than these.
+ * there are more than HYBRID_MAX_INCLUDED, if the type of one has neither a scale nor a hash, or if the operator
+ * class of a key has an equality operator that differs from that of the scale or hash.
  */
 extern void hybrid_included_describe(Relation index, HybridIncluded *columns);
 
 /*
- * hybrid_included_mark: return a number that depends on how the words of these columns are computed, but not on
- * identifiers that pg_upgrade changes. It is 0 if there are no columns.
+ * hybrid_included_mark: return a number that changes if the words of these columns would be computed in another
+ * way. It does not depend on OIDs that pg_upgrade changes. It is 0 if there are no columns.
  */
 extern uint32 hybrid_included_mark(const HybridIncluded *columns, int count);
 
-/* hybrid_included_scale: return the scale of the words of a type; InvalidOid if they are hashes. */
+/* hybrid_included_scale: return the scale of the words of a type, or InvalidOid if the words are hashes. */
 extern Oid hybrid_included_scale(Oid type);
 
 /* hybrid_included_exact: test whether different values of a scale have different words, except for the least two. */
 extern bool hybrid_included_exact(Oid scale);
 
-/* hybrid_included_returned: test whether the values of a column can be computed from their words, except for a few. */
+/* hybrid_included_returned: test whether nearly all values of a column can be computed from their words. */
 extern bool hybrid_included_returned(const HybridIncluded *column);
 
 /*
- * hybrid_included_value: set *value to the value of such a column that has this word, which is not that of NULL. Returns
- * false if several values have it.
+ * hybrid_included_value: set *value to the value that has this word, in a column for which hybrid_included_returned is
+ * true. The word is not that of NULL. Returns false if several values have the word.
  */
 extern bool hybrid_included_value(const HybridIncluded *column, uint64 word, Datum *value);
 
-/* hybrid_included_word: return the word of a value. Its type has the scale of the column. */
+/* hybrid_included_word: return the word of a value of this type, which has the scale of the column. */
 extern uint64 hybrid_included_word(const HybridIncluded *column, Oid type, Datum value);
 
 #endif

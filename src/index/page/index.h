@@ -20,10 +20,10 @@
 #include "server/store.h"
 
 #define HYBRID_DISTANCE_STRATEGY 1 /* strategy number of the ordering operator */
-/* strategy number of the operator "within a sphere around a vector", which uses the same distance */
+/* strategy number of the operator "within a sphere around a vector", by the same distance */
 #define HYBRID_SPHERE_STRATEGY 2
 #define HYBRID_STRATEGIES HYBRID_EQUAL_STRATEGY
-/* support function that takes internal and returns internal, a const HybridOpclass * */
+/* number of the support function, which takes internal and returns internal: a const HybridOpclass * */
 #define HYBRID_METRIC_PROC 1
 
 /*
@@ -48,9 +48,9 @@ typedef struct HybridIndex
 	int list_size;
 	uint64 seed;
 	HybridLayout layout;
-	int keys;                                     /* columns before the vector */
+	int keys;                                     /* number of columns before the vector */
 	HybridIncluded included[HYBRID_MAX_INCLUDED]; /* layout.words columns; the keys come first */
-	/* these columns have other types than when the index was built, so no scan uses the words */
+	/* the columns of `included` have other types than when the index was built, so no scan uses their words */
 	bool words_outdated;
 } HybridIndex;
 
@@ -97,7 +97,7 @@ typedef struct HybridOptions
 	int list_size;
 } HybridOptions;
 
-/* HybridEntry: a row as the index stores it. */
+/* HybridEntry: an entry of a leaf: a row, or an element of its array, as the index stores it. */
 typedef struct HybridEntry
 {
 	ItemPointerData tid;
@@ -108,9 +108,9 @@ typedef struct HybridEntry
 /* meta.c */
 
 /*
- * hybrid_index_open: read and check the meta page, once for each relcache entry. Raises an error on
- * damage. Returns a copy, because any invalidation frees the relcache's own data. Detoasting may process
- * such an invalidation.
+ * hybrid_index_open: return the properties of an index. The meta page is read and checked once per relcache
+ * entry; damage raises an error. The result is a copy, because any invalidation frees the relcache's own
+ * data, and even detoasting may process an invalidation.
  */
 extern HybridIndex hybrid_index_open(Relation index);
 
@@ -123,7 +123,7 @@ extern void hybrid_index_require_words(Relation index, const HybridIndex *open);
  */
 extern void hybrid_index_define(Relation index, HybridIndex *definition);
 
-/* hybrid_meta_init: fill a meta page for an index without a root. */
+/* hybrid_meta_init: make the meta page of an index that has no root yet. */
 extern void hybrid_meta_init(Page page, const HybridIndex *index);
 
 /*
@@ -146,15 +146,15 @@ typedef struct HybridMetaChange
 } HybridMetaChange;
 
 /*
- * hybrid_meta_begin, hybrid_meta_end: begin and end such a change. Between the two calls, the meta page's
- * buffer is exclusively locked. After hybrid_meta_begin the caller locks no other page.
+ * hybrid_meta_begin, hybrid_meta_end: begin and end a change of the meta page. Between the two calls, its
+ * buffer is exclusively locked, and the caller locks no other page.
  */
 extern HybridMeta *hybrid_meta_begin(Relation index, HybridMetaChange *change);
 extern void hybrid_meta_end(HybridMetaChange *change);
 
 /*
  * hybrid_index_register: set the build callback that identifies indexes of this access method. Called
- * once, at load.
+ * once, when the library is loaded.
  */
 extern void hybrid_index_register(ambuild_function build);
 
@@ -162,39 +162,39 @@ extern void hybrid_index_register(ambuild_function build);
 extern bool hybrid_is_our_index(Relation relation);
 
 /*
- * hybrid_index_outdated: test whether another version of this library, with another format, has written the
- * index. hybrid_index_open then raises an error.
+ * hybrid_index_outdated: test whether the index has another format, because another version of this library
+ * has written it. For such an index, hybrid_index_open raises an error.
  */
 extern bool hybrid_index_outdated(Relation index);
 
 /*
- * hybrid_index_readable: test whether this backend can read the meta page, and it is an undamaged one that this version
- * of the library has written.
+ * hybrid_index_readable: test whether this backend can read the meta page, and whether the page is undamaged and has
+ * the format of this version of the library.
  */
 extern bool hybrid_index_readable(Relation index);
 
 /*
- * hybrid_open_index: open an index for a SQL function. Raises an error unless oid is an index of this
- * access method that is valid and that the caller may use. Raises one also if Citus keeps the rows of its
- * table in shards.
+ * hybrid_open_index: open an index for a SQL function. Raises an error unless `oid` is a valid index of
+ * this access method that this session can read. Also raises one if Citus keeps the rows of the table in
+ * shards.
  */
 extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 
 /* entry.c */
 
-/* HybridRow: a row of the table, whose entries are made one after another. */
+/* HybridRow: a row of the table, from which entries are made one after another. */
 typedef struct HybridRow
 {
-	const Datum *values; /* in the columns of the index */
+	const Datum *values; /* values of the columns of the index */
 	const bool *isnull;
 	int entries;       /* number of entries; 0 if the vector is NULL or the array is empty */
 	ArrayType *array;  /* the detoasted array, in an index on arrays; else NULL */
-	HyMatrix elements; /* of the array */
+	HyMatrix elements; /* elements of the array */
 	bool worded;       /* `words` are computed */
 	uint64 words[HYBRID_MAX_INCLUDED];
 } HybridRow;
 
-/* hybrid_row_begin: prepare a row. The caller keeps the values. Memory comes from the current memory context. */
+/* hybrid_row_begin: prepare a row, in the current memory context. The caller keeps `values` and `isnull` valid. */
 extern void
 hybrid_row_begin(const HybridIndex *index, const Datum *values, const bool *isnull, HybridRow *row);
 
@@ -202,10 +202,10 @@ hybrid_row_begin(const HybridIndex *index, const Datum *values, const bool *isnu
 extern void hybrid_row_end(const HybridIndex *index, HybridRow *row);
 
 /*
- * hybrid_entry_form: make an entry of a row, which has row->entries of them. The caller allocates entry->vector with
- * layout.leaf.carried bytes. Returns false if the entry is not indexed, because its vector has no direction although
- * the metric is cosine. Raises an error if its dimensions differ from the index's. The first entry of a row computes the
- * words of all.
+ * hybrid_entry_form: make entry number `which` of the row->entries entries of a row. The caller allocates entry->vector
+ * with layout.leaf.carried bytes. Returns false if the entry is not indexed, because the metric is cosine and the
+ * vector has no direction. Raises an error if the dimensions of the vector differ from the index's. The first call for
+ * a row computes the words, which all its entries share.
  */
 extern bool hybrid_entry_form(const HybridIndex *index, HybridRow *row, int which,
                               const ItemPointerData *tid, HybridEntry *entry);

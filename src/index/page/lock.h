@@ -1,12 +1,13 @@
 /*
  * lock.h
- *		Heavyweight locks: of lists, of the meta page, and the gate. src/index/README.md has their order.
+ *		Heavyweight locks of lists and of the meta page, and the gate. src/index/README.md has their order.
  *
- * Each lock is a tuple lock of the index, a kind of lock that nothing else takes on an index. Page locks
+ * Each lock is a tuple lock on the index, a kind of lock that nothing else takes on an index. Page locks
  * are not suitable. PostgreSQL assumes that the holder of a page lock waits for nothing but the extension
  * of the file. Its deadlock detector therefore ignores page locks, and builds with assertions abort when
- * a process takes a second one. Unlike page locks, tuple locks do not conflict between processes of one
- * parallel operation. That does no harm here, because only one process of such an operation takes any.
+ * a process takes a second one. Unlike page locks, tuple locks do not conflict between the processes of a
+ * parallel operation. That does no harm here, because only one process of such an operation takes any of
+ * these locks.
  */
 #ifndef HYBRID_INDEX_LOCK_H
 #define HYBRID_INDEX_LOCK_H

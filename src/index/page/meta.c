@@ -2,8 +2,8 @@
  * meta.c
  *		An open index: its operator class and the meta page.
  *
- * Properties that the build fixes are kept in the relcache entry, which every build invalidates. The tree
- * changes, so each caller reads the tree from the meta page again.
+ * The properties that the build fixes are kept in the relcache entry, which every build invalidates. The
+ * tree changes, so it is read from the meta page each time (hybrid_tree_read).
  */
 #include "postgres.h"
 
@@ -67,7 +67,7 @@ hybrid_index_readable(Relation index)
 
 	if (index->rd_amcache != NULL)
 		return true;
-	/* a partitioned index has no file, nor has an unlogged one during recovery or one whose build has failed */
+	/* these have no file: a partitioned index, an unlogged one during recovery, and one whose build has failed */
 	if (index->rd_rel->relkind != RELKIND_INDEX || RELATION_IS_OTHER_TEMP(index) ||
 	    (!RelationIsPermanent(index) && RecoveryInProgress()) ||
 	    RelationGetNumberOfBlocks(index) == 0 || !copy_meta(index, &meta))
@@ -78,7 +78,7 @@ hybrid_index_readable(Relation index)
 	       is_built(index, opclass->type, &meta);
 }
 
-/* copy_meta: copy block 0. Returns false if it is not a meta page of any format. */
+/* copy_meta: copy the contents of block 0. Returns false if the block is not a meta page of any format. */
 static bool
 copy_meta(Relation index, HybridMeta *meta)
 {
@@ -116,7 +116,7 @@ hybrid_index_open(Relation index)
 	describe_index(index, opclass, (int) meta.dims, (HybridStorage) meta.storage, &open);
 	open.list_size = (int) meta.list_size;
 	open.seed = meta.seed;
-	/* ALTER TABLE can change a column to a type with the same bytes without rebuilding the index */
+	/* if the new type has the same bytes, ALTER TABLE changes the type of a column without rebuilding the index */
 	open.words_outdated = meta.included != hybrid_included_mark(open.included, open.layout.words);
 	index->rd_amcache = MemoryContextAlloc(index->rd_indexcxt, sizeof(HybridIndex));
 	memcpy(index->rd_amcache, &open, sizeof(HybridIndex));
@@ -196,7 +196,7 @@ hybrid_meta_check(Relation index, Page page)
 	return meta;
 }
 
-/* damage_of: describe what is impossible on the meta page of an index with this number of pages; NULL if nothing is. */
+/* damage_of: describe what is impossible on the meta page of an index with this number of blocks, or return NULL. */
 static const char *
 damage_of(const HybridMeta *meta, BlockNumber blocks)
 {
@@ -286,8 +286,8 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 		                       RelationGetRelationName(relation)),
 		                errhint("Use the indexes of the partitions.")));
 	/*
-	 * the relcache entry points to the handler's routine, so the name of the access method does not
-	 * matter
+	 * hybrid_is_our_index compares the build callback, so an access method with another name and the same
+	 * handler is accepted, too
 	 */
 	if (relation->rd_rel->relkind != RELKIND_INDEX || !hybrid_is_our_index(relation))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -306,7 +306,7 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 	return relation;
 }
 
-/* refuse_citus: raise if the table's rows, and therefore the entries, are in shards. */
+/* refuse_citus: raise an error if Citus keeps the table's rows, and therefore the entries, in shards. */
 static void
 refuse_citus(Relation index)
 {
@@ -325,7 +325,7 @@ refuse_citus(Relation index)
 }
 
 /*
- * opclass_of: return the description of the index's operator class, which lives as long as the backend.
+ * opclass_of: return the description of the vector's operator class. It lives as long as the backend.
  */
 static const HybridOpclass *
 opclass_of(Relation index)
@@ -333,7 +333,7 @@ opclass_of(Relation index)
 	FmgrInfo *procedure;
 	int last = hybrid_keys_count(index), i;
 
-	/* operator classes of keys have no such function */
+	/* only the operator class of the vector has this support function */
 	for (i = 0; i <= last; i++)
 	{
 		if (OidIsValid(index_getprocid(index, i + 1, HYBRID_METRIC_PROC)) != (i == last))
@@ -348,7 +348,7 @@ opclass_of(Relation index)
 	return (const HybridOpclass *) DatumGetPointer(FunctionCall1(procedure, PointerGetDatum(NULL)));
 }
 
-/* read_meta: return a copy of the meta page. Raises an error if it is damaged, or not of this format. */
+/* read_meta: return a copy of the meta page. Raises an error if the page is damaged or has another format. */
 static HybridMeta
 read_meta(Relation index, const HybridOpclass *opclass)
 {
@@ -381,7 +381,7 @@ read_meta(Relation index, const HybridOpclass *opclass)
 	return meta;
 }
 
-/* is_built: test whether the properties that the build has fixed can be those of this index. */
+/* is_built: test whether the properties in the meta page that a build sets are possible for this index. */
 static bool
 is_built(Relation index, const HybridType *type, const HybridMeta *meta)
 {
@@ -389,8 +389,8 @@ is_built(Relation index, const HybridType *type, const HybridMeta *meta)
 	int32 declared = declared_dims(index, &column_type);
 
 	/*
-	 * The column may no longer declare dimensions: ALTER TABLE can drop them without rebuilding the
-	 * index. It can also raise the length of a bit varying.
+	 * The column may no longer declare dimensions, because ALTER TABLE can drop them without rebuilding
+	 * the index. ALTER TABLE can also raise the length of a bit varying.
 	 */
 	if (column_type == VARBITOID && declared > (int32) meta->dims)
 		declared = -1;
@@ -418,8 +418,8 @@ describe_index(Relation index, const HybridOpclass *opclass, int dims, HybridSto
 }
 
 /*
- * declared_dims: return the dimensions of the index's column, or -1 if its type has none. *type is the column's type, or
- * the base type of a domain.
+ * declared_dims: return the number of dimensions that the vector's column declares, or -1 if it declares none. Sets
+ * *type to the type of the column, or to the base type if that is a domain.
  */
 static int32
 declared_dims(Relation index, Oid *type)
@@ -432,7 +432,7 @@ declared_dims(Relation index, Oid *type)
 	return dims;
 }
 
-/* format_of: return the format version of indexes of this operator class and of this many dimensions. */
+/* format_of: return the format version of indexes of this operator class and with this number of dimensions. */
 static uint32
 format_of(const HybridOpclass *opclass, int dims)
 {

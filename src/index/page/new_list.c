@@ -3,7 +3,7 @@
  *		Make a new list from its entries.
  *
  * A list page and the pages that its directory names form a group. A group is made in memory and written
- * in the order of the directory. In a file that grows, its vectors are therefore contiguous.
+ * in the order of the directory. So if the file is extended, the vectors of a group are contiguous.
  */
 #include "postgres.h"
 
@@ -14,13 +14,13 @@
 #include "index/page/packed.h"
 
 /*
- * Factor of the median squared distance. A row that is more than twice as far from the centroid as the
- * median row is not included in the radius. A query is rarely near such outliers, and a radius that
- * included them would not fit the other rows. (bench/recall.sh, `heavy_tails` with LIMIT 100, one seed of
- * four: with the outliers included, a recall of .90 at a target of .95.) For inner products all rows are
- * included, because the outliers are the rows that a query finds.
+ * The radius of a leaf does not include outliers: rows that are more than twice as far from the centroid
+ * as the median row. A query is rarely near such rows, and a radius that included them would not fit the
+ * other rows. (bench/recall.sh, `heavy_tails` with LIMIT 100, one seed of four: with the outliers included,
+ * recall is .90 at a target of .95.) For inner products all rows are included, because the outliers are
+ * the rows that a query finds.
  */
-#define OUTSIDE 4 /* 2 squared, since squared distances are compared */
+#define OUTSIDE 4 /* 2 squared, because squared distances are compared */
 
 /* ListWriter: a list being made. */
 typedef struct ListWriter
@@ -36,17 +36,17 @@ typedef struct ListWriter
 	float *rotated_centroid;
 	float *rotated;
 	/*
-	 * sum of the squared distances of the entries from the centroid, plus the squared radii of the lists
-	 * below
+	 * sum of the squared distances of the entries from the centroid and, in an inner list, of the squared
+	 * radii of the lists below
 	 */
 	double spread;
 	/* squared distances of a leaf's rows from the centroid; NULL if they are not needed */
 	float *squared;
-	int64 rows;
-	uint8 *codes; /* codes of the page's only block, if codes have pages of their own */
-	PGAlignedBlock *images;
-	BlockNumber *blocks; /* block number of each image */
-	PGAlignedBlock head; /* first page of the list; its tail is filled in at the end */
+	int64 rows;             /* number of these distances */
+	uint8 *codes;           /* codes of the page's only block, if codes have pages of their own */
+	PGAlignedBlock *images; /* pages of the group */
+	BlockNumber *blocks;    /* block number of each image */
+	PGAlignedBlock head;    /* first page of the list; its tail is filled in at the end */
 } ListWriter;
 
 static int pages_of(const HybridListLayout *shape, int rows);
@@ -120,8 +120,8 @@ hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *ce
 }
 
 /*
- * pages_of: return the number of pages of a group: a list page with `rows` rows, and the pages that it
- * names.
+ * pages_of: return the number of pages of a group: one list page with `rows` rows, and the pages that its
+ * directory names.
  */
 static int
 pages_of(const HybridListLayout *shape, int rows)
@@ -140,9 +140,9 @@ kind_of(const HybridListLayout *shape, int i)
 }
 
 /*
- * write_group: make and write the list page at block `at` with `rows` rows, and the pages that it
- * names. `left` is the number of rows that remain for later list pages. Returns the block of the next
- * list page.
+ * write_group: make and write a group: the list page at block `at`, with `rows` rows, and the pages that
+ * it names. `left` is the number of rows that remain for later list pages. Returns the block of the next
+ * list page, or InvalidBlockNumber if there is none.
  */
 static BlockNumber
 write_group(ListWriter *writer, BlockNumber at, int rows, int64 left,
@@ -188,8 +188,8 @@ write_group(ListWriter *writer, BlockNumber at, int rows, int64 left,
 }
 
 /*
- * reserve_group: reserve blocks and make empty images for a list page with `rows` rows. Returns the
- * number of pages.
+ * reserve_group: reserve blocks, and make empty images, for the pages that a list page with `rows` rows
+ * names. Returns the number of pages of the group.
  */
 static int
 reserve_group(ListWriter *writer, BlockNumber at, int rows)
@@ -254,7 +254,7 @@ put_entry(ListWriter *writer, int slot, const HybridNewEntry *entry)
 		hybrid_tail_put(shape, (Page) vectors[p].data, p, entry->vector);
 }
 
-/* radius_of: return the root mean square distance of the entries from the centroid, without outliers. */
+/* radius_of: return the root mean square distance of the rows from the centroid; in most leaves, without outliers. */
 static double
 radius_of(const ListWriter *writer, int64 count)
 {

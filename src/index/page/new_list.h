@@ -2,8 +2,8 @@
  * new_list.h
  *		Make a new list from its entries.
  *
- * The pages are made in memory and go to a sink of the caller. Builds append them to the file. Splits
- * write them to free pages, with WAL.
+ * The pages are made in memory and go to a sink that the caller provides. Builds append them to the file.
+ * Splits write them to free pages, with WAL.
  */
 #ifndef HYBRID_INDEX_NEW_LIST_H
 #define HYBRID_INDEX_NEW_LIST_H
@@ -14,8 +14,8 @@
 typedef struct HybridSink
 {
 	/*
-	 * reserves a page of this kind, which the caller will write; returns the block of the page, and the
-	 * generation that it would have as a head
+	 * reserves a page, to which the caller will write a page of this kind; returns the block of the page,
+	 * and the generation that the page would have as a head
 	 */
 	HybridLink (*reserve)(struct HybridSink *sink, HybridPageKind kind);
 
@@ -34,7 +34,7 @@ typedef struct HybridNewEntry
 	float radius;       /* radius of the list below, in an inner list; 0 in a leaf */
 } HybridNewEntry;
 
-/* HybridNewEntries: the entries of a new list, one after the other. */
+/* HybridNewEntries: an iterator over the entries of a new list. */
 typedef struct HybridNewEntries
 {
 	int64 count;
@@ -45,9 +45,9 @@ typedef struct HybridNewEntries
 } HybridNewEntries;
 
 /*
- * hybrid_new_list: make a list of these entries at this level. centroid is the place of its centroid;
- * NULL means the center. *radius is set to the root mean square distance of the rows below from the
- * centroid, encoded by hybrid_radius. Returns the link of the list.
+ * hybrid_new_list: make a list of these entries at this level. `centroid` is the place (frame.h) of its
+ * centroid; NULL means the center. Sets *radius to the root mean square distance of the rows below from
+ * the centroid, without outliers, encoded by hybrid_radius. Returns the link of the list.
  */
 extern HybridLink
 hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,

@@ -3,9 +3,10 @@
  *		Values of varying length.
  *
  * The VALUES pages that a list page names form one stream of bytes. The values are stored in the stream
- * one after another, across page boundaries. The pieces of the list page determine where the stream ends.
- * If bytes were written for an entry that never became live, they are past this end and are overwritten.
- * A dead entry leaves a gap of the size that its piece reserved. The next value that fits takes this gap.
+ * one after another, across page boundaries. Each entry of the list page has a piece (HybridPiece) that
+ * says where its value is. The last piece determines where the stream ends. If bytes were written for an
+ * entry that never became live, they are past this end and are overwritten. A dead entry leaves a gap of
+ * the size that its piece reserved. A later value that fits takes this gap.
  */
 #include "postgres.h"
 
@@ -19,7 +20,7 @@
 #include "index/page/packed.h"
 #include "index/page/list_read.h"
 
-/* ListWriter: a list being made, one list page and its VALUES pages at a time. */
+/* ListWriter: a list being made, one group at a time: a list page and its VALUES pages. */
 typedef struct ListWriter
 {
 	const HybridLayout *layout;
@@ -213,7 +214,7 @@ hybrid_packed_write_list(const HybridLayout *layout, HybridSink *sink,
 	return list;
 }
 
-/* put_entry: add an entry to the group. Returns false if the group is full. */
+/* put_entry: add an entry to the current group. Returns false if the group is full. */
 static bool
 put_entry(ListWriter *writer, const HybridNewEntry *entry)
 {
@@ -250,7 +251,7 @@ put_entry(ListWriter *writer, const HybridNewEntry *entry)
 	return true;
 }
 
-/* write_group: write the list page and its VALUES pages. `more` is true if another list page follows. */
+/* write_group: write the current list page and its VALUES pages. `more` says that another list page follows. */
 static void
 write_group(ListWriter *writer, bool more)
 {
@@ -274,7 +275,7 @@ write_group(ListWriter *writer, bool more)
 	writer->pages++;
 }
 
-/* is_value: test whether these bytes are a valid value, for which distances can be computed. */
+/* is_value: test whether `length` bytes are a valid value, for which distances can be computed. */
 static bool
 is_value(const HybridLayout *layout, const HybridSparse *value, Size length)
 {

@@ -2,8 +2,9 @@
  * page.c
  *		Layout arithmetic and contents of the pages of a hybrid index.
  *
- * Every page that is read is checked: its pd_lower must equal the length that the layout computes from
- * the counts on the page. A page that fails is reported and not used.
+ * A LIST page is checked whenever it is read: its pd_lower must equal the length that follows from the
+ * layout and the counts on the page. Other pages are checked for their kind and their list (list_read.c).
+ * A page that fails a check is reported and not used.
  */
 #include "postgres.h"
 
@@ -17,8 +18,10 @@
 #include "index/page/page.h"
 
 #define USABLE HYBRID_STREAM_PAGE
-#define PACKED_BLOCKS 7 /* blocks of a list page: 224 entries, whose values together have 2.7 MB */
-#define PACKED_DIRECTORY 1024 /* minimum bytes of the directory, so that its pages hold 2 MB */
+/* maximum number of blocks of a list page: 224 entries, whose values together may take 2.7 MB */
+#define PACKED_BLOCKS 7
+/* minimum bytes of the directory, so that the pages that it names hold 2 MB */
+#define PACKED_DIRECTORY 1024
 
 static void value_layout_init(HybridListLayout *list, HybridStorage storage, int dims, int words);
 static void packed_layout_init(HybridListLayout *list, Size words);
@@ -48,7 +51,7 @@ hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool w
 		Assert(layout->leaf.vector_pages * USABLE >= layout->leaf.stride);
 		return;
 	}
-	/* the mean of bits is not made of bits */
+	/* a centroid is the mean of rows, and a mean of bits is not a bit */
 	value_layout_init(&layout->inner, storage == HYBRID_BITS ? HYBRID_FLOAT16 : storage, dims,
 	                  layout->bounds);
 	list_layout_init(&layout->leaf, layout, false);
@@ -327,7 +330,7 @@ hybrid_words_expect(const HybridLayout *layout, const char *page, const HyWordCo
 			const uint64 *words = hybrid_block_words(block) + conditions[i].column * HY_CODE_ROWS;
 
 			hy_fetch((uintptr_t) words, HYBRID_WORDS_BYTES);
-			/* blocks are not aligned to lines */
+			/* blocks are not aligned to cache lines, so the last word may be in a further one */
 			__builtin_prefetch(words + HY_CODE_ROWS - 1);
 		}
 	}
@@ -383,8 +386,8 @@ void
 hybrid_codes_range(const HybridLayout *layout, int i, Size *begin, Size *length)
 {
 	/*
-	 * a page takes whole steps of the kernels, so that the lookup tables of each page can be summed
-	 * separately
+	 * A page holds whole steps of the kernels. So the sums can be computed from the lookup tables for one
+	 * page after another.
 	 */
 	Size step = hy_code_block_size(HY_ROTATION_STEP);
 	Size most = USABLE / step * step;
@@ -417,8 +420,8 @@ value_layout_init(HybridListLayout *list, HybridStorage storage, int dims, int w
 }
 
 /*
- * packed_layout_init: compute the layout for values of varying length. The directory gets all space that
- * the blocks do not use.
+ * packed_layout_init: compute the layout for values of varying length. The directory gets all the space
+ * that the blocks do not use.
  */
 static void
 packed_layout_init(HybridListLayout *list, Size words)
@@ -436,8 +439,8 @@ packed_layout_init(HybridListLayout *list, Size words)
 }
 
 /*
- * list_layout_init: fit as many blocks as possible on a page. If not even one fits, the codes get pages
- * of their own.
+ * list_layout_init: compute the layout with as many blocks as fit on a page. If not even one fits, the
+ * codes get pages of their own.
  */
 static void
 list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius)
@@ -493,8 +496,8 @@ hybrid_page_damaged(Relation index, BlockNumber block, const char *what)
 }
 
 /*
- * slot_words: return the first word of a slot, and set the number of words. The others follow at intervals of
- * HY_CODE_ROWS words.
+ * slot_words: return the address of the first word of a slot, and set *count to the number of its words. The others
+ * follow at intervals of HY_CODE_ROWS words.
  */
 static uint64 *
 slot_words(const HybridLayout *layout, HybridSlot slot, int *count)

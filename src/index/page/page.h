@@ -2,20 +2,19 @@
  * page.h
  *		The page format of a hybrid index.
  *
- * An index is a tree of lists. A leaf list holds rows. An inner list holds the lists below it, each with
- * its centroid. Both kinds have the same format. A list is a chain of list pages. Each list page has the
- * quantized codes of its entries in blocks of 32, and the block numbers of two other kinds of page: those
- * with the codes that do not fit on the list page, and those with the vectors of its entries. The kinds
- * of page are:
+ * An index is a tree of lists. A leaf list has an entry for each row. An inner list has an entry for each
+ * list below it, with the centroid of that list. Both kinds have the same format. A list is a chain of list
+ * pages. Each list page has the quantized codes of its entries in blocks of 32, and a directory. The
+ * directory has the block numbers of the pages with the vectors of the entries, and of pages with codes
+ * that do not fit on the list page. The kinds of page are:
  *
  *		META			block 0
- *		CENTER			the center of the index; codes are made of vectors relative to it
+ *		CENTER			the center of the index; codes are computed from vectors relative to it
  *		LIST			HybridListPage, a directory of block numbers, blocks of 32 entries
  *		CODES			codes of the only block of a list page, in the order of the dimensions; used when
  *						a block is larger than a page
- *		VECTORS			as many vectors as fit, contiguous from the page header upwards, so that a page is
- *						a HyMatrix with a stride; their HybridStored records from the special space
- *						downwards
+ *		VECTORS			as many vectors as fit, contiguous from the page header upwards, so that they form
+ *						a HyMatrix; their HybridStored records from the special space downwards
  *		VECTOR_TAIL		the rest of a vector that is longer than a page
  *		VALUES			bytes of values of varying length: the VALUES pages of a list page form one
  *						stream, and the HybridPiece of an entry says where in the stream its value is
@@ -24,10 +23,10 @@
  *		FREE			nothing; the page was in use before
  *		TAKEN			reserved for a new list and not written yet
  *
- * The vector of entry e of a list page is in slot e % per_page of vector page e / per_page. In an index
- * with values of varying length, the entry's piece says where its value is. The hole between pd_lower and
- * pd_upper is always zero, because generic WAL does not log it. src/index/README.md describes the locks
- * and explains why readers miss nothing.
+ * The vector of entry e of a list page is in slot e % per_page of the VECTORS page that the directory names
+ * for e / per_page. In an index with values of varying length ("packed"), the entry's piece says where its
+ * value is. The hole between pd_lower and pd_upper is always zero, because generic WAL does not log it.
+ * src/index/README.md describes the locks and explains why readers miss nothing.
  */
 #ifndef HYBRID_INDEX_PAGE_H
 #define HYBRID_INDEX_PAGE_H
@@ -51,7 +50,7 @@
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
 #define HYBRID_INDEX_FORMAT 9
-/* format of an index on bit, or by taxicab distance, with codes; in format 9, such an index had one list and no codes */
+/* format of an index with codes on bit, or by taxicab distance; in format 9, such indexes had one list and no codes */
 #define HYBRID_LATER_CODES_FORMAT 10
 /* last two bytes of a page; dump tools identify the access method by them */
 #define HYBRID_PAGE_ID 0xFFA7
@@ -101,22 +100,22 @@ StaticAssertDecl(sizeof(HybridPageSpecial) == 16, "the special space is 16 bytes
 
 /*
  * HybridCurvePoint: a point of the calibration curve. For one recall, it has the number of rows that a
- * search may miss, by the difficulty of its query, and the number of rows that such searches score.
+ * search may expect to miss, by the difficulty of its query, and the number of rows that searches score.
  */
 typedef struct HybridCurvePoint
 {
 	float rows;   /* rows scored, on average */
 	float recall; /* 0 .. 1 */
 	/*
-	 * rows that a search may expect to miss, as in HybridLookupLimits; negative if unknown for this
-	 * difficulty
+	 * number of rows that a search may expect to miss, per row wanted (HybridLookupLimits), by difficulty;
+	 * negative if unknown
 	 */
 	float missing[HYBRID_DIFFICULTIES];
 } HybridCurvePoint;
 
 #define HYBRID_CURVE_POINTS 9
 
-/* HybridCurve: the calibration curve, and the queries for which it holds. */
+/* HybridCurve: the calibration curve, and figures about the queries and rows on which it was measured. */
 typedef struct HybridCurve
 {
 	uint32 size;       /* number of points; 0 if the curve was not measured */
@@ -128,8 +127,8 @@ typedef struct HybridCurve
 	 */
 	float nearness[2];
 	/*
-	 * share of rows that are outliers of their lists (stopping.c), and the root mean square of their
-	 * distances from the centroid, in radii of the list
+	 * share of rows that are outliers of their lists (stopping.c), and the root mean square of the outliers'
+	 * distances from the centroid, in radii of their lists
 	 */
 	float outliers;
 	float outlier_reach;
@@ -149,7 +148,7 @@ typedef struct HybridMovedList
 } HybridMovedList;
 
 #define HYBRID_MOVED_LISTS 384
-/* more levels than any tree has, because a list usually has at least two entries */
+/* number of levels that no tree reaches, because a list usually has at least two entries */
 #define HYBRID_LEVELS 32
 #define HYBRID_COPY_LOG_BYTES 1600
 
@@ -174,9 +173,9 @@ typedef struct HybridMeta
 	uint32 moved_first; /* oldest entry of the ring */
 	uint32 moved_count;
 	HybridMovedList moved[HYBRID_MOVED_LISTS];
-	/* number of leaves at or above which VACUUM builds another tree; 0: VACUUM always builds one */
+	/* number of leaves at or above which VACUUM builds another tree; 0: the next VACUUM does so in any case */
 	uint32 regroup_leaves;
-	/* VACUUM is building another tree: inserts log the leaf that they change */
+	/* 1: VACUUM is building another tree, and inserts log the leaves that they change; else 0 */
 	uint32 logging;
 	uint8 log_bits[HYBRID_COPY_LOG_BYTES]; /* log of changed leaves: see copy_log.h */
 	uint32 included; /* hybrid_included_mark of the included columns; fixed by the build */
@@ -205,8 +204,8 @@ typedef struct HybridListPage
 	uint16 state;     /* state of the list: a HYBRID_LIST_... constant */
 	uint64 changes;   /* counter that every change of the list increments */
 	/*
-	 * in a moved list, links to the lists that have its entries now; a list without codes never moves, and each of its
-	 * pages has the link to its segment here (hybrid_list_segment)
+	 * in a moved list, links to the lists that have its entries now. A list without codes never moves, so its pages use
+	 * these fields otherwise: hybrid_list_first_with_space, hybrid_list_segment
 	 */
 	HybridLink forward[2];
 	FullTransactionId moved;
@@ -215,17 +214,19 @@ typedef struct HybridListPage
 StaticAssertDecl(sizeof(HybridListPage) == 56, "the header of a list page is 56 bytes on disk");
 
 /*
- * HybridBlock: the head of a block of 32 entries. In inner lists, the radii follow, and in an index with keys the
- * least and then the greatest words of the first key; in leaves, the words of keys and included columns, 32 for
- * each column. The codes come next, unless they have pages of their own. In a
- * packed layout, pieces take the place of the codes.
+ * HybridBlock: the head of a block of 32 entries. What follows depends on the list:
+ *
+ * - in an inner list, the radii, and in an index with keys the least and then the greatest words of the first key
+ * - in a leaf, the words of keys and included columns, 32 for each column
+ *
+ * Then come the codes, unless they have pages of their own. In a packed layout, there are pieces instead of codes.
  */
 typedef struct HybridBlock
 {
 	uint32 live; /* bit i is set if entry i is live */
 	/* bit i is set if entry i was written after the segment that describes the page; only in a packed layout */
 	uint32 fresh;
-	/* of the code; in a packed layout, factors.add has the measures of described rows (core/postings.h) */
+	/* factors of the codes; in a packed layout, factors.add has the measures of described rows (core/postings.h) */
 	HyCodeFactors factors;
 	/*
 	 * in a leaf, TID of the heap row (the root of its HOT chain); in an inner list, HybridLink of the
@@ -244,8 +245,8 @@ StaticAssertDecl(HY_CODE_ROWS == HY_WORD_ROWS, "a block has as many words as cod
 /*
  * HybridPiece: position of an entry's value in the stream of its list page. Byte b of the stream is byte
  * b % HYBRID_STREAM_PAGE of VALUES page number b / HYBRID_STREAM_PAGE. The pieces of a list page never
- * overlap, including those of dead entries. A new entry in a dead slot takes the space of the dead piece
- * if its value fits.
+ * overlap, not even those of dead entries. A new entry in a dead slot takes the space of the dead piece
+ * if its value fits there.
  */
 typedef struct HybridPiece
 {
@@ -266,7 +267,7 @@ typedef struct HybridListLayout
 	HybridStorage storage;
 	Size stride; /* maximum bytes of a stored value */
 	int words; /* words of an entry: keys and included columns in a leaf, bounds in an inner list */
-	/* bytes of an entry's value in memory; the entry's words are at its end */
+	/* bytes of an entry's value in memory, including the entry's words, which are at the end */
 	Size carried;
 	/* fields for values of fixed length */
 	int per_page;      /* vectors of a VECTORS page */
@@ -277,7 +278,7 @@ typedef struct HybridListLayout
 	int rows;          /* entries of a list page: blocks * 32 */
 	int code_pages;    /* CODES pages of a list page; 0 if the codes are in the blocks */
 	int vector_pages;  /* VECTORS and VECTOR_TAIL pages, or VALUES pages, of a list page */
-	Size codes_offset; /* offset of a block's codes, or of its pieces, in the block */
+	Size codes_offset; /* offset of the codes, or of the pieces, in a block */
 	Size block_bytes;
 	Size first_block; /* offset of the first block from the start of the page */
 } HybridListLayout;
@@ -296,7 +297,7 @@ typedef struct HybridLayout
 	HybridListLayout inner;
 } HybridLayout;
 
-/* hybrid_center_pages: return the number of pages that the center takes. */
+/* hybrid_center_pages: return the number of pages that the center of the index takes. */
 static inline int
 hybrid_center_pages(const HybridLayout *layout)
 {
@@ -306,7 +307,7 @@ hybrid_center_pages(const HybridLayout *layout)
 }
 
 /*
- * hybrid_layout_init: compute the layout. dims is from 1 to the maximum of the type with this storage. `words`
+ * hybrid_layout_init: compute the layout. `dims` is from 1 to the maximum of the types with this storage. `words`
  * is the number of keys and included columns.
  */
 extern void hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage,
@@ -319,51 +320,51 @@ hybrid_list_layout(const HybridLayout *layout, int level)
 	return level == 0 ? &layout->leaf : &layout->inner;
 }
 
-/* hybrid_page_init: make an empty page of this kind. It belongs to the given list, or to no list. */
+/* hybrid_page_init: make an empty page of this kind. `list` is InvalidBlockNumber if it belongs to no list. */
 extern void hybrid_page_init(Page page, HybridPageKind kind, BlockNumber list, uint16 generation);
 
 /*
- * hybrid_page_empty: turn a used or new page into an empty page of this kind. The page keeps its
- * generation counter.
+ * hybrid_page_empty: turn a used or new page into an empty page of this kind. `list` may be NULL. The page
+ * keeps the generation that it had as a head (`heads`).
  */
 extern void hybrid_page_empty(Page page, HybridPageKind kind, const HybridLink *list);
 
 /*
- * hybrid_list_page_init: make an empty LIST page for a list of this level. It becomes the head if
- * `block` is the head of the list.
+ * hybrid_list_page_init: make an empty LIST page for a list of this level. The page is made the head of
+ * the list if `block` is the head's block.
  */
 extern void hybrid_list_page_init(const HybridLayout *layout, Page page, int level,
                                   const HybridLink *list, BlockNumber block);
 
-/* hybrid_list_page_begin: turn an initialized LIST page into one without entries. */
+/* hybrid_list_page_begin: fill in an initialized LIST page: no entries, no successor and an empty directory. */
 extern void hybrid_list_page_begin(const HybridLayout *layout, Page page, int level);
 
 /*
- * hybrid_page_check: raise ERRCODE_INDEX_CORRUPTED unless the page is of this kind and its bounds are
- * valid.
+ * hybrid_page_check: raise ERRCODE_INDEX_CORRUPTED unless the page is of this kind and its pd_lower,
+ * pd_upper and pd_special are possible.
  */
 extern void hybrid_page_check(Relation index, Page page, BlockNumber block, HybridPageKind kind);
 
 /*
- * hybrid_page_shape: return the layout of a LIST page, derived from its pd_lower, because only the head
- * of a list stores the level. If both layouts are possible, it is the one with the longer directory.
+ * hybrid_page_shape: return the layout of a LIST page. It is derived from pd_lower, because only the head
+ * of a list stores the level. If both layouts are possible, return the one with the longer directory.
  */
 extern const HybridListLayout *hybrid_page_shape(const HybridLayout *layout, Page page);
 
 /*
- * hybrid_list_page_check: check a LIST page of a list of this level like hybrid_page_check, and check its
- * level and counts, too.
+ * hybrid_list_page_check: check a LIST page of a list of this level as hybrid_page_check does, and also
+ * check its level and counts.
  */
 extern void hybrid_list_page_check(Relation index, const HybridLayout *layout, Page page,
                                    BlockNumber block, int level);
 
-/* hybrid_page_damaged: raise ERRCODE_INDEX_CORRUPTED: the index contains this at a block. */
+/* hybrid_page_damaged: raise ERRCODE_INDEX_CORRUPTED, with the message that the index contains `what` at a block. */
 extern void hybrid_page_damaged(Relation index, BlockNumber block, const char *what);
 
-/* hybrid_page_is_ours: test whether a page, of whatever kind, belongs to a hybrid index. */
+/* hybrid_page_is_ours: test whether a page of any kind belongs to a hybrid index. */
 extern bool hybrid_page_is_ours(Page page);
 
-/* hybrid_page_of_list: test whether a page, of whatever kind, belongs to this list and generation. */
+/* hybrid_page_of_list: test whether a page of any kind belongs to this list and generation. */
 extern bool hybrid_page_of_list(Page page, const HybridLink *list);
 
 /* hybrid_page_belongs: test whether a page is of this kind and belongs to this list and generation. */
@@ -378,19 +379,20 @@ typedef struct HybridSlot
 } HybridSlot;
 
 /*
- * hybrid_list_put: write a live entry into a slot: its factors, its TID, and its code unless codes have
- * pages of their own. The slot's number is at most `used`. If it equals `used`, the page grows by a slot.
+ * hybrid_list_put: write a live entry into a slot: its factors, its TID, in an inner list its radius, and
+ * its code unless codes have pages of their own. The slot's number is at most `used`. If it equals `used`,
+ * the page grows by a slot.
  */
 extern void hybrid_list_put(const HybridLayout *layout, HybridSlot slot, const uint8 *bits,
                             const HyCode *code, const ItemPointerData *tid, float radius);
 
-/* hybrid_words_put: write the words of an entry, which follow its value in memory, into its slot. */
+/* hybrid_words_put: write an entry's words into its slot. In memory, the words follow the entry's value. */
 extern void hybrid_words_put(const HybridLayout *layout, HybridSlot slot, const void *value);
 
-/* hybrid_words_get: copy the words of a slot to where they follow the entry's value in memory. */
+/* hybrid_words_get: copy the words of a slot to the space that follows the entry's value in memory. */
 extern void hybrid_words_get(const HybridLayout *layout, HybridSlot slot, void *value);
 
-/* HybridBounds: bounds of the words of the first key in the rows below an entry of an inner list. */
+/* HybridBounds: the least and the greatest word of the first key that rows below an entry of an inner list may have. */
 typedef struct HybridBounds
 {
 	uint64 least;
@@ -405,22 +407,22 @@ hybrid_bounds_put(const HybridLayout *layout, HybridSlot slot, const HybridBound
 extern void hybrid_bounds_get(const HybridLayout *layout, HybridSlot slot, HybridBounds *bounds);
 
 /*
- * hybrid_words_judge: set wanted[b] to the live rows of block b of a leaf's page that satisfy the conditions on
- * words. Returns the number of these rows.
+ * hybrid_words_judge: for each block b of a leaf's page, set wanted[b] to the mask of the live rows that satisfy the
+ * conditions on words. Returns the number of these rows on the page.
  */
 extern int hybrid_words_judge(const HybridLayout *layout, Page page,
                               const HyWordCondition *conditions, int count, uint32 *wanted);
 
 /*
- * hybrid_words_expect: prefetch what hybrid_words_judge reads of the blocks of a page. The page is only prefetched, so
- * it need not be locked, and another page may be there by now.
+ * hybrid_words_expect: prefetch the parts of a page that hybrid_words_judge reads. Since nothing is read, the page need
+ * not be locked, and another page may be at this address by now.
  */
 extern void hybrid_words_expect(const HybridLayout *layout, const char *page,
                                 const HyWordCondition *conditions, int count);
 
 /*
- * hybrid_vector_put: write slot i <= count of a VECTORS page. If a vector is longer than the page, write
- * only its first part.
+ * hybrid_vector_put: write a vector into slot i of a VECTORS page, where i is at most the page's count. If
+ * the vector is longer than the page, write only its first part.
  */
 extern void hybrid_vector_put(const HybridListLayout *list, Page page, int i,
                               const HybridStored *stored, const void *vector);
@@ -465,9 +467,9 @@ hybrid_list_blocks(Page page)
 }
 
 /*
- * hybrid_list_first_with_space: return the field in the head of a live list without codes that names the page on
- * which inserts look for a free slot first. InvalidBlockNumber means the last page. In a moved list, the
- * same bytes hold the forward link.
+ * hybrid_list_first_with_space: return a field in the head of a live list without codes. It names the page on which
+ * inserts begin to look for a free slot; InvalidBlockNumber means the last page. In a moved list, the same bytes hold
+ * a forward link.
  */
 static inline BlockNumber *
 hybrid_list_first_with_space(HybridListPage *head)
@@ -476,7 +478,7 @@ hybrid_list_first_with_space(HybridListPage *head)
 }
 
 /*
- * hybrid_list_segment: return the field of a page of a list of sparse vectors that names the page's segment. Its head is
+ * hybrid_list_segment: return the link to the segment that describes this page of a list of sparse vectors. Its head is
  * InvalidBlockNumber if no segment describes the page.
  */
 static inline HybridLink *
@@ -493,8 +495,8 @@ hybrid_same_link(const HybridLink *a, const HybridLink *b)
 }
 
 /*
- * hybrid_directory: return the directory: CODES pages first, then VECTORS or VALUES pages.
- * InvalidBlockNumber means that the page does not exist yet.
+ * hybrid_directory: return the directory of a list page: first the CODES pages, then the VECTORS or VALUES
+ * pages. InvalidBlockNumber means that the page does not exist yet.
  */
 static inline BlockNumber *
 hybrid_directory(Page page)
@@ -509,17 +511,17 @@ hybrid_block(const HybridListLayout *list, Page page, int i)
 }
 
 /*
- * The radius in an inner list is the radius of the list below. Its last eight bits hold the number of
- * rows that the list had when the entry was written, on a logarithmic scale in sixteenths of an octave.
- * These bits change the radius by less than 1 part in 30,000.
+ * Each entry of an inner list has the radius of the list below. The last eight bits of this number hold the
+ * number of entries that the list below had when the radius was written, on a logarithmic scale in
+ * sixteenths of an octave. These bits change the radius by less than 1 part in 30,000.
  */
 #define HYBRID_ROWS_BITS 0xFF
 #define HYBRID_ROWS_STEPS 16
 
-/* hybrid_radius: encode a radius with this number of rows, at least 1. */
+/* hybrid_radius: encode a radius together with this number of entries, at least 1. */
 extern float hybrid_radius(double radius, int64 rows);
 
-/* hybrid_radius_rows: return the approximate number of rows that an encoded radius contains. */
+/* hybrid_radius_rows: return the approximate number of entries that is encoded in a radius. */
 extern float hybrid_radius_rows(float radius);
 
 /* hybrid_block_radii: return the radii of a block of an inner list. */
@@ -536,21 +538,21 @@ hybrid_block_words(HybridBlock *block)
 	return (uint64 *) (block + 1);
 }
 
-/* hybrid_entry_words: return the words that follow an entry's value in memory: list->carried bytes. */
+/* hybrid_entry_words: return the words of an entry in memory: the last ones of the list->carried bytes of its value. */
 static inline uint64 *
 hybrid_entry_words(const HybridListLayout *list, void *value)
 {
 	return (uint64 *) ((char *) value + list->carried) - list->words;
 }
 
-/* hybrid_words: return the words that follow the value of a leaf's entry in memory. */
+/* hybrid_words: return the words of a leaf's entry, which follow its value in memory. */
 static inline uint64 *
 hybrid_words(const HybridLayout *layout, void *value)
 {
 	return hybrid_entry_words(&layout->leaf, value);
 }
 
-/* hybrid_bounds: return the bounds that follow the centroid of a list in memory. */
+/* hybrid_bounds: return the bounds of an inner list's entry, which follow its centroid in memory. */
 static inline HybridBounds *
 hybrid_bounds(const HybridLayout *layout, void *value)
 {
@@ -579,8 +581,8 @@ hybrid_piece(const HybridListLayout *list, Page page, int i)
 }
 
 /*
- * hybrid_stored: return the record of slot i of a VECTORS page. Records grow downwards from the special
- * space.
+ * hybrid_stored: return the record of the vector in slot i of a VECTORS page. The records grow downwards
+ * from the special space.
  */
 static inline HybridStored *
 hybrid_stored(Page page, int i)

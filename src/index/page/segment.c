@@ -151,8 +151,8 @@ hybrid_segment_blocks(const HybridSegmentReader *reader, int *count)
 }
 
 /*
- * find: return the number of the last page whose first dimension is less than `dim`, or 0. Postings of `dim` begin on
- * this page, or on the next one.
+ * find: return the number of the last page whose first dimension is less than `dim`, or 0 if there is none. The
+ * postings of `dim` begin on this page or on the next one.
  */
 static int
 find(const HybridDimension *dimensions, int count, int32 dim)
@@ -171,7 +171,7 @@ find(const HybridDimension *dimensions, int count, int32 dim)
 	return low;
 }
 
-/* content_bytes: return the bytes of a page's content. */
+/* content_bytes: return the number of bytes of a page's content. */
 static int
 content_bytes(Page page)
 {

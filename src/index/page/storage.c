@@ -206,7 +206,7 @@ half_scale(float largest)
 	if (largest == 0 || (largest <= HALF_MAX && largest >= HALF_SMALL))
 		return 1;
 	(void) frexpf(largest, &exponent);
-	/* this is a normal number, and its inverse is normal, too */
+	/* the result is a normal number, and so is its inverse */
 	return ldexpf(1, Min(Max(exponent, -120), 120));
 }
 
@@ -252,7 +252,7 @@ widen_bytes(const int8 *restrict bytes, float scale, int dims, float *restrict o
 		*out++ = (float) *bytes++ * scale;
 }
 
-/* widen_bits: convert bits, the first of a byte first, to zeros and ones. */
+/* widen_bits: convert bits to zeros and ones. The first bit is the most significant one of the first byte. */
 static void
 widen_bits(const uint8 *restrict bits, int dims, float *restrict out)
 {

@@ -2,11 +2,11 @@
  * storage.h
  *		Values as the index stores them: as given, or rounded to binary16 or to bytes.
  *
- * A vector or halfvec is stored as numbers that are multiplied by a scale. The numbers are fp32, binary16
- * or signed bytes. With binary16 the scale is a power of two, so that widening is exact. The scale is 1
- * if binary16 represents the values well. With bytes the scale makes the greatest magnitude 127.
- * `residual` is the length of the rounding error, rounded up. In binary16, a halfvec is stored exactly as
- * given.
+ * A vector or halfvec is stored as numbers and a scale; its elements are the products of the numbers and
+ * the scale. The numbers are fp32, binary16 or signed bytes. With binary16 the scale is a power of two, so
+ * that widening is exact. It is 1 if binary16 represents the values well. With bytes the scale makes the
+ * greatest magnitude 127. `residual` is the length of the rounding error, rounded up. In binary16, a
+ * halfvec is stored exactly as given.
  *
  * A bit string is stored as its bytes. A sparse vector is stored as a HybridSparse, the only form whose
  * length varies.
@@ -50,7 +50,7 @@ typedef struct HybridSparse
 StaticAssertDecl(offsetof(HybridSparse, indices) == 4,
                  "a stored sparse vector has a 4-byte header");
 
-/* hybrid_storage_is_dense: test whether a number is stored for each dimension. */
+/* hybrid_storage_is_dense: test whether this storage has a number for each dimension: float32, float16 or int8. */
 static inline bool
 hybrid_storage_is_dense(HybridStorage storage)
 {
@@ -60,36 +60,36 @@ hybrid_storage_is_dense(HybridStorage storage)
 /* hybrid_storage_name: return 'float32', 'float16', 'int8', 'bits' or 'sparse'. */
 extern const char *hybrid_storage_name(HybridStorage storage);
 
-/* hybrid_storage_stride: return the bytes of a stored value. For a sparse vector this is the maximum. */
+/* hybrid_storage_stride: return the number of bytes of a stored value. For a sparse vector this is the maximum. */
 extern Size hybrid_storage_stride(HybridStorage storage, int dims);
 
-/* hybrid_sparse_bytes: return the bytes of a stored sparse vector with `count` elements. */
+/* hybrid_sparse_bytes: return the number of bytes of a stored sparse vector with `count` elements. */
 static inline Size
 hybrid_sparse_bytes(int32 count)
 {
 	return offsetof(HybridSparse, indices) + (Size) count * (sizeof(int32) + sizeof(float));
 }
 
-/* hybrid_stored_bytes: return the bytes of this stored value. */
+/* hybrid_stored_bytes: return the number of bytes of this stored value. */
 extern Size hybrid_stored_bytes(HybridStorage storage, int dims, const void *value);
 
 /*
- * hybrid_store_vector: store x, which must be finite, at out (hybrid_storage_stride bytes), and fill
- * *stored.
+ * hybrid_store_vector: store the vector x at `out` (hybrid_storage_stride bytes), and fill *stored. The
+ * elements of x must be finite.
  */
 extern void hybrid_store_vector(HybridStorage storage, const float *x, int dims, void *out,
                                 HybridStored *stored);
 
 /*
- * hybrid_store_halves: store a vector of binary16 elements, like hybrid_store_vector. HYBRID_FLOAT16
- * stores them exactly.
+ * hybrid_store_halves: store a vector of binary16 elements as hybrid_store_vector does. HYBRID_FLOAT16
+ * stores these exactly.
  */
 extern void hybrid_store_halves(HybridStorage storage, const uint16 *x, int dims, void *out,
                                 HybridStored *stored);
 
 /*
- * hybrid_store_as_given: fill the record of a value that is stored as given: scale 1, residual and norm
- * 0.
+ * hybrid_store_as_given: fill the record of a value that is stored as given: scale 1, residual 0 and
+ * norm 0.
  */
 extern void hybrid_store_as_given(HybridStored *stored);
 
@@ -101,8 +101,8 @@ extern void hybrid_widen_vector(HybridStorage storage, const HybridStored *store
                                 const void *vector, int dims, float *out);
 
 /*
- * hybrid_stored_view: return a stored dense vector in a form that the distance kernels accept. That is
- * the vector itself if they accept it, else a copy widened into `room` (dims floats).
+ * hybrid_stored_view: return a stored dense vector in a form that the distance kernels accept, and set
+ * *dtype. This is the vector itself if they accept it, else a copy widened into `room` (dims floats).
  */
 extern const void *hybrid_stored_view(HybridStorage storage, const HybridStored *stored,
                                       const void *vector, int dims, float *room, HyDtype *dtype);

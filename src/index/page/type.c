@@ -177,7 +177,7 @@ hybrid_hamming_square(double distance, double norm)
 double
 hybrid_jaccard_square(double distance, double norm)
 {
-	/* if no bit of the query is set, all rows are at the distance 1, and none can be nearer than another */
+	/* if no bit of the query is set, all rows are equally far from it */
 	return norm > 0 ? hy_jaccard_square(distance) : 0;
 }
 
@@ -238,7 +238,7 @@ store_sparsevec(HyMetric metric, const HybridLayout *layout, const void *value, 
 	HybridSparse *sparse = (HybridSparse *) out;
 
 	(void) layout;
-	/* compute the squared length bit for bit as the cosine distance does */
+	/* the squared length is computed bit for bit as the cosine distance computes it */
 	if (metric == HY_METRIC_COSINE &&
 	    !hy_has_cosine((float) -hy_sparse_distance(HY_METRIC_IP, &view, &view)))
 		return false;
@@ -258,7 +258,7 @@ store_bit(HyMetric metric, const HybridLayout *layout, const void *value, void *
 	(void) metric;
 	hybrid_store_as_given(stored);
 	memcpy(out, VARBITS(bits), layout->leaf.stride);
-	/* codes are computed from the bits as a vector, whose squared length is the number of bits set */
+	/* codes are computed from a vector of the bits, whose squared length is the number of bits set */
 	if (layout->padded > 0)
 		stored->norm = (float) pg_popcount((const char *) out, (int) layout->leaf.stride);
 	return true;
