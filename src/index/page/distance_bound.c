@@ -134,7 +134,7 @@ hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual)
 double
 hybrid_lost(HyMetric metric, float norm, float residual)
 {
-	/* such a row may be at any distance */
+	/* nothing is known about the distance of such a row */
 	if (!isfinite(norm) || !isfinite(residual))
 		return INFINITY;
 	return metric == HY_METRIC_COSINE ? lost_angle(norm, residual) : residual;

@@ -86,7 +86,7 @@ hybrid_regroup_next(uint32 leaves)
 	return (uint32) Min((uint64) leaves * 2, PG_UINT32_MAX);
 }
 
-/* option not set: float16 for a dense type, else the only storage of the type */
+/* the option `storage` is not set; the index then uses float16 for a dense type, else the type's only storage */
 #define HYBRID_STORAGE_UNSET (-1)
 
 /* HybridOptions: the options of WITH (...). */

@@ -119,7 +119,7 @@ typedef struct HybridSegmentReader
 	Relation index;
 	HybridLink link;
 	HybridSegment head;
-	HybridDimension *dimensions; /* head.count of them, in the context of hybrid_segment_open */
+	HybridDimension *dimensions; /* of the DIMENSIONS pages; allocated by hybrid_segment_open */
 } HybridSegmentReader;
 
 /* hybrid_segment_open: read the head of a segment. Returns false if the segment no longer exists. */

@@ -4,10 +4,11 @@
  *
  * A document's distance is estimated from the entries that searches have found. The estimate is a sum with one term per
  * vector of the query. If an entry of the document was found for the vector, the term is the entry's distance.
- * Otherwise it is the distance of the last entry found for the vector, plus a gap. The gap is the mean over the
- * documents that were compared exactly. (This resembles the threshold algorithms of R. Fagin, A. Lotem and M. Naor,
- * "Optimal aggregation algorithms for middleware", 2003. Distances are imputed as in J. Lee et al., "Rethinking the
- * role of token retrieval in multi-vector retrieval", 2023, where the gap is 0.)
+ * Otherwise it is the distance of the last entry found for the vector, plus a gap. The gap is the mean difference
+ * between the true term and that distance in the documents that were compared exactly. (This resembles the threshold
+ * algorithms of R. Fagin, A. Lotem and M. Naor, "Optimal aggregation algorithms for middleware", 2003. Distances are
+ * imputed as in J. Lee et al., "Rethinking the role of token retrieval in multi-vector retrieval", 2023, where the gap
+ * is 0.)
  */
 #ifndef HYBRID_INDEX_FOUND_DOCUMENTS_H
 #define HYBRID_INDEX_FOUND_DOCUMENTS_H

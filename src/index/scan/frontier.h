@@ -161,8 +161,8 @@ extern void hybrid_frontier_reach(HybridFrontier *frontier, int which);
 extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float distance);
 
 /*
- * hybrid_frontier_u_scale: set *middle and *inverse for a list. The u of a row at distance d in this list
- * is (*middle - d) * *inverse.
+ * hybrid_frontier_u_scale: set *middle and *inverse for a list whose centroid was read. The u of a row of
+ * this list is (*middle - d) * *inverse, where d is its distance in the unit of the estimates.
  */
 extern void
 hybrid_frontier_u_scale(const HybridFrontier *frontier, int which, float *middle, float *inverse);

@@ -2,8 +2,8 @@
  * included_quals.h
  *		Conditions on keys and included columns that a scan tests on the words of the index.
  *
- * A word is a 64-bit image of a column's value in the index (included.h). Words "judge" a condition if they show that a
- * row does not satisfy it. They judge these conditions:
+ * A word is a 64-bit image of a column's value in the index (included.h). Words "judge" a condition if they can show
+ * that a row does not satisfy the condition. They judge these conditions:
  *
  * - comparisons of a column with an expression that has no column of the table, by an operator of the column's
  *   operator family, and = ANY of an array

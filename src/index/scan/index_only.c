@@ -119,7 +119,7 @@ hybrid_index_only_form(HybridIndexOnly *only, int64 position, const HybridLookup
 	if (!formed)
 	{
 		formed = form_from_table(only, position, values, nulls);
-		/* EXPLAIN shows heap fetches; the executor counts its own */
+		/* EXPLAIN shows the heap fetches. For a page that is not all-visible, the executor will count one itself. */
 		if (only->node != NULL && (all_visible || !formed))
 			InstrCountTuples2(only->node, 1);
 	}

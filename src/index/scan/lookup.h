@@ -94,10 +94,13 @@ extern void hybrid_lookup_end(HybridLookup *search);
 extern const HybridTree *
 hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe, HybridLookupWork *work);
 
-/* hybrid_lookup_limit: set how far this search goes. Call it before the first rows are requested. */
+/*
+ * hybrid_lookup_limit: set how far this search goes, and order the lists by their distance. Call it before the first
+ * rows are requested.
+ */
 extern void hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits);
 
-/* hybrid_lookup_target: set how far this search goes by a target recall: see hybrid_lookup_limits. */
+/* hybrid_lookup_target: call hybrid_lookup_limit with the limits for a target recall (hybrid_lookup_limits). */
 extern void hybrid_lookup_target(HybridLookup *search, double recall, int probes);
 
 /*

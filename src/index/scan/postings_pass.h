@@ -22,8 +22,8 @@ typedef struct HybridPostingsPass
 {
 	HySparse query;
 	HybridLink list; /* the list of the index */
-	HybridLink
-		segment;  /* its sums are in `sums`; the head is InvalidBlockNumber before the first one */
+	/* segment whose sums are in `sums`; its head is InvalidBlockNumber if there is none */
+	HybridLink segment;
 	uint32 first; /* number of the first list page that the segment describes */
 	uint32 pages; /* number of these list pages */
 	float *sums;  /* sum of the postings of each row of the segment */

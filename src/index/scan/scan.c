@@ -343,7 +343,7 @@ begin_query(IndexScanDesc scan)
 	MemoryContextSwitchTo(old);
 }
 
-/* take_query: take the query from the first ORDER BY expression, if there is one. */
+/* take_query: take the query from the first ORDER BY expression, if there is one. For arrays, documents.c does this. */
 static void
 take_query(IndexScanDesc scan)
 {

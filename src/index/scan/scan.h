@@ -64,7 +64,7 @@ typedef struct HybridScan
 	HybridPlanLimit asked;         /* what the plan requests from the scan */
 	HybridIncludedQuals *included; /* conditions that words judge; NULL if there are none */
 	bool planned;                  /* `included` is set */
-	int64 counted;                 /* excluded rows of this query that EXPLAIN counts already */
+	int64 counted;                 /* number of excluded rows of this query that EXPLAIN counts */
 	HybridScanQuals *filter;
 	int filtered;              /* number of passes that have used the filter */
 	HyScanLimit limit_reached; /* bound that has ended the search */

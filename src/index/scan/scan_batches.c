@@ -111,7 +111,7 @@ hybrid_scan_next_batch(HybridScan *state)
 		const HybridFoundRow *row = &state->found[i];
 		bool none = row->distance > 0 && isinf(row->distance) && isinf(row->width);
 
-		/* later rows are even farther away; a row without a distance satisfies no condition */
+		/* The rows that follow are not nearer. A row without a distance is in no sphere. */
 		if (!(row->distance <= state->radius) || (none && state->within))
 		{
 			state->exhausted = true;

@@ -345,7 +345,7 @@ share_needed(const HybridFrontier *frontier, const HyTail *tail, double rows, do
 		needed += leaves->middle[i] < INFINITY &&
 		          leaves->size[i] * hy_tail_at(tail, keys[i]) * lists > missing;
 	pfree(keys);
-	/* few rows are expected in the lists below inner lists that are not opened */
+	/* lists below closed inner lists are not needed, because few near rows are expected there */
 	return needed / Max(lists + frontier->closed_lists, 1);
 }
 

@@ -168,7 +168,7 @@ hybrid_true_order_end(HybridTrueOrder *order)
 	hybrid_index_columns_end(&order->columns);
 }
 
-/* new_row: compute the values of the row in the slot. */
+/* new_row: make an element of the queue for the row in the slot, and compute its values. */
 static Row *
 new_row(HybridTrueOrder *order, int64 position, TupleTableSlot *slot)
 {

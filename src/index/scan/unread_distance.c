@@ -170,7 +170,7 @@ order_of(const Plan *plan)
 	}
 	else if (IsA(plan, IndexOnlyScan))
 	{
-		/* these and the columns of the plan are expressions of the index's columns */
+		/* here, these expressions and the plan's target list refer to columns of the index */
 		order = ((const IndexOnlyScan *) plan)->indexorderby;
 		index = ((const IndexOnlyScan *) plan)->indexid;
 	}

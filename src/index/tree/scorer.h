@@ -61,7 +61,7 @@ typedef struct HybridScorer
 	float stretch;
 	uint8 *tables;
 	HyCodeQuery query;
-	/* results for the last page: numbers by slot, masks by block */
+	/* results of hybrid_scorer_page: estimates and lower bounds by slot, masks of wanted rows by block */
 	float *estimates;
 	float *lowers;
 	uint32 *masks;
