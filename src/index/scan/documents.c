@@ -372,7 +372,7 @@ search(HybridScan *state)
 			return false;
 		if (included != NULL)
 			hybrid_lookup_words(state->search, included->conditions, included->count);
-		/* Entries only propose documents. If one entry in a hundred is lost, no document is, so recall 0 will do. */
+		/* Entries only propose documents. Losing one entry in a hundred loses no document, so recall 0 is enough. */
 		hybrid_lookup_target(state->search, 0, lists);
 		rows = hybrid_lookup_next(state->search, entries, -INFINITY, &count);
 		state->done.work.lists += work.lists;

@@ -4,7 +4,7 @@
  *
  * Three words have a fixed meaning here. The *limits* of a search say when it has found enough rows
  * (HybridLookupLimits). Its *bounds* are the numbers of rows and bytes at which it ends in any case
- * (hybrid_lookup_bound). A *lower bound* or *upper bound* is one of the distance of a row.
+ * (hybrid_lookup_bound). A *lower bound* or an *upper bound* bounds the distance of a row.
  */
 #ifndef HYBRID_INDEX_LOOKUP_H
 #define HYBRID_INDEX_LOOKUP_H
@@ -38,7 +38,7 @@ typedef struct HybridLookupLimits
 {
 	/* number of rows that a search may expect to miss, per row wanted, by difficulty; negative if unknown */
 	float missing[HYBRID_DIFFICULTIES];
-	/* used instead of `missing` if the difficulty is unknown, or if the query is outside the range `nearness` */
+	/* replaces `missing` if the difficulty is unknown; upper limit of it if the query is outside `nearness` */
 	float other;
 	float target; /* share of the rows wanted that may be missed by the target recall: 1 - recall */
 	/* upper limit of `missing` before a search has compared its estimate with what it found */

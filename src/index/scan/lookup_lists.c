@@ -247,8 +247,8 @@ are_copies(const HybridFoundRow *a, const HybridFoundRow *b)
 
 /*
  * examine: take the rows of a leaf list that may be nearer than the k-th best and were not taken before.
- * While the codes of a page are scored, the codes of the next page are prefetched. After the list's last
- * page, this is the first page of the list that is examined next (`following`).
+ * While the codes of a page are scored, the codes of the next page are prefetched. The page after the
+ * list's last page is `following`, the first page of the list that is examined next.
  */
 static void
 examine(HybridLookup *search, int which, BlockNumber following)
