@@ -14,8 +14,8 @@
  * 2. Searches with a quarter of the lists and entries would have missed few of the k best documents. What these
  *    smaller searches would have found is known, because each search examines the nearest lists first.
  *
- * If only condition 2 fails, the searches are repeated with four times as many lists and entries. A repeated search
- * also satisfies condition 2 if it has replaced few of the k best documents.
+ * If comparing more candidates cannot satisfy condition 2, the searches are repeated with four times as many lists and
+ * entries. A repeated search also satisfies condition 2 if few of the k best documents were first compared after it.
  *
  * (100,000 documents of 80 vectors of 128 dimensions, queries of 32 vectors, LIMIT 10 at .95. The smaller searches were
  * once made separately, before the others. They took three quarters of the time of the others, since each search scores

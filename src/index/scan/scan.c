@@ -314,10 +314,7 @@ batch_is_enough(const HybridScan *state)
 	       state->complete > -INFINITY && hybrid_true_order_ready(state->order, &bound);
 }
 
-/*
- * begin_query: take the query, its conditions, the settings and the needs of the plan. The tree is not read yet; only
- * hybridbeginscan may have read the meta page (hybrid_index_open).
- */
+/* begin_query: take the query, its conditions, the settings and the needs of the plan. The tree is not read yet. */
 static void
 begin_query(IndexScanDesc scan)
 {
@@ -435,10 +432,7 @@ take_sphere(HybridScan *state, const HybridSphere *sphere)
 	return true;
 }
 
-/*
- * choose_passes: read the settings, and choose whether the passes are exact and whether rows are ordered by values from
- * the table. Begins the record of the scan's work.
- */
+/* choose_passes: by the settings, choose whether the passes are exact, and whether values from the table order rows. */
 static void
 choose_passes(IndexScanDesc scan)
 {
