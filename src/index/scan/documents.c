@@ -392,7 +392,8 @@ search(HybridScan *state)
 
 /*
  * take_part: copy to documents->part the entries that the first part of a search has found. The first part is the first
- * 1 / GROWTH of the `scored` rows that the search has scored. Returns the number of entries copied.
+ * 1 / GROWTH of the `scored` rows that the search has scored, and it may find 1 / GROWTH of the entries. Returns the
+ * number of entries copied.
  */
 static int
 take_part(HybridDocuments *documents, const HybridLookup *search, const HybridFoundRow *rows,

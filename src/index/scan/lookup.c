@@ -22,7 +22,7 @@
 
 #include "index/scan/lookup_state.h"
 
-/* number of rows taken from the heap at a time, at first; more are taken while fewer than k rows are known */
+/* number of rows taken from the heap at a time, at first; while fewer than k rows are known, as many as are missing */
 #define FEW_ROWS 4
 #define MOST_ROWS 32      /* maximum number of rows taken from the heap at a time */
 #define FILTERED_FIRST 8  /* number of rows passed to the filter at a time, at first */

@@ -25,7 +25,7 @@
 
 #define CANDIDATES_GROWTH 4 /* factor by which a pass has more candidates than the one before */
 #define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
-/* if the first batch was not enough but removed no rows, the next has 1/FURTHER of its size */
+/* if the rows that the search finds satisfy the conditions, the second batch has 1/FURTHER of the size of the first */
 #define FURTHER 16
 #define FURTHER_LEAST 4 /* minimum size of such a batch */
 
