@@ -1,11 +1,11 @@
 /*
  * build.c
- *		CREATE INDEX: finds the centroids of the lists from a sample, assigns every row to the nearest
- *		list, and writes the tree.
+ *		CREATE INDEX: computes the centroids of the lists from a sample, assigns every row to the list
+ *		with the nearest centroid, and writes the tree.
  *
- * Rows are sorted by list and written list by list. Above the leaves, inner lists are written level
- * by level. No other session can see the file yet, so its pages are written without WAL and logged
- * as a whole at the end.
+ * Rows are sorted by list and written list by list. Above the leaves, inner lists are written level by
+ * level. No other session can see the file yet, so its pages are written without WAL and logged as a
+ * whole at the end.
  */
 #include "postgres.h"
 
@@ -67,7 +67,10 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 
 	write_meta(&build, (Page) meta.data);
 	begin_measuring(&build);
-	/* logging also reads the file into memory in file order, which suits the searches */
+	/*
+	 * Logging reads the file into memory in file order. The searches that measure the recall then find
+	 * it there.
+	 */
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_LOG);
 	if (RelationNeedsWAL(index))
 		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
@@ -123,8 +126,8 @@ hybridbuildphasename(int64 phase)
 }
 
 /*
- * prepare_lists: compute the center, and the centroids of the lists that rows are assigned to. If there
- * are no centroids, all rows go into one list.
+ * prepare_lists: compute the center of the index, and the centroids of the lists to which rows are
+ * assigned. Without centroids, all rows are assigned to one list.
  */
 static void
 prepare_lists(HybridBuild *build)
@@ -170,7 +173,7 @@ prepare_lists(HybridBuild *build)
 	MemoryContextDelete(context);
 }
 
-/* place_rows: assign all rows to lists and write the lists. meta is NULL in workers. */
+/* place_rows: assign all rows to lists and write the lists. In workers, `meta` is NULL. */
 static void
 place_rows(HybridBuild *build, HybridMeta *meta)
 {
@@ -210,7 +213,7 @@ begin_measuring(HybridBuild *build)
 }
 
 /*
- * measure: measure the recall curve with all processes. The leader stores the curve in meta, which is
+ * measure: measure the recall curve with all processes. The leader stores the curve in `meta`, which is
  * NULL in workers.
  */
 static void
@@ -290,8 +293,9 @@ hybridbuildempty(Relation index)
 	hybrid_list_page_init(&definition.layout, (Page) root.data, 0, &link, link.head);
 
 	/*
-	 * The init fork is copied over the main fork after a crash. It must therefore be on disk, and on a
-	 * standby too, although the index itself is not logged. GenericXLog would write nothing.
+	 * After a crash, the server copies the init fork over the main fork. So the init fork must be on
+	 * disk, also on a standby. Generic WAL writes nothing for an unlogged index, so log_newpage is
+	 * used.
 	 */
 	PageSetChecksumInplace((Page) meta.data, HYBRID_META_BLOCK);
 	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, HYBRID_META_BLOCK, meta.data, true);

@@ -1,8 +1,9 @@
 /*
  * build_assign.c
- *		Finds the nearest centroids of many vectors at once, through the dispatcher.
+ *		Finds the nearest centroid of each of many vectors, through the dispatcher.
  *
- * If there are many centroids, they are in groups (core/assign.h).
+ * If there are many centroids, they are in groups, and a vector is compared only with the centroids of
+ * the nearest groups (core/assign.h).
  */
 #include "postgres.h"
 
@@ -11,7 +12,8 @@
 
 #include "index/build/build.h"
 
-#define GROUPS 8 /* number of groups whose centroids are compared, if there are more groups */
+/* a vector is compared with the centroids of this many groups, if there are more */
+#define GROUPS 8
 
 void
 hybrid_assign(const HybridCentroids *centroids, const float *places, int64_t rows, int *nearest)

@@ -2,14 +2,16 @@
  * build_cluster.c
  *		Finds the centroids of the lists of a new index, by k-means on a sample of the rows.
  *
- * The first centroids are random rows of the sample. Some rounds of Lloyd's algorithm over all centroids
- * at once follow, each with more rows. A dense region gets as many lists as its number of rows requires.
- * (Cutting the rows into parts, and these into parts again, is cheaper but worse. Rows that the first
- * cuts separate never get into one list again. Searches then examine two to six times as many rows.)
+ * The first centroids are random rows of the sample. Then ROUNDS rounds of Lloyd's algorithm over all
+ * centroids follow, each with more rows than the last. A dense region gets as many lists as its number
+ * of rows requires. (Cutting the sample into parts, and these into smaller parts, is cheaper but worse.
+ * Rows that the first cuts separate never get into one list again. Searches then examine two to six
+ * times as many rows.)
  *
- * A list that is still too long is cut into parts by k-means, and these into parts again, until each is
- * short enough. Small parts stay lists of their own. Their rows are close together. If such rows were
- * moved to neighboring lists, a search for one of them would have to read many other rows.
+ * A list that is still too long is cut into parts by k-means when it is written. Each part is cut again
+ * until it is short enough. Small parts stay lists of their own, because their rows are close together.
+ * If such rows were moved to neighboring lists, a search for one of them would have to read many other
+ * rows.
  */
 #include "postgres.h"
 
@@ -29,22 +31,28 @@
 #define ITERATIONS 6 /* iterations of k-means in a cut */
 #define ROUNDS 3     /* rounds over all centroids */
 /*
- * A group of more than LARGEST_GROUP times the mean number of centroids is cut in halves of at least this share.
- * (24,000 centroids of 1.6 million vectors of words, 128 dimensions: the largest of 155 groups had 5,857. Each row is
- * compared with the centroids of 8 groups, and many rows with those of the largest.)
+ * A group with more than LARGEST_GROUP times the mean number of centroids is cut in two. Each half gets
+ * at least the share LEAST_HALF of its centroids. (Before this rule, 24,000 centroids of 1.6 million
+ * vectors of words with 128 dimensions had 155 groups, the largest with 5,857 centroids. Each row is
+ * compared with the centroids of 8 groups, so many rows were compared with that group.)
  */
 #define LARGEST_GROUP 2
 #define LEAST_HALF 0.25
-/* target fill of the lists that a cut makes, so that they can grow before they split */
+/*
+ * target size of the lists that a cut makes, as a share of list_size: they can grow before they split
+ */
 #define FILL 0.67
 #define LONGEST 4 /* a list of more than LONGEST * list_size rows is cut */
-/* a part of more than ALIKE * LONGEST * list_size rows has rows too alike to be separated */
+/*
+ * if k-means leaves a part of more than ALIKE * LONGEST * list_size rows, they are too alike to be
+ * separated
+ */
 #define ALIKE 2
 #define SEED 1
 #define AT_A_TIME 8192    /* number of rows that are assigned at a time */
-#define GATHERED_SHARE 16 /* divisor of the memory that the rows assigned at a time may take */
+#define GATHERED_SHARE 16 /* rows assigned at a time take at most 1/GATHERED_SHARE of the memory */
 
-/* Clustering: the rows for which centroids are computed. */
+/* Clustering: rows, and the centroids computed from them so far. */
 typedef struct Clustering
 {
 	const float *places;
@@ -60,7 +68,7 @@ typedef struct Clustering
 typedef struct Grouping
 {
 	HybridCentroids *centroids;
-	int *rows; /* the centroids, by group */
+	int *rows; /* numbers of the centroids, group by group */
 	int most;  /* maximum number of centroids of a group */
 } Grouping;
 
@@ -121,8 +129,8 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 	{
 		share_groups(build);
 		/*
-		 * The first rounds need fewer rows. So do all rounds in which each row is compared with all
-		 * centroids.
+		 * Early rounds use fewer rows. Without groups, every round does, because it compares each row
+		 * with all centroids.
 		 */
 		refine(build, sample, ROUNDS - i + (count <= HYBRID_FEW_CENTROIDS), rows_of_round, nearest);
 	}
@@ -205,7 +213,7 @@ hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *or
 
 /*
  * lists_of_alike: return the number of lists into which `count` rows with the same nearest centroid are
- * divided.
+ * divided. It is 1, unless the rows are too alike to be separated.
  */
 static int
 lists_of_alike(int count, int list_size)
@@ -270,7 +278,10 @@ hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext c
 	pfree(part);
 }
 
-/* add_groups: add a group with these rows, or its halves if it is too large. */
+/*
+ * add_groups: add the centroids rows[first .. end - 1] as one group. If they are too many, cut them in
+ * two, and add each half in the same way. `mean` is their mean.
+ */
 static void
 add_groups(Grouping *grouping, int first, int end, const float *mean)
 {
@@ -317,7 +328,7 @@ add_groups(Grouping *grouping, int first, int end, const float *mean)
 	pfree(means);
 }
 
-/* put_in_order: move row order[i] to row i, for all i, in place. */
+/* put_in_order: reorder the rows in place, so that row i is the old row order[i]. */
 static void
 put_in_order(float *places, const int *order, int count, int dims)
 {
@@ -358,7 +369,10 @@ ungroup(HybridCentroids *centroids)
 	centroids->groups = 0;
 }
 
-/* cut: compute centroids for these rows. Reorders `rows`. */
+/*
+ * cut: add the centroids of the lists for these rows: one centroid if the rows fit in a list or are too
+ * alike, else the centroids of their parts. Reorders `rows`.
+ */
 static void
 cut(Clustering *clustering, int *rows, int count)
 {
@@ -390,8 +404,8 @@ cut(Clustering *clustering, int *rows, int count)
 }
 
 /*
- * k_means: run k-means on the rows with these numbers. If the numbers are NULL, it runs on all rows, in
- * order. Returns the number of parts.
+ * k_means: run k-means on the vectors whose numbers are in `rows`, or on all vectors if `rows` is NULL.
+ * Sets `centroids`, and part[i] to the part of the i-th vector. Returns the number of parts, at most k.
  */
 static int
 k_means(const float *places, const int *rows, int count, int dims, int k, float *centroids,
@@ -479,7 +493,10 @@ add_mean(Clustering *clustering, const int *rows, int count)
 	            centroids->places + (Size) centroids->count++ * dims);
 }
 
-/* share_groups: group the centroids if there are many. Afterwards all processes have the same centroids. */
+/*
+ * share_groups: group the centroids if there are many. All processes then have the same centroids and
+ * groups.
+ */
 static void
 share_groups(HybridBuild *build)
 {
@@ -524,8 +541,8 @@ group_shared(HybridTeam *team, int dims)
 }
 
 /*
- * refine: replace each centroid by the mean of the rows that are nearest to it, using one row in `step`.
- * Removes centroids without rows.
+ * refine: replace each centroid by the mean of the rows that are nearest to it, using about one row in
+ * `step`. Removes centroids without rows.
  */
 static void
 refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int *nearest)
@@ -538,7 +555,7 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 	hybrid_team_expect(team, sample->total / step);
 	assign_rows(build, sample, rows, count, nearest);
 	begin = sort_by_part(rows, nearest, count, lists);
-	/* compute the sums of `window` lists at a time */
+	/* the shared sums have space for `window` lists at a time */
 	for (first = 0; first < lists; first += window)
 	{
 		int end = Min(first + window, lists), part = end - first;
@@ -558,9 +575,9 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 }
 
 /*
- * choose_rows: choose about one row in `step`, by its number in the whole sample. Returns the number of
- * rows of this process that were chosen. Rows that become queries are left out, because the queries of
- * users do not affect the centroids either.
+ * choose_rows: choose about one row in `step`, by its number in the whole sample. Sets `rows` to the
+ * chosen rows of this process, and returns their number. Leaves out rows that become queries, because
+ * the queries of users do not affect the centroids either.
  */
 static int
 choose_rows(const HybridSample *sample, int queries, int step, int *rows)
@@ -614,8 +631,8 @@ assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int
 }
 
 /*
- * add_up: add the rows of this process to the sum of a list. The result does not depend on the order of
- * the rows.
+ * add_up: add this process's rows of a list to the shared sum of the list. Sums are exact, so the order
+ * of the rows does not matter.
  */
 static void
 add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int first, const int *rows,
@@ -638,7 +655,7 @@ add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int fir
 	SpinLockRelease(lock);
 }
 
-/* take_mean: turn the sum of a list into its centroid, and clear the sum. */
+/* take_mean: replace the centroid of a list by the mean of its rows, and clear the sum. */
 static void
 take_mean(HybridTeam *team, int dims, int list, int first)
 {
@@ -659,7 +676,7 @@ leave_out_empty(HybridTeam *team, int dims)
 
 	for (i = 0; i < lists && none; i++)
 		none = team->sum_rows[i] == 0;
-	/* if there are so few rows that none was chosen, the centroids stay where they are */
+	/* if the sample is so small that no row was chosen, the centroids do not change */
 	for (i = 0; i < lists && !none; i++)
 	{
 		if (team->sum_rows[i] > 0)

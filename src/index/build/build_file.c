@@ -18,8 +18,9 @@ static void append_write(HybridSink *sink, BlockNumber block, Page image);
 static void put(Buffer buffer, Page image);
 
 /*
- * hybrid_appender_init: prepare to write a file of about `blocks` blocks. If the file takes at most half
- * of shared buffers, its pages stay there, because they will soon be searched and logged.
+ * hybrid_appender_init: prepare to write a file of about `blocks` blocks. The pages of a file of at
+ * most half of shared buffers stay there, because they will soon be searched and logged. A longer file
+ * is written through a small ring of buffers.
  */
 void
 hybrid_appender_init(HybridAppender *appender, Relation index, double blocks)
@@ -41,7 +42,10 @@ hybrid_appender_put(HybridAppender *appender, HybridPageKind kind, Page image)
 	return block;
 }
 
-/* hybrid_appender_finish: record the unused pages of the last extent in the free space map. */
+/*
+ * hybrid_appender_finish: enter the unused blocks of the last run of list pages into the free space
+ * map.
+ */
 void
 hybrid_appender_finish(HybridAppender *appender)
 {

@@ -3,9 +3,10 @@
  *		CREATE INDEX: samples rows of the table, from which the centroids are computed.
  *
  * The sample consists of random blocks of the table, chosen as ANALYZE chooses them, and random rows of
- * these blocks. A row is chosen by a number computed from its position, so only chosen rows are
- * detoasted. The blocks are divided into chunks. The process that takes a chunk keeps the chunk's rows in
- * its own memory. The order of the chunks determines the numbers of the rows in the sample.
+ * these blocks. A hash of its position decides whether a row is chosen, so only chosen rows are
+ * detoasted. (In an index on arrays, each vector of a row is chosen separately, so all rows of these
+ * blocks are.) The blocks are divided into chunks. The process that takes a chunk keeps the chunk's
+ * rows in its own memory. The order of the chunks determines the numbers of the rows in the sample.
  */
 #include "postgres.h"
 
@@ -23,13 +24,13 @@
 
 #include "index/build/build.h"
 
-/* rows of the sample per list_size rows of the table: half of the rows by default */
+/* sampled rows per list_size rows of the table: half of the rows by default */
 #define ROWS_A_LIST 96
 #define ENOUGH 10000     /* minimum number of rows of the sample, if the table has as many */
 #define BESIDE 0.25      /* spare capacity of the sample, as a share of the planned rows */
 #define CHUNK_BLOCKS 4   /* minimum number of blocks per chunk */
 #define CHUNKS 65536     /* approximate limit of the number of chunks */
-#define WINDOW_SHARE 16  /* divisor of the memory for the sums of lists */
+#define WINDOW_SHARE 16  /* sums of lists take at most 1/WINDOW_SHARE of the memory */
 #define SAMPLE_SEED 1    /* constant, so that the same table gives the same index */
 #define POSITION_BITS 48 /* bits of a heap position */
 #define COUNTED 16       /* number of blocks in which the elements of arrays are counted */
@@ -41,7 +42,7 @@ typedef struct Sampling
 	HybridBuild *build;
 	HybridSample *sample;
 	HybridFrame frame; /* frame without a center, because the center is computed from the sample */
-	uint64 below;      /* largest random number of a row that is taken */
+	uint64 below;      /* a row is taken if its random number is at most this */
 	double share;
 	BlockSamplerData sampler;
 	int64 passed;      /* number of blocks taken from the sampler so far */
@@ -52,7 +53,7 @@ typedef struct Sampling
 	HybridEntry entry;
 } Sampling;
 
-/* Count: the rows of some blocks, and their entries. */
+/* Count: the number of rows in some blocks, and the number of their entries. */
 typedef struct Count
 {
 	const HybridBuild *build;
@@ -182,7 +183,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 	take_center(build, sample);
 }
 
-/* take_rows: sample chunks until no chunk is free. */
+/* take_rows: sample chunk after chunk, until all chunks have been taken by this or another process. */
 static void
 take_rows(Sampling *sampling)
 {
@@ -264,7 +265,7 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 
 	(void) index;
 	(void) alive;
-	/* a row without a vector need not be detoasted, and in most indexes a row has one entry */
+	/* a row without a vector need not be detoasted, nor a row whose only entry is not chosen */
 	if (isnull[0] || (!build->definition.opclass->many && !chosen(sampling, tid, 0)))
 		return;
 	old = MemoryContextSwitchTo(sampling->row_context);
@@ -287,7 +288,7 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 	MemoryContextReset(sampling->row_context);
 }
 
-/* chosen: test whether an entry of a row is in the sample. */
+/* chosen: test whether entry number `which` of a row is in the sample. */
 static bool
 chosen(const Sampling *sampling, ItemPointer tid, int which)
 {
@@ -296,7 +297,7 @@ chosen(const Sampling *sampling, ItemPointer tid, int which)
 	return hy_random(SAMPLE_SEED, number) <= sampling->below;
 }
 
-/* take_place: add the place of a row to the sample. */
+/* take_place: count a chosen row, and keep its vector if the sample has room. */
 static void
 take_place(Sampling *sampling, const float *place, int64 position)
 {
@@ -323,7 +324,7 @@ keep_row(Sampling *sampling, const float *place, int64 position)
 		MemoryContext context = GetMemoryChunkContext(sampling->entry.vector);
 		Size row = dims * sizeof(float);
 
-		/* the system assigns this memory only when it is written to */
+		/* the operating system provides this memory only when it is written to */
 		if (sample->places == NULL)
 		{
 			sample->places = MemoryContextAllocHuge(context, allocated * row);
@@ -340,7 +341,10 @@ keep_row(Sampling *sampling, const float *place, int64 position)
 	sample->positions[sample->rows++] = position;
 }
 
-/* number_chunks: compute where in the whole sample each of this process's chunks begins. */
+/*
+ * number_chunks: compute the number, in the whole sample, of the first row of each chunk of this
+ * process.
+ */
 static void
 number_chunks(HybridBuild *build, HybridSample *sample)
 {
@@ -401,8 +405,8 @@ hybrid_sample_largest(const HybridSample *sample, int dims)
 	int j;
 
 	/*
-	 * magnitudes sort like their bits as integers; comparing integers lets the compiler vectorize the
-	 * loop
+	 * The bits of absolute values, taken as integers, have the order of the values. Comparing integers
+	 * lets the compiler vectorize the loop.
 	 */
 	for (i = 0; i < sample->rows; i++)
 	{
@@ -423,8 +427,8 @@ hybrid_sample_largest(const HybridSample *sample, int dims)
 }
 
 /*
- * take_center: compute the mean of the sample as the center, and make the places relative to it.
- * The sums are exact in any order: see hy_kmeans_grid.
+ * take_center: compute the center, which is the mean of the sample, and subtract it from the rows. The
+ * sums are exact in any order: see hy_kmeans_grid.
  */
 static void
 take_center(HybridBuild *build, HybridSample *sample)
@@ -461,7 +465,7 @@ take_center(HybridBuild *build, HybridSample *sample)
 		for (j = 0; j < dims; j++)
 			sample->places[i * dims + j] -= sample->center[j];
 	}
-	/* relative to the center, a coordinate is at most twice the largest */
+	/* after the subtraction, a coordinate is at most twice as large as the largest before */
 	sample->grid = hy_kmeans_grid(2 * largest, sample->total);
 	hybrid_team_barrier(team);
 	if (team->me == 0)

@@ -11,7 +11,7 @@
 
 #include "index/build/build.h"
 
-#define COLUMNS 4 /* list, position, vector, and the word of the first key */
+#define COLUMNS 4 /* columns of the sort: list, position, vector, and the word of the first key */
 #define SIGN (UINT64CONST(1) << 63)
 
 void
@@ -59,7 +59,7 @@ hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry)
 	slot->tts_values[2] = PointerGetDatum(sort->payload);
 	memset(slot->tts_isnull, 0, COLUMNS * sizeof(bool));
 	slot->tts_isnull[3] = layout->bounds == 0;
-	/* the order of signed numbers is that of the words */
+	/* flipping the highest bit makes the signed order that of the unsigned words */
 	if (layout->bounds > 0)
 		slot->tts_values[3] = Int64GetDatum((int64) (*hybrid_words(layout, entry->vector) ^ SIGN));
 	ExecStoreVirtualTuple(slot);

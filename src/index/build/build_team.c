@@ -34,7 +34,7 @@
 #define KEY_SCAN UINT64CONST(0xB100000000000008)
 
 #define TELL_MS 200 /* milliseconds between two progress reports while waiting */
-#define ADDED 16    /* number of values that are added under one spinlock */
+#define ADDED 16    /* number of values that are added while a spinlock is held */
 
 static int plan_workers(Relation heap, Relation index);
 static bool launch(HybridTeam *team, const HybridBuild *build, int workers);
@@ -86,9 +86,9 @@ hybrid_team_alone(void)
 }
 
 /*
- * plan_workers: return the number of workers that PostgreSQL would use for a table of this size,
- * including its TOAST table. Vectors are in TOAST. Without the TOAST table, hardly any table would be
- * large enough.
+ * plan_workers: return the number of workers that PostgreSQL would use for a table as large as this one
+ * with its TOAST table. Most vectors are in TOAST, so hardly any table would be large enough without
+ * it.
  */
 static int
 plan_workers(Relation heap, Relation index)
@@ -131,7 +131,7 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	EnterParallelMode();
 	context = CreateParallelContext("$libdir/hybrid", "hybrid_build_worker", workers);
 	team->context = context;
-	/* with CONCURRENTLY, rows that are inserted during the build are ignored here */
+	/* a concurrent build ignores rows that are inserted meanwhile: PostgreSQL adds them afterwards */
 	team->snapshot =
 		build->info->ii_Concurrent ? RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 
@@ -214,7 +214,10 @@ hybrid_team_end(HybridTeam *team)
 	team->context = NULL;
 }
 
-/* begin_shared: initialize team->shared, which is in local memory at first. */
+/*
+ * begin_shared: initialize team->shared, which launch later copies to shared memory if there are
+ * workers.
+ */
 static void
 begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *plan, int workers)
 {
@@ -240,7 +243,7 @@ begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *
 		SpinLockInit(&shared->stripes[i]);
 }
 
-/* publish: set the number of processes. The workers wait until it is set. */
+/* publish: set the number of processes, for which the workers wait. */
 static void
 publish(HybridTeam *team, int participants)
 {
@@ -258,7 +261,10 @@ publish(HybridTeam *team, int participants)
 static Size
 arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int most)
 {
-	/* without planned lists, no array has rows; dims could then be as large as 1,000,000,000 */
+	/*
+	 * without planned lists (as for sparsevec), arrays of vectors are empty, and dims may be
+	 * 1,000,000,000
+	 */
 	Size used = 0, numbers = plan->lists > 0 ? dims : 0, row = numbers * sizeof(float);
 	Size lists = Max(plan->lists, 1);
 	Size groups = plan->lists > 0 ? HYBRID_GROUPS_MOST * (Size) ceil(sqrt(plan->lists)) + 1 : 0;
@@ -356,7 +362,10 @@ hybrid_team_done(HybridTeam *team, int64 rows)
 {
 	int64 done = (int64) pg_atomic_add_fetch_u64(&team->shared->done, rows);
 
-	/* PostgreSQL shows only the leader's progress, and a VACUUM reports other counts */
+	/*
+	 * PostgreSQL shows only the leader's progress. In VACUUM, where the index is not set, nothing is
+	 * reported, because VACUUM reports other counts.
+	 */
 	if (team->me == 0 && OidIsValid(team->shared->index))
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }

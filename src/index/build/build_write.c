@@ -16,7 +16,8 @@
 #include "index/build/parent_entries.h"
 #include "index/write/segments.h"
 
-#define INNER_FILL 0.5 /* target fill of inner lists, so that they can grow before they split */
+/* share of an inner list that is filled, so that it can grow before it splits */
+#define INNER_FILL 0.5
 
 /* Writing: state of leaf_done. */
 typedef struct Writing
@@ -55,7 +56,7 @@ hybrid_build_write(HybridBuild *build, HybridMeta *meta)
 	}
 	hybrid_parent_entries_init(&writing.leaves, &build->definition, 0);
 	writing.rows = 0;
-	/* a single leaf is the root, and its centroid is the center */
+	/* a single leaf is the root, and its centroid is the center of the index */
 	central = hybrid_leaves_write(&build->leaves, sink, true, leaf_done, &writing);
 	below = writing.leaves;
 	leaves = below.lists.count;
@@ -84,7 +85,10 @@ leaf_done(void *arg, const HybridCopy *leaf)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, writing->rows);
 }
 
-/* write_level: write the inner lists above `below`. If one list is enough, it is the root. */
+/*
+ * write_level: write inner lists that name the lists in `below`, and add these inner lists to `above`.
+ * If one inner list is enough, it becomes the root.
+ */
 static void
 write_level(HybridBuild *build, HybridParentEntries *below, HybridParentEntries *above)
 {
@@ -117,8 +121,9 @@ write_level(HybridBuild *build, HybridParentEntries *below, HybridParentEntries 
 }
 
 /*
- * group: put neighboring lists together. Sets the groups of `centroids`, and `order` to the lists of the first group,
- * then of the next. In an index with keys, neighbors in the order of the keys stay together.
+ * group: group neighboring lists for the inner lists above them. Sets the groups of `centroids`, and
+ * `order` to the numbers of the lists, group by group. In an index with keys, `order` is by key and
+ * stays as it is.
  */
 static void
 group(HybridBuild *build, const HybridParentEntries *below, int *order, HybridCentroids *centroids)
@@ -146,7 +151,7 @@ group(HybridBuild *build, const HybridParentEntries *below, int *order, HybridCe
 	pfree(centroids->group_places);
 }
 
-/* set_root: set the tree in the meta page. */
+/* set_root: set the root, the height and the number of leaves in the meta page. */
 static void
 set_root(HybridMeta *meta, HybridLink root, int leaves, int level)
 {

@@ -2,31 +2,32 @@
  * calibrate.c
  *		Measures how far a search in this index must go for a given recall.
  *
- * Rows of the index are used as queries. A row does not count as a neighbor of itself. The true neighbors
- * of each query are found in all lists. Then each query is run as a scan would run it, at several levels.
- * At each level, the search may miss fewer rows than at the level before, and continues where it stopped.
- * For each level and each difficulty of the query, two numbers are recorded: how many of the true
- * neighbors the searches found, and how many rows they scored. The curve then gives, for each recall, the
- * number of rows that a search for a query of that difficulty may expect to miss.
+ * Rows of the index are used as queries. A row does not count as a neighbor of itself. The true
+ * neighbors of each query are found by scoring all lists. Then each query is run as a scan would run
+ * it, at several levels. At each level, the search may miss fewer rows than at the level before, and
+ * continues where it stopped. Two numbers are recorded for each level and each difficulty of a query:
+ * how many of the true neighbors the searches found, and how many rows they scored. The curve then
+ * gives, for each recall, the number of rows that a search for a query of that difficulty may expect to
+ * miss.
  *
- * The curve is measured on a sample of queries, so it is not certain for future queries. Three allowances
- * keep it from promising too much:
+ * The curve is measured on a sample of queries, so it is not certain for future queries. Three
+ * allowances keep it from promising too much:
  *
  * * The standard deviation of the mean is subtracted from the recall found at each level. If a level
  *   misses hardly any neighbors, less is subtracted.
- * * A mean hides that some queries find next to nothing. The share of queries that find half or less may
- *   therefore be at most 1/LOW of the share that may be missed. The standard deviation of this
- *   share is added to it. (20,000 rows on 200 rays, LIMIT 10 at .95, three tables: 3.3, 2.0 and 1.8% of the
- *   queries found half or less without the deviation, and 1.8, 1.1 and .8% with it. In the cases of
- *   bench/recall.sh with 12,000 rows, searches score 2.4% more rows.)
- * * A row is nearer to the centroid of its own list, which includes it, than another query is to any
- *   centroid. A little more is subtracted for this. (3,000 glosses of WordNet that were kept out of the
- *   index missed 6 to 9% more than 3,000 that were in it.)
+ * * A mean hides that some queries find next to nothing. The share of queries that find half of their
+ *   neighbors or less may therefore be at most 1/LOW of the share of neighbors that may be missed. The
+ *   standard deviation of this share is added to it. (20,000 rows on 200 rays, LIMIT 10 at .95, three
+ *   tables: 3.3, 2.0 and 1.8% of the queries found half or less without the deviation, and 1.8, 1.1 and
+ *   .8% with it. In the cases of bench/recall.sh with 12,000 rows, searches score 2.4% more rows.)
+ * * A row contributed to the centroid of its own list, so it is nearer to that centroid than another
+ *   query would be. A little more is subtracted for this. (Searches for 3,000 glosses of WordNet that
+ *   were kept out of the index missed 6 to 9% more rows than searches for 3,000 glosses in it.)
  *
- * Queries from a user are not rows: no row is left out of their neighbors, and the last of these
- * allowances is not made.
+ * Queries from a user are not rows of the index. So no row is left out of their neighbors, and the last
+ * of these allowances is not made.
  *
- * The queries are shared among the team.
+ * The queries are divided among the processes of the team.
  */
 #include "postgres.h"
 
@@ -46,25 +47,25 @@
 #define NO_ROW (-1) /* position of a query that is not a row */
 #define TOGETHER 64 /* number of queries whose true neighbors are found together */
 /*
- * Number of queries. An index with more rows gets more queries if they are affordable, because its
- * searches have more to gain.
+ * Number of queries: QUERIES, or one per ROWS_A_QUERY rows of the index if that is more. A large index
+ * gets more queries, if they are affordable, because its searches have more to gain.
  */
 #define QUERIES 600
 #define ROWS_A_QUERY 1000
 #define ROWS_IN_ALL 1e9 /* maximum number of rows scored in all lists, over all queries */
-#define MEMORY_SHARE 8  /* divisor of the memory for the queries */
+#define MEMORY_SHARE 8  /* the queries take at most 1/MEMORY_SHARE of the memory */
 
-/* other queries miss more than rows do, by a factor of 1 + OWN / (rows per list) */
+/* queries that are not rows miss more neighbors, by a factor of 1 + OWN / (rows per list) */
 #define OWN 7
-/* share of missed neighbors at or above which the whole deviation is subtracted */
+/* if at least this share of the neighbors is missed, the whole deviation is subtracted */
 #define ROOM 0.1
-/* minimum ratio of the missed share to the share of searches that find half or less */
+/* the share of searches that find half or less may be at most 1/LOW of the missed share */
 #define LOW 5
-/* maximum ratio of the missed share to the allowed share at the last level, for extrapolation */
+/* the curve is extrapolated if the last level misses at most BEYOND times the allowed share */
 #define BEYOND 2
-#define KNOWN 16 /* minimum number of queries for an estimate at a difficulty */
+#define KNOWN 16 /* minimum number of queries of a difficulty for an estimate of its own */
 
-/* levels: for each level, the rows that a search may expect to miss, per row wanted. */
+/* levels: the number of rows that a search may expect to miss, per row wanted, at each level. */
 static const float levels[] = {100,   30,   10,    4,     2,      1,      0.6f,   0.4f,   0.25f,
                                0.15f, 0.1f, 0.06f, 0.04f, 0.025f, 0.015f, 0.008f, 0.004f, 0.0015f};
 
@@ -86,13 +87,14 @@ typedef struct Sums
 	pg_atomic_uint64 low;           /* searches that found half or less */
 } Sums;
 
-/* TrueNeighbors: the distance of the true neighbors of a query, and how near it is to centroids. */
+/* TrueNeighbors: a query's true neighbors, and what its search found out about the query. */
 typedef struct TrueNeighbors
 {
 	float nearness;          /* see hybrid_lookup_nearness */
-	HybridOutliers outliers; /* seen by the search for it */
+	HybridOutliers outliers; /* outliers among the rows that the search sampled */
 	int count;
-	double farthest; /* distance of the last of them; a row as near is as good an answer */
+	/* distance of the farthest true neighbor; any row that is as near counts as found */
+	double farthest;
 } TrueNeighbors;
 
 /*
@@ -115,7 +117,7 @@ typedef struct Measuring
 	double rows;     /* rows of the index */
 	HybridTree tree; /* the tree before the first search */
 	HybridLookup *search;
-	HybridLookupWork work; /* of the search for one query */
+	HybridLookupWork work; /* work of the search for the current query */
 	HybridProbe probe;
 	float *x;
 } Measuring;
@@ -191,7 +193,7 @@ hybrid_calibrate(HybridCurve *curve, Relation index, const HybridIndex *open, Hy
 	measuring.measured = (Measured *) team->measured;
 	measuring.search = hybrid_lookup_new(index, open, NULL);
 	measuring.x = palloc(open->layout.dims * sizeof(float));
-	/* a process that gets no query reads no tree in its searches */
+	/* read the tree here, because a process that gets no query does not search */
 	hybrid_tree_read(index, &measuring.tree);
 	/* finding the true neighbors takes about as long as all the searches together */
 	hybrid_team_expect(team, queries->count);
@@ -236,7 +238,10 @@ find_true_neighbors(Measuring *measuring, Relation index)
 	pfree(x);
 }
 
-/* place_query: compute the vector of a query. Returns the position of the query's own row, or NO_ROW. */
+/*
+ * place_query: compute the vector of a query: add back the center. Returns the position of the query's
+ * own row, or NO_ROW.
+ */
 static int64
 place_query(const Measuring *measuring, int query, float *x)
 {
@@ -295,7 +300,10 @@ search_for(Measuring *measuring, int query)
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 			limits.missing[i] = levels[level];
 		limits.other = limits.target = limits.first = levels[level];
-		/* rows found in the last lists set no limit here: searches must go on to every level of the estimate */
+		/*
+		 * disable the two rules about rows from the last lists: the estimate alone must stop the search
+		 * at each level
+		 */
 		limits.lately = limits.trusted = INFINITY;
 		limits.nearness[0] = -INFINITY;
 		limits.nearness[1] = INFINITY;
@@ -339,8 +347,8 @@ add_result(Sums *sums, const TrueNeighbors *neighbors, int found, int64 rows)
 }
 
 /*
- * found_of: return how many of the rows found are true neighbors. Many rows may be at the distance of the
- * last one, above all rows of bits, and each of them counts.
+ * found_of: return how many true neighbors were found. Every row that is as near as the farthest true
+ * neighbor counts, because many rows may have the same distance, above all bit strings.
  */
 static int
 found_of(const TrueNeighbors *neighbors, const HybridFoundRow *found_rows, int count, int64 self)
@@ -376,7 +384,7 @@ make_curve(const Measuring *measuring, HybridCurve *curve)
 		{
 			const Sums *sums = measuring->measured->sums[i];
 
-			/* if a class has too few of a user's queries, the sums of all queries stand for it */
+			/* a class with too few of a user's queries gets the values of all queries together */
 			if (measuring->queries->positions == NULL && tried_of(&sums[0]) < KNOWN)
 				sums = all;
 			curve->points[point].missing[i] = missing_for(sums, all, recalls[point], own);
@@ -391,7 +399,9 @@ make_curve(const Measuring *measuring, HybridCurve *curve)
 	}
 }
 
-/* range_of_nearness: set the least and the greatest nearness of all queries. */
+/*
+ * range_of_nearness: set nearness[0] to the least nearness of a query, and nearness[1] to the greatest.
+ */
 static void
 range_of_nearness(const Measuring *measuring, float *nearness)
 {
@@ -412,7 +422,10 @@ range_of_nearness(const Measuring *measuring, float *nearness)
 		nearness[0] = nearness[1] = 0;
 }
 
-/* add_up_outliers: set the share of outliers among the rows that all queries sampled, and their reach. */
+/*
+ * add_up_outliers: set the share of outliers among the rows that all searches sampled, and the root
+ * mean square of their reach.
+ */
 static void
 add_up_outliers(const Measuring *measuring, HybridCurve *curve)
 {
@@ -453,8 +466,8 @@ missing_for(const Sums *sums, const Sums *all, double recall, double own)
 	if (level == 0)
 		return levels[0];
 	/*
-	 * If even the last level misses the recall by far, estimates of such searches are useless, and the
-	 * searches examine all lists.
+	 * If even the last level misses the recall by far, no estimate can stop a search at this recall.
+	 * Such searches examine all lists.
 	 */
 	if (level == LEVELS && 1 - before > BEYOND * (1 - recall))
 		return 0;
@@ -476,8 +489,8 @@ known(const Sums *sums, const Sums *all, int level)
 }
 
 /*
- * recall_of: return the recall of the searches after all allowances for uncertainty. It is lower if many
- * of the searches find half or less.
+ * recall_of: return the recall of the searches minus the allowances for uncertainty. It is lower if
+ * many of the searches find half of their neighbors or less.
  */
 static double
 recall_of(const Sums *sums, double own)
@@ -496,8 +509,9 @@ recall_of(const Sums *sums, double own)
 }
 
 /*
- * rows_for: return the mean number of rows that a search for this recall scores. The search stops at the
- * limits that hybrid_lookup_limits derives from the curve. They are at least as strict as the curve.
+ * rows_for: return the mean number of rows that a search for this recall scores. The search stops at
+ * the limits that hybrid_lookup_limits derives from the curve. These are at least as strict as the
+ * curve.
  */
 static double
 rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)
@@ -519,8 +533,9 @@ rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)
 		double number = tried_of(most);
 
 		/*
-		 * A search ends at the latest when it has scored as many rows as at the level `most`. It may end sooner, with
-		 * the half of its rows that shows that the curve may be trusted.
+		 * A search scores at most as many rows as at the level `most`. It may end earlier, after twice
+		 * as many rows as at the level `least`, if the second half of them confirms the curve
+		 * (recall_curve.c).
 		 */
 		rows += number * (missing > 0
 		                      ? Min(mean_of(&most->rows, most), 2 * mean_of(&least->rows, least))

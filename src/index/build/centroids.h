@@ -9,7 +9,10 @@
 
 #define HYBRID_LISTS_A_LIST 1.6 /* lists of a new index per list_size rows */
 
-/* HybridCentroids: centroids of the planned lists. Neighboring centroids form groups. */
+/*
+ * HybridCentroids: centroids of the planned lists. If there are many, neighboring centroids form
+ * groups.
+ */
 typedef struct HybridCentroids
 {
 	int dims;
@@ -24,25 +27,25 @@ typedef struct HybridCentroids
 #define HYBRID_FEW_CENTROIDS 2048
 
 /*
- * hybrid_cut_rows: cut `count` rows into lists. `order` is set to the numbers of the rows, list by list.
- * *sizes, in the current memory context, is set to the sizes of the lists, which may be 0. Returns the
- * number of lists. Rows too alike to be separated are distributed evenly over several lists, because a
- * list that is too long would be split.
+ * hybrid_cut_rows: cut `count` rows into lists. A few times list_size rows still fit in one list. Sets
+ * `order` to the numbers of the rows, list by list, and *sizes, allocated in the current memory
+ * context, to the sizes of the lists, which may be 0. Returns the number of lists. Rows too alike to be
+ * separated are distributed evenly over several lists, because a list that is too long would be split.
  */
 extern int
 hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *order, int **sizes);
 
-/* maximum number of groups, for each one asked for */
+/* hybrid_group makes at most this many times the requested number of groups */
 #define HYBRID_GROUPS_MOST 5
 
 /*
- * hybrid_group: put centroids into about `groups` groups, at most HYBRID_GROUPS_MOST times as many, and reorder them
- * by group. No group has more than twice the mean number of centroids. If `order` is not NULL, order[i] is set to the
- * old number of centroid i.
+ * hybrid_group: put centroids into about `groups` groups, at most HYBRID_GROUPS_MOST times as many, and
+ * reorder them by group. No group has more than twice the mean number of centroids (count / groups). If
+ * `order` is not NULL, order[i] is set to the old number of centroid i.
  */
 extern void hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext context);
 
-/* hybrid_mean: compute the mean of the rows with these numbers. */
+/* hybrid_mean: compute the mean of the vectors whose numbers are in `rows`. */
 extern void hybrid_mean(const float *places, const int *rows, int count, int dims, float *mean);
 
 /* build_assign.c */
@@ -50,8 +53,8 @@ extern void hybrid_mean(const float *places, const int *rows, int count, int dim
 extern HyMatrix hybrid_places_matrix(const float *places, int64_t rows, int dims);
 
 /*
- * hybrid_assign: for each of `rows` places, set nearest[i] to the number of the centroid nearest to place
- * i.
+ * hybrid_assign: set nearest[i] to the number of the centroid nearest to vector i, for each of the
+ * `rows` vectors in `places`. The center was subtracted from the vectors, as from the centroids.
  */
 extern void
 hybrid_assign(const HybridCentroids *centroids, const float *places, int64 rows, int *nearest);

@@ -3,8 +3,8 @@
  *		Finds the nearest rows to many queries, using the codes of all lists.
  *
  * Each query keeps the rows with the lowest bounds (ground_truth_batches.c). Their vectors are read in
- * ascending order of the bounds, until the next bound is above the k-th best distance. If a query reaches
- * the end of the rows that it kept, lookup.c searches for it, as in a scan.
+ * ascending order of the bounds, until the next bound is above the k-th best distance. If all kept rows
+ * have been read and other rows may be nearer, lookup.c searches for the query, as in a scan.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@
 #include "index/page/distance_bound.h"
 
 #define TOGETHER 16 /* number of rows whose vectors are fetched together */
-/* maximum number of lists of which rows are sampled, in an index by taxicab distance */
+/* maximum number of lists from which rows are sampled, in an index by taxicab distance */
 #define SAMPLED 48
 
 /* Row: a row whose vector is read next. */
@@ -76,7 +76,10 @@ hybrid_ground_truth(Relation index, const HybridIndex *open, const HybridTruthQu
 	MemoryContextDelete(context);
 }
 
-/* begin_queries: prepare all queries, in one common frame. */
+/*
+ * begin_queries: prepare a scorer for each query. The scorers share all that does not depend on the
+ * query.
+ */
 static void
 begin_queries(Search *search, const float *x)
 {
@@ -156,7 +159,10 @@ add_leaf(Search *search, const HybridLink *link)
 	return leaf;
 }
 
-/* answer: find the nearest rows of a query. Returns the number of rows found. */
+/*
+ * answer: find the nearest rows of a query, without its own row `self`. Returns the number of rows
+ * found.
+ */
 static int
 answer(Search *search, int query, int64 self, HybridGroundTruth *neighbors)
 {
@@ -216,7 +222,7 @@ rescore_kept(Search *search, int query)
 	return kept->count < HYBRID_TRUTHS_KEPT;
 }
 
-/* find_places: find the locations of the rows' vectors, and prefetch them. */
+/* find_places: find where the vectors of these rows are stored, and prefetch them. */
 static void
 find_places(Search *search, const HyNeighbor *kept, int count, Row *rows)
 {
@@ -263,8 +269,8 @@ rescore(Search *search, int query, const Row *row)
 
 /*
  * worst: return the k-th best distance, in the unit of the estimates. It is infinite while there are
- * fewer than k rows. Adds an allowance for the rounding of the stored vectors, which the codes do not
- * reflect.
+ * fewer than k rows. Includes an allowance for the rounding of the stored vectors, because bounds from
+ * codes do not allow for it.
  */
 static float
 worst(const Search *search, int query)
@@ -286,7 +292,7 @@ compare_found(const void *a, const void *b)
 	return (x->position > y->position) - (x->position < y->position);
 }
 
-/* look_up: find the nearest rows by a normal search, which reads the lists in order. */
+/* look_up: find the nearest rows by a normal search, which examines all lists, the nearest first. */
 static void
 look_up(Search *search, int query)
 {

@@ -14,19 +14,20 @@ typedef struct HybridGroundTruth
 	double distance;
 } HybridGroundTruth;
 
-/* HybridTruthQueries: vectors whose nearest rows are searched. */
+/* HybridTruthQueries: the queries whose nearest rows are wanted. */
 typedef struct HybridTruthQueries
 {
 	int count;
-	const float *x;    /* count vectors with the index's number of dimensions */
-	const int64 *self; /* for each query, the position of the row that is excluded */
+	const float *x; /* count vectors with the index's number of dimensions */
+	/* for each query, the heap position of a row that is left out of its results */
+	const int64 *self;
 } HybridTruthQueries;
 
 /*
  * hybrid_ground_truth: find the k nearest rows for each query. The results of query q are at
  * neighbors[q * k], ascending by distance and position, and counts[q] is their number. All lists are
- * searched, with HYBRID_TRUTHS_SURE deviations allowed for the estimates from codes. The index must
- * have codes. Raises the errors of reading the index and of hybrid_run.
+ * searched. Bounds from codes allow for HYBRID_TRUTHS_SURE standard deviations of their errors. The
+ * index must have codes. Raises the errors of reading the index and of hybrid_run.
  */
 extern void
 hybrid_ground_truth(Relation index, const HybridIndex *open, const HybridTruthQueries *queries,

@@ -17,9 +17,9 @@
 #include "index/tree/tree.h"
 #include "index/build/ground_truth_state.h"
 
-/* maximum bytes of codes per batch; each batch fills the heaps again */
+/* maximum bytes of codes per batch; each batch fills the heaps of the scoring task anew */
 #define BATCH_BYTES (32 * 1024 * 1024)
-#define BATCH_SHARE 16 /* divisor of the memory for the codes of a batch */
+#define BATCH_SHARE 16 /* the codes of a batch take at most 1/BATCH_SHARE of the memory */
 /* a batch has at most one list per this many blocks of its capacity */
 #define BLOCKS_A_LIST 2
 
@@ -180,7 +180,8 @@ add_block(Search *search, const Gathered *gathered)
 }
 
 /*
- * score_batch: score the batch for all queries. Each keeps the lowest bounds of all batches so far.
+ * score_batch: score the batch for all queries. Each query keeps the lowest bounds of all batches so
+ * far.
  */
 static void
 score_batch(Search *search)
@@ -221,10 +222,7 @@ score_batch(Search *search)
 		{
 			const HyNeighbor *out = batch->out + (Size) i * HYBRID_TRUTHS_KEPT;
 
-			/*
-			 * the results are ascending, so all results after the first one that is not kept are not kept
-			 * either
-			 */
+			/* the results are ascending: once a result is not kept, no later one is */
 			for (j = 0; j < batch->counts[i]; j++)
 			{
 				if (!hy_topk_push(&search->kept[i], out[j].distance, before + out[j].row))

@@ -12,10 +12,12 @@
 #include "index/scan/lookup.h"
 #include "index/build/ground_truth.h"
 
-#define HYBRID_TRUTHS_SURE 4   /* standard deviations allowed for the estimates from codes */
-#define HYBRID_TRUTHS_KEPT 512 /* number of rows with the lowest bounds that are kept per query */
+/* standard deviations of the error of an estimate that bounds allow for */
+#define HYBRID_TRUTHS_SURE 4
+/* number of rows per query that are kept, those with the lowest bounds */
+#define HYBRID_TRUTHS_KEPT 512
 
-/* Leaf: a list, and the inner list that has its centroid. */
+/* Leaf: a leaf list, and the entry of the inner list that has its centroid. */
 typedef struct Leaf
 {
 	HybridLink link;
@@ -76,7 +78,7 @@ typedef struct Search
 	HyTopK nearest;
 	ScoredRow *found;
 	int found_count;
-	float widest; /* maximum by which the true distance of a result may exceed the computed one */
+	float widest; /* maximum error of the computed distances, from the rounding of stored vectors */
 	HybridLookup *lookup;
 } Search;
 

@@ -20,33 +20,40 @@
 #define BATCH_LEAST 64
 /* bytes of a batch when rows go straight to the sort */
 #define BATCH_BYTES (4 * 1024 * 1024)
-#define SORT_SHARE 2      /* divisor of the memory, for the sort */
-#define ROWS_SHARE 4      /* divisor of the memory, for a batch and for the rows of one list */
+#define SORT_SHARE 2 /* the sort takes at most 1/SORT_SHARE of the memory */
+/* a batch takes at most 1/ROWS_SHARE of the memory, and so do the rows of a list */
+#define ROWS_SHARE 4
 #define LOADED_MOST 65536 /* maximum number of rows of a list that are loaded at a time */
 
 /*
- * Outliers of a list go to lists of their own: rows that are farther from the centroid than the others, or from the
- * nearest other row. A search expects no rows where the outliers of an ordinary list are, but among outliers they
- * are rows like any others. A distance is an outlier if it is more than FENCE times the interquartile range above the
- * third quartile (the outer fence of J. Tukey, "Exploratory Data Analysis", 1977; about one normally distributed
- * number in a million is beyond it).
+ * Outliers of a list go to lists of their own. They are rows that are far from the centroid, or from
+ * the nearest other row, compared with the rest of the list. A search does not expect rows where the
+ * outliers of an ordinary list are. In a list of outliers, it does. A distance is an outlier if it is
+ * more than FENCE times the interquartile range above the third quartile (the outer fence of J. Tukey,
+ * "Exploratory Data Analysis", 1977; about one normally distributed number in a million is beyond it).
  *
- * A list of outliers may be as wide as the table. A query for a row that is only a little outside a narrow list would
- * often not find it in so wide a list. So a row stays in its list unless it is more probable in a wider one
- * (least_distance).
+ * A list of outliers may be as wide as the table. A query for a row that is only a little outside a
+ * narrow list would often not find the row in such a wide list. So a row stays in its list unless it is
+ * more probable in a wider one (least_distance).
  */
 #define FENCE 3.0f
 #define OTHERS 32 /* maximum number of rows with which a row is compared */
 /*
- * divisor of the rows of a list: if more of them are beyond the fence, none is an outlier; SET_ASIDE of regroup.c
- * follows from it
+ * if more than 1/OUTLIERS_MOST of the rows of a list are beyond the fence, none of them is an outlier;
+ * SET_ASIDE in regroup.c depends on this
  */
 #define OUTLIERS_MOST 8
-/* divisor of the memory, for a sort of outliers; there are at most two such sorts at a time */
+/*
+ * a sort of outliers takes at most 1/OUTLIERS_SORT of the memory; there are at most two such sorts at a
+ * time
+ */
 #define OUTLIERS_SORT 16
-/* divisor of list_size for lists of outliers, whose rows are not near each other */
+/*
+ * the target size of lists of outliers is list_size / OUTLIERS_CUT, because their rows are not near
+ * each other
+ */
 #define OUTLIERS_CUT 4
-/* a list of outliers may have outliers, too; the last pass leaves them in the list */
+/* lists of outliers may have outliers, too; the last of PASSES passes leaves them in their lists */
 #define PASSES 3
 
 /* Stream: state of next_of_stream. */
@@ -87,7 +94,10 @@ hybrid_leaves_init(HybridLeaves *leaves, const HybridIndex *open, HybridFrame *f
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid leaves", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* spread_of: return the root mean square distance of the centroids from the center, to which they are relative. */
+/*
+ * spread_of: return the root mean square distance of the centroids from the center of the index, which
+ * was subtracted from them.
+ */
 static double
 spread_of(const HybridCentroids *centroids)
 {
@@ -112,7 +122,10 @@ hybrid_leaves_begin_rows(HybridLeaves *leaves, int spare, SortCoordinate coordin
 	                      coordinate);
 	if (assign)
 	{
-		/* an assignment needs the same amount of memory again */
+		/*
+		 * each row takes the space of its vector minus the center, and as much again during the
+		 * assignment
+		 */
 		row += 2 * layout->dims * sizeof(float);
 		leaves->batch_size =
 			(int) Min(Max(leaves->memory / ROWS_SHARE / row, BATCH_LEAST), BATCH_ROWS);
@@ -247,7 +260,7 @@ write_outliers(HybridLeaves *leaves, HybridWriting *writing)
 	}
 }
 
-/* begin_outliers: put the outliers of the lists that are written next into this sort. */
+/* begin_outliers: begin this sort for the outliers of the lists that are written next. */
 static void
 begin_outliers(const HybridLeaves *leaves, HybridWriting *writing, HybridRowSort *sort)
 {
@@ -277,7 +290,7 @@ int
 hybrid_leaves_load_most(const HybridLeaves *leaves)
 {
 	const HybridLayout *layout = &leaves->open->layout;
-	/* cutting the rows makes a copy of their places */
+	/* cutting the rows makes a second copy of their centered vectors */
 	Size row = layout->leaf.carried + 2 * layout->dims * sizeof(float) + 64;
 
 	return Max((int) Min(leaves->memory / ROWS_SHARE / row, LOADED_MOST),
@@ -337,8 +350,8 @@ hybrid_leaves_write_rows(HybridLeaves *leaves, HybridWriting *writing, const Hyb
 }
 
 /*
- * set_aside: put the outliers among these rows of a list into the sort of outliers, and move the other
- * rows to the beginning of `order`. Returns how many other rows there are.
+ * set_aside: move the outliers among these rows of a list to the sort of outliers. Moves the other rows
+ * to the beginning of `order`, and returns their number.
  */
 static int
 set_aside(const HybridLeaves *leaves, HybridWriting *writing, const HybridContents *rows,
@@ -397,9 +410,10 @@ place_of(const HybridContents *rows, int row, int dims)
 }
 
 /*
- * least_distance: return the distance from the centroid beyond which a row is more probable in a wider list, whose rows
- * are normally distributed (improbability in leaf.c) and whose radius is the geometric mean of those of this list and of
- * the table. The radius of the list of outliers that the row would go to is not known yet.
+ * least_distance: return the distance from the centroid beyond which a row is more probable in a wider
+ * list. The rows of a list are assumed to be normally distributed (improbability in leaf.c). The radius
+ * of the list of outliers that the row would go to is not known yet. The geometric mean of the radius
+ * of this list and the spread of the centroids stands for it.
  */
 static float
 least_distance(const HybridLeaves *leaves, const float *distances, int count)
@@ -415,7 +429,10 @@ least_distance(const HybridLeaves *leaves, const float *distances, int count)
 	return (float) (radius * sqrt(1 + log(leaves->spread / radius)));
 }
 
-/* mark_outliers: mark the rows with outlying distances, unless they are too many. */
+/*
+ * mark_outliers: mark the rows whose distance is beyond the fence, unless they are too many
+ * (OUTLIERS_MOST).
+ */
 static void
 mark_outliers(const float *distances, int count, bool *outliers)
 {

@@ -2,10 +2,11 @@
  * leaves.h
  *		Turns rows into leaves. CREATE INDEX and VACUUM share this code.
  *
- * The caller adds rows one at a time: CREATE INDEX adds rows of the table, VACUUM rows of old leaves. Each
- * row is assigned to the list with the nearest centroid, and goes into a sort by list and heap position.
- * The leaves are then written list by list, to a sink of the caller. Lists of outliers come last. In an index with
- * keys, the sort is by key first, and leaves are written key by key (leaves_by_key.c).
+ * The caller adds rows one at a time: CREATE INDEX adds rows of the table, VACUUM rows of old leaves.
+ * Each row is assigned to the list with the nearest centroid, and goes into a sort by list and heap
+ * position. The leaves are then written list by list, to a sink that the caller provides. Lists of
+ * outliers come last. In an index with keys, rows are sorted by key first, and leaves are written key
+ * by key (leaves_by_key.c).
  */
 #ifndef HYBRID_INDEX_LEAVES_H
 #define HYBRID_INDEX_LEAVES_H
@@ -66,7 +67,7 @@ typedef struct HybridLeaves
 	float *batch_places;
 	int *batch_lists;
 	float *widened;        /* space for one vector */
-	MemoryContext context; /* scratch memory, which the next assignment frees */
+	MemoryContext context; /* scratch memory, which is freed by the next assignment */
 } HybridLeaves;
 
 /*
@@ -83,8 +84,9 @@ extern void hybrid_leaves_init(HybridLeaves *leaves, const HybridIndex *open, Hy
                                const HybridCentroids *centroids, Size memory);
 
 /*
- * hybrid_leaves_begin_rows: begin a sort. coordinate is as for tuplesort_begin_heap; NULL means that the
- * sort is not parallel. After hybrid_leaves_full has become true, the caller may add `spare` further rows.
+ * hybrid_leaves_begin_rows: begin a sort. coordinate is as for tuplesort_begin_heap; NULL means that
+ * the sort is not parallel. When hybrid_leaves_full returns true, the caller may still add `spare` rows
+ * before it assigns them.
  */
 extern void hybrid_leaves_begin_rows(HybridLeaves *leaves, int spare, SortCoordinate coordinate);
 
@@ -95,7 +97,7 @@ hybrid_leaves_entry(HybridLeaves *leaves)
 	return &leaves->batch[leaves->batch_rows];
 }
 
-/* hybrid_leaves_add: add the row that the caller has filled in. Makes no assignment. */
+/* hybrid_leaves_add: add the row that the caller has filled in. It is not yet assigned to a list. */
 extern void hybrid_leaves_add(HybridLeaves *leaves);
 
 /* hybrid_leaves_full: test whether the caller should assign the rows that it added. */
@@ -121,10 +123,10 @@ extern void hybrid_leaves_end_rows(HybridLeaves *leaves);
 extern void hybrid_leaves_merge(HybridLeaves *leaves, SortCoordinate coordinate);
 
 /*
- * hybrid_leaves_write: write all leaves to `sink`, and call `done` for each. Lists that are too long are
- * cut. Except for inner products, outliers of lists go to lists of their own. Without rows, one empty leaf
- * is written. If `central` is set and there is only one leaf, its centroid is the center of the index.
- * Returns whether this is so.
+ * hybrid_leaves_write: write all leaves to `sink`, and call `done` for each. Cuts lists that are too
+ * long. Except for inner products, outliers go to lists of their own. Without rows, writes one empty
+ * leaf. If `central` is set and there is only one leaf, its centroid is the center of the index, and
+ * the function returns true. Otherwise it returns false.
  */
 extern bool hybrid_leaves_write(HybridLeaves *leaves, HybridSink *sink, bool central,
                                 HybridLeafDone done, void *arg);

@@ -2,9 +2,10 @@
  * leaves_by_key.c
  *		Turns rows that are sorted by key into leaves, in an index with keys.
  *
- * The rows of a key that has more of them than a leaf takes get leaves of their own. They are sorted by the lists of
- * the whole table, so that the rows that are loaded together are near each other, and are cut as a list is that is too
- * long. Keys with few rows share leaves: a leaf has all rows of some keys that follow each other.
+ * A key with more rows than a leaf takes gets leaves of its own. Its rows are sorted by the lists of
+ * the whole table, so that rows that are loaded together are near each other. They are cut into leaves
+ * as a list is that is too long. Keys with few rows share leaves: a leaf has all rows of some
+ * consecutive keys.
  *
  * No outliers are set aside, because a list of outliers would have rows of all keys.
  */
@@ -24,9 +25,10 @@ typedef struct Pending
 	HybridLeaves *leaves;
 	HybridWriting *writing;
 	HybridContents rows;
-	int first;  /* first row of the last key */
+	int first;  /* number of the last key's first row */
 	bool alone; /* the last key has leaves of its own, and all pending rows are of this key */
-	int fill;   /* number of rows from which a shared leaf gets no further key */
+	/* a shared leaf gets a further key only if it has at most this number of rows then */
+	int fill;
 } Pending;
 
 static uint64 key_of(const Pending *pending, int row);
@@ -79,7 +81,11 @@ key_of(const Pending *pending, int row)
 	return *hybrid_words(layout, pending->rows.vectors + (Size) row * layout->leaf.carried);
 }
 
-/* end_key: write what can be written when the last row that was loaded begins another key. */
+/*
+ * end_key: the row loaded last begins another key. If the key before it has leaves of its own, write
+ * the rest of its rows. Otherwise, if all keys so far are too many for one leaf, write all but the last
+ * of them.
+ */
 static void
 end_key(Pending *pending)
 {
@@ -93,7 +99,7 @@ end_key(Pending *pending)
 	pending->first = pending->rows.count - 1;
 }
 
-/* write_first: write the first rows, and move the others to the beginning. */
+/* write_first: write the first `count` rows, and move the others to the beginning. */
 static void
 write_first(Pending *pending, int count)
 {

@@ -7,14 +7,14 @@
 
 #include "index/build/leaves.h"
 
-/* HybridWriting: where leaves are written, and the outliers that are set aside meanwhile. */
+/* HybridWriting: the destination of the leaves, and the sort of the outliers that are set aside. */
 typedef struct HybridWriting
 {
 	HybridSink *sink;
-	bool central; /* the only leaf has the center as its centroid */
+	bool central; /* there is only one leaf, and its centroid is the center of the index */
 	HybridLeafDone done;
 	void *arg;
-	MemoryContext context;   /* memory context of `done` */
+	MemoryContext context;   /* memory context in which `done` is called */
 	HybridRowSort *outliers; /* NULL: outliers stay in their lists */
 	int64 outlier_rows;
 } HybridWriting;

@@ -32,7 +32,7 @@ hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list)
 	if (lists->count == entries->allocated)
 	{
 		MemoryContext old = MemoryContextSwitchTo(entries->context);
-		/* a large array grows by an eighth, not by its size, so that little of it is unused */
+		/* a large array grows by an eighth instead of doubling, so that little of it is unused */
 		Size allocated = i + Max(ALLOCATED_FIRST, i / 8);
 
 		if (entries->allocated == 0)

@@ -14,7 +14,7 @@ typedef struct HybridParentEntries
 	const HybridIndex *open;
 	int level; /* level of these lists */
 	MemoryContext context;
-	HybridContents lists; /* without places, which would take most of the memory */
+	HybridContents lists; /* without `places`, which would take most of the memory */
 	int allocated;
 } HybridParentEntries;
 
@@ -28,28 +28,31 @@ hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open
 /* hybrid_parent_entries_add: add a list that was written. */
 extern void hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list);
 
-/* hybrid_parent_entries_place: compute the place of a list from its stored centroid. */
+/*
+ * hybrid_parent_entries_place: compute the centroid of a list, minus the center, from the stored one.
+ */
 extern void
 hybrid_parent_entries_place(const HybridParentEntries *entries, int number, float *place);
 
 /*
- * hybrid_parent_entries_by_key: in an index with keys, set `order` to the numbers of the lists, in the order of their
- * bounds. With `cover`, widen the bounds so that together they cover all words. A row of a key that no list has yet then
- * belongs to one of the lists.
+ * hybrid_parent_entries_by_key: in an index with keys, set `order` to the numbers of the lists, in the
+ * order of their bounds. With `cover`, widen the bounds so that together they cover all words. A key
+ * that no list has yet then belongs to one of the lists, too.
  */
 extern void hybrid_parent_entries_by_key(HybridParentEntries *entries, int *order, bool cover);
 
 /*
- * hybrid_parent_entries_load: copy the entries with these numbers, and compute their places. If `order` is
- * NULL, all entries are copied. The caller calls hybrid_parent_entries_unload afterwards.
+ * hybrid_parent_entries_load: copy the entries whose numbers are in `order`, with centroids as floats.
+ * If `order` is NULL, copies all entries. The caller calls hybrid_parent_entries_unload afterwards.
  */
 extern void hybrid_parent_entries_load(const HybridParentEntries *entries, const int *order,
                                        int count, HybridContents *loaded);
 extern void hybrid_parent_entries_unload(HybridContents *loaded);
 
 /*
- * hybrid_parent_entries_write: write one inner list that names the lists with these numbers, and add it to
- * `above`, which is for the next level. With `root`, its centroid is the center of the index.
+ * hybrid_parent_entries_write: write one inner list that names the lists whose numbers are in `order`.
+ * Add this inner list to `above`, the entries for the next level. With `root`, its centroid is the
+ * center of the index.
  */
 extern void hybrid_parent_entries_write(const HybridParentEntries *entries, const int *order,
                                         int count, bool root, HybridFrame *frame, HybridSink *sink,

@@ -1,15 +1,15 @@
 /*
  * recalibrate.c
- *		Measures the recall curve again: in VACUUM, after the index has grown or shrunk, and on a
- *		user's queries.
+ *		Measures the recall curve again: in VACUUM, after the index has grown or shrunk, and on a user's
+ *		queries.
  *
  * How far a search must go depends on the number of lists. A build measures the curve. An insert does
- * not, because measuring would take seconds. Until the next VACUUM, searches in an index that has no curve,
- * or whose number of lists has doubled or halved, allow fewer missing rows (recall_curve.c). (Autovacuum
- * runs VACUUM after inserts, too.)
+ * not, because measuring would take seconds. Until the next VACUUM, searches allow fewer missing rows
+ * if the index has no curve, or if its number of lists has doubled or halved (recall_curve.c).
+ * (Autovacuum also runs VACUUM after inserts.)
  *
  * hybrid_index_measure has the curve measured in the same way on its caller's queries. That curve stays
- * until the next measurement on rows is due.
+ * until VACUUM measures the curve on rows again.
  */
 #include "postgres.h"
 
@@ -77,7 +77,10 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 		hybrid_frame_open(&frame, index, open, tree.center);
 		if (values != NULL)
 			take_values(&queries, open, values, count, wanted);
-		/* if the rows were kept while the index was nearly empty, they are too few */
+		/*
+		 * use the kept rows unless they are too few, because the index was nearly empty when they were
+		 * kept
+		 */
 		else if (kept != NULL && kept->count > 0 && 2.0 * kept->count >= Min(wanted, rows))
 			queries = *kept;
 		else
@@ -96,7 +99,10 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 	return curve.size > 0;
 }
 
-/* sample_index: sample rows from random leaves. The probability of a leaf is proportional to its length. */
+/*
+ * sample_index: sample rows: choose a random leaf and a random slot in it, again and again. A slot
+ * without a row is skipped, so about the same share of the rows is taken from each leaf.
+ */
 static void
 sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, const HybridTree *tree,
              const HybridFrame *frame, int most)
@@ -116,7 +122,7 @@ sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, con
 	pfree(lists);
 }
 
-/* sample_list: add the row in a random slot of a list to the sample, if the slot has one. */
+/* sample_list: choose a random slot of a list. If it has a live row, add the row to the sample. */
 static void
 sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
             const HybridFrame *frame, HybridLink list, pg_prng_state *random)
@@ -187,8 +193,8 @@ count_rows(Relation index, const HybridIndex *open, const HybridTree *tree)
 }
 
 /*
- * take_values: take `most` of the values, evenly spaced, as queries. Their places are relative to the
- * origin, as in a scan.
+ * take_values: take `most` of the values, evenly spaced, as queries. No center is subtracted from them,
+ * so the caller sets their center to 0.
  */
 static void
 take_values(HybridQueries *sample, const HybridIndex *open, const void *const *values, int count,
@@ -227,7 +233,10 @@ write_curve(Relation index, const HybridCurve *curve)
 	HybridMeta *meta = hybrid_meta_begin(index, &change);
 
 	meta->curve = *curve;
-	/* an index that shrank need not grow back to its old size before it is regrouped */
+	/*
+	 * if the index shrank, VACUUM need not wait until it has its old size again before it rebuilds the
+	 * tree
+	 */
 	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(curve->leaves));
 	hybrid_meta_end(&change);
 }

@@ -29,11 +29,11 @@ typedef struct HybridBuildPlan
 	int chunk_blocks;    /* number of sampled blocks that are read at a time */
 	int chunks;
 	int64 room;    /* maximum number of rows of the sample */
-	double share;  /* share of the rows that is taken from the sampled blocks */
+	double share;  /* share of the rows of the sampled blocks that is taken */
 	double tuples; /* estimated number of rows of the table */
 	int lists;     /* maximum number of lists; 0: one list of all rows */
 	int window;    /* number of lists whose sums fit in memory at a time */
-	int queries;   /* number of rows of the sample that are used as queries */
+	int queries;   /* number of rows of the sample that measure the recall */
 } HybridBuildPlan;
 
 /* HybridTeamShared: the data that all processes share. */
@@ -69,25 +69,29 @@ typedef struct HybridTeamShared
 	slock_t stripes[HYBRID_STRIPES];
 } HybridTeamShared;
 
-/* HybridTeam: one process's view; the arrays are shared by all. */
+/* HybridTeam: the team as one process sees it. All processes share the arrays. */
 typedef struct HybridTeam
 {
 	HybridTeamShared *shared;
 	int me; /* number of this process; 0 is the leader */
 	int participants;
-	int32 *chunk_rows; /* sampled rows of each of plan.chunks chunks */
+	int32 *chunk_rows; /* number of rows sampled from each chunk; plan.chunks numbers */
 	float *places;     /* centroids of the planned lists; plan.lists * dims numbers */
 	/*
-	 * centroids of the groups of lists, dims numbers each, followed by the index at which each group
-	 * begins
+	 * centroids of the groups of lists, dims numbers each, followed by the number of the first list of
+	 * each group
 	 */
 	float *groups;
-	double *sums;    /* sums of places; plan.window * dims numbers, or dims for the center */
-	int64 *sum_rows; /* number of rows in each sum; plan.lists numbers */
-	/* rows of each list, counted by each process; Max(plan.lists, 1) numbers per process */
+	/*
+	 * sums of the rows of lists; plan.window * dims numbers. Before that, the sum of the sample; dims
+	 * numbers
+	 */
+	double *sums;
+	int64 *sum_rows; /* number of rows summed for each list; plan.lists numbers */
+	/* number of rows of each list that each process read; Max(plan.lists, 1) numbers per process */
 	int64 *list_rows;
-	float *queries;   /* places of the queries; plan.queries * dims numbers */
-	int64 *positions; /* positions of the queries; plan.queries numbers */
+	float *queries;   /* queries minus the center; plan.queries * dims numbers */
+	int64 *positions; /* heap positions of the queries; plan.queries numbers */
 	void *measured;   /* results of calibration; hybrid_calibrate_bytes(plan.queries) bytes */
 	Sharedsort *sort; /* state of the parallel sort; NULL without workers */
 	ParallelTableScanDesc scan;
@@ -106,7 +110,10 @@ struct HybridBuild;
  */
 extern HybridTeam *hybrid_team_begin(const struct HybridBuild *build, const HybridBuildPlan *plan);
 
-/* hybrid_team_alone: return a team of one for a step outside a build. It has no arrays. */
+/*
+ * hybrid_team_alone: return a team of one for a step outside a build. The caller allocates the arrays
+ * that the step needs; the others are NULL.
+ */
 extern HybridTeam *hybrid_team_alone(void);
 
 /* hybrid_team_end: wait for the workers to finish and leave parallel mode. */
@@ -123,16 +130,16 @@ extern void hybrid_team_barrier(HybridTeam *team);
 extern int64 hybrid_team_next(HybridTeam *team);
 
 /*
- * hybrid_team_add: add this process's numbers to shared sums. A few numbers are added at a time, because
- * a process that waits for a spinlock does nothing else. The sums are exact, so the order of additions
- * does not matter.
+ * hybrid_team_add: add this process's numbers to shared sums, which the spinlock protects. Holds it for
+ * a few numbers at a time, because a process that waits for a spinlock does nothing else. The sums are
+ * exact, so the order of additions does not matter.
  */
 extern void hybrid_team_add(slock_t *lock, double *sums, const double *ours, int count);
 
-/* hybrid_team_expect: set the total that hybrid_team_done counts up to; 0 if it is unknown. */
+/* hybrid_team_expect: report the number of rows at which this step will be done; 0 if it is unknown. */
 extern void hybrid_team_expect(HybridTeam *team, int64 rows);
 
-/* hybrid_team_done: add rows, or other units of this step, to the reported progress. */
+/* hybrid_team_done: report that this many further rows, or other units of this step, are done. */
 extern void hybrid_team_done(HybridTeam *team, int64 rows);
 
 #endif

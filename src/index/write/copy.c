@@ -159,8 +159,8 @@ hybrid_copy_part(const HybridCopy *copy)
 }
 
 /*
- * make_room: allocate memory for the maximum number of entries of the lists. Returns false if one of the
- * lists was moved.
+ * make_room: allocate memory for the entries of the lists, which their heads count. Returns false if
+ * one of the lists was moved.
  */
 static bool
 make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int count, int level,
@@ -233,7 +233,7 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 		                   vector, NULL);
 		hybrid_words_get(layout, (HybridSlot){page, level, slot}, vector);
 		hybrid_widen_vector(shape->storage, &contents->stored[i], vector, layout->dims, widened);
-		/* leaves store vectors, whereas inner lists store places */
+		/* leaves store vectors; the centroids in inner lists are stored minus the center */
 		if (level == 0)
 			hybrid_frame_place(frame, widened, contents->stored[i].norm,
 			                   contents->places + i * layout->dims);
@@ -244,8 +244,9 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 }
 
 /*
- * split_by_key: in an index with keys, divide the entries between two keys, as evenly as possible, and inner lists in
- * the order of their bounds. Returns false if the entries have one key, or if there are no keys.
+ * split_by_key: in an index with keys, sort the entries by key, cut near the middle, and set side[i] to
+ * the half of entry i. A leaf is cut only where the key changes. Returns false if there is no such cut,
+ * because all rows have the same key, or if the index has no keys.
  */
 static bool
 split_by_key(const HybridIndex *open, const HybridContents *contents, uint8 *side)
@@ -297,7 +298,7 @@ compare_bounds(const void *a, const void *b)
 	return x->number - y->number;
 }
 
-/* bounds_of: return the bounds of an entry. The word of the first key of a row is both. */
+/* bounds_of: return the bounds of an entry. Both bounds of a row are the word of its first key. */
 static HybridBounds
 bounds_of(const HybridLayout *layout, const HybridContents *contents, int i)
 {
@@ -311,7 +312,10 @@ bounds_of(const HybridLayout *layout, const HybridContents *contents, int i)
 	return bounds;
 }
 
-/* bound_copy: set the bounds of a copy to those of its entries. An empty list may get any key. */
+/*
+ * bound_copy: set the bounds of a copy, so that they include those of its entries. The bounds of an
+ * empty list include all words.
+ */
 static void
 bound_copy(HybridCopy *copy)
 {
@@ -329,7 +333,9 @@ bound_copy(HybridCopy *copy)
 	}
 }
 
-/* mean_of: compute the mean of the entries on a side. side may be NULL: all entries. */
+/*
+ * mean_of: compute the mean of the entries with side[i] == which, or of all entries if `side` is NULL.
+ */
 static void
 mean_of(const HybridContents *contents, const uint8 *side, int which, int dims, float *mean)
 {

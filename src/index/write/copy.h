@@ -30,21 +30,24 @@ typedef struct HybridCopy
 	int *order;
 	int count;
 	int next;
-	float *place; /* place of the list's centroid, as stored */
+	float *place; /* the list's centroid minus the center, as stored */
 	HybridStored stored;
 	char *vector;
 	HybridLink link;
 	float radius;
 } HybridCopy;
 
-/* HybridKeyedEntry: an entry of HybridContents by its number, with the bounds of its first key. */
+/* HybridKeyedEntry: the number of an entry of HybridContents, and the bounds of its first key. */
 typedef struct HybridKeyedEntry
 {
-	HybridBounds bounds; /* of a row, its word is both */
+	HybridBounds bounds; /* the word of a row is both bounds */
 	int number;
 } HybridKeyedEntry;
 
-/* hybrid_entries_by_key: in an index with keys, return the entries in the order of their bounds. Allocated. */
+/*
+ * hybrid_entries_by_key: in an index with keys, return the entries in the order of their bounds, in a
+ * palloc'd array.
+ */
 extern HybridKeyedEntry *
 hybrid_entries_by_key(const HybridLayout *layout, const HybridContents *contents);
 
@@ -56,28 +59,31 @@ extern bool
 hybrid_copy_load(Relation index, const HybridIndex *open, const HybridFrame *frame,
                  const HybridLink *lists, int count, int level, HybridContents *contents);
 
-/* hybrid_copy_center: return the mean of the entries and make their places relative to it. */
+/* hybrid_copy_center: return the mean of the entries, and subtract it from each of them. */
 extern float *hybrid_copy_center(const HybridIndex *open, HybridContents *contents);
 
-/* hybrid_copy_distribute: assign the entries to one or two copies and compute their centroids. */
+/*
+ * hybrid_copy_distribute: assign the entries to `into` copies, one or two, and compute the centroids of
+ * these.
+ */
 extern void hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents,
                                    int into, HybridCopy *copies);
 
 /*
- * hybrid_copy_make: make a copy from the entries with these numbers, around a centroid. The caller keeps
- * `order` valid.
+ * hybrid_copy_make: make a copy of the entries whose numbers are in `order`, with this centroid. The
+ * caller keeps `order` valid.
  */
 extern void hybrid_copy_make(const HybridIndex *open, const HybridContents *contents, int *order,
                              int count, const float *centroid, HybridCopy *copy);
 
 /*
- * hybrid_copy_write: write a copy as a list that no other list names. With `central`, its centroid is the
- * center of the index.
+ * hybrid_copy_write: write a copy as a list that no other list names yet. With `central`, its centroid
+ * is the center of the index.
  */
 extern void
 hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central);
 
-/* hybrid_copy_part: return the entry for a copy in the parent list. */
+/* hybrid_copy_part: return what the parent list needs for its entry for this copy. */
 extern HybridReplacement hybrid_copy_part(const HybridCopy *copy);
 
 #endif

@@ -41,7 +41,10 @@ extent_reserve(HybridSink *sink, HybridPageKind kind)
 	{
 		size = hybrid_extent_size(extents->reserved);
 		extents->next = 0;
-		/* count the pages one by one, so that after an error the stock has the pages reserved so far */
+		/*
+		 * the count is correct after each page, so that after an error the stock has the pages reserved
+		 * so far
+		 */
 		for (extents->count = 0; extents->count < size; extents->count++)
 			extents->stock[extents->count] = logged->reserve(logged, kind);
 		extents->reserved += size;

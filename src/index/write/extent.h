@@ -2,9 +2,10 @@
  * extent.h
  *		A sink that puts the list pages of many new lists next to each other.
  *
- * Searches read the list pages of the lists that they examine. They read few of the vectors, which take
- * ten times the space. If list pages were placed among the vectors, hardly any two would have their
- * page-table entries in one cache line, and searches would wait for page-table reads.
+ * A search reads the list pages of the lists that it examines, and few of the vectors, which take ten
+ * times the space. If list pages were placed among the vectors, hardly any two list pages would have
+ * their page-table entries in one cache line. Searches would then wait until the processor has read
+ * these entries.
  */
 #ifndef HYBRID_INDEX_EXTENT_H
 #define HYBRID_INDEX_EXTENT_H
@@ -12,12 +13,12 @@
 #include "index/tree/free_pages.h"
 
 #define HYBRID_EXTENT_MOST 128 /* maximum number of list pages that are reserved together */
-#define HYBRID_EXTENT_SHARE 32 /* an extent is at most 1/32 of all pages reserved so far */
+#define HYBRID_EXTENT_SHARE 32 /* at most 1/32 of all pages reserved so far are reserved together */
 
 /* HybridExtentSink: a logged sink with a stock of list pages. */
 typedef struct HybridExtentSink
 {
-	HybridSink sink; /* must be first: callers see only this */
+	HybridSink sink; /* must be first: it is cast to HybridExtentSink */
 	HybridLoggedSink logged;
 	BlockNumber reserved; /* number of pages of all kinds reserved so far */
 	HybridLink stock[HYBRID_EXTENT_MOST];
@@ -28,12 +29,15 @@ typedef struct HybridExtentSink
 extern void hybrid_extent_sink_init(HybridExtentSink *sink, Relation index);
 
 /*
- * hybrid_extent_sink_finish: free the pages that no list took. If an error prevents this call, the
- * next VACUUM finds them.
+ * hybrid_extent_sink_finish: give back the reserved pages that no list took. If an error prevents this
+ * call, the next VACUUM finds these pages.
  */
 extern void hybrid_extent_sink_finish(HybridExtentSink *sink);
 
-/* hybrid_extent_size: return the number of pages of the next extent, given that `pages` are reserved. */
+/*
+ * hybrid_extent_size: return the number of list pages to reserve together, after `pages` pages were
+ * reserved.
+ */
 static inline BlockNumber
 hybrid_extent_size(BlockNumber pages)
 {

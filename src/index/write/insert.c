@@ -34,8 +34,9 @@
 #include "index/write/insert.h"
 #include "index/page/distance_bound.h"
 
-#define ROOM_PAGES 32 /* pages that one insert searches for room before it goes to the tail */
-/* minimum increase of a squared radius, as a share, for which the new radius is recorded */
+/* without codes, pages that an insert searches before it tries the last one */
+#define ROOM_PAGES 32
+/* minimum relative increase of a leaf's squared radius for which the new radius is recorded */
 #define WIDER 0.1
 #define TRIES 1000 /* attempts to find a list that was not moved meanwhile */
 
@@ -59,7 +60,8 @@ typedef struct Target
 	bool fresh;  /* the list page is new, and `last` is the page before it */
 	Buffer last;
 	int slot;
-	HybridPiece piece; /* place of the value, if values vary in length */
+	/* location of the value in the stream of its page, if values vary in length */
+	HybridPiece piece;
 	/* without codes, page on which the next insert looks for a free slot first */
 	BlockNumber room;
 } Target;
@@ -169,8 +171,8 @@ insert_state(Relation index, IndexInfo *info)
 }
 
 /*
- * add_to_list: add the entry while holding the gate and the list's lock. Returns false if the list was
- * moved or the tree replaced. *overfull is set if the list is now too long.
+ * add_to_list: add the entry, under the gate and the list's lock. Returns false if the list was moved
+ * or the tree replaced. Sets *overfull if the list is now too long.
  */
 static bool
 add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull)
@@ -204,9 +206,10 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 }
 
 /*
- * widen_leaf: raise the recorded radius of the leaf if the new row changes it much. The estimates of searches by
- * inner product rest on radii that include all rows, since the longest rows are the answers. Without this, searches
- * in an index that grew from empty found .76, .85 and .93 of rows with lognormal lengths, for .9, .95 and .99.
+ * widen_leaf: raise the recorded radius of the leaf if the new row changes it much. Searches by inner
+ * product rely on radii that include all rows, because the longest rows are the answers. (Without this,
+ * searches in an index that grew from empty, with rows of lognormal lengths, had recalls of .76, .85
+ * and .93 for targets of .9, .95 and .99.)
  */
 static void
 widen_leaf(Relation index, const InsertState *state, const HybridLeaf *leaf)
@@ -221,8 +224,8 @@ widen_leaf(Relation index, const InsertState *state, const HybridLeaf *leaf)
 }
 
 /*
- * is_old: return whether the root has changed since the leaf was found; the leaf may then be in a
- * replaced tree. *logging: VACUUM wants each changed leaf to be recorded.
+ * is_old: test whether the root has changed since the leaf was found. The leaf may then be in a
+ * replaced tree. Sets *logging if VACUUM wants each leaf that changes to be logged.
  */
 static bool
 is_old(Relation index, const InsertState *state, bool *logging)
@@ -239,8 +242,8 @@ is_old(Relation index, const InsertState *state, bool *logging)
 }
 
 /*
- * find_slot: find a free slot of the list, which is dead or was never used. If necessary, the slot is on
- * a new page. On return, the head and the slot's page are locked, and so is the page before a new page.
+ * find_slot: find a slot of the list that is dead or was never used. If necessary, the slot is on a new
+ * page. On return, the head and the slot's page are locked, and so is the page before a new page.
  * Returns false if the list was moved.
  */
 static bool
@@ -323,8 +326,8 @@ find_slot(Relation index, const InsertState *state, Target *target)
 }
 
 /*
- * place_in: return a slot of a list page for the entry, or -1. If values vary in length, also sets its
- * piece.
+ * place_in: return a slot of a list page for the entry, or -1 if the page has none. If values vary in
+ * length, also sets the location of the value.
  */
 static int
 place_in(const InsertState *state, Page page, HybridPiece *piece)
@@ -338,7 +341,7 @@ place_in(const InsertState *state, Page page, HybridPiece *piece)
 		hybrid_stored_bytes(layout->leaf.storage, layout->dims, state->entry.vector), piece);
 }
 
-/* free_slot: return a dead or unused slot of a list page, or -1. */
+/* free_slot: return a dead or unused slot of a list page, or -1 if there is none. */
 static int
 free_slot(const HybridListLayout *shape, Page page)
 {

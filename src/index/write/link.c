@@ -5,11 +5,12 @@
  * The vectors and codes of the new entries are written into free slots first. Then one WAL record of at
  * most four pages makes the new entries live, the old entry dead, and the old list moved. If more pages
  * change, the heads of the old lists go into a second record (see replace). The caller holds the
- * heavyweight lock of the old list. This file takes the lock of the parent list, so that no other session
- * adds to it.
+ * heavyweight lock of the old list. This file takes the lock of the parent list, so that no other
+ * session adds to it.
  *
- * New lists may be far from the others of the parent list. So the radius that is recorded for the parent list is then
- * computed again. Otherwise a search that has not opened that list would expect no near rows below it (scan/frontier.c).
+ * New lists may be far from the other lists below their parent list. So the radius of the parent list
+ * is computed again, and recorded in the list above it. Otherwise a search that has not opened the
+ * parent list would expect no near rows below it (scan/frontier.c).
  */
 #include "postgres.h"
 
@@ -30,16 +31,16 @@
 
 #define TRIES 100
 #define NOTABLE                                                                                    \
-	0.03f /* share of the radius of an inner list by which it must change to be recorded */
+	0.03f           /* minimum relative change of an inner list's radius for which it is recorded */
 #define NEW_LISTS 2 /* maximum number of new lists that replace others */
 #define LISTS 2     /* maximum number of lists that are replaced */
 /*
- * pages of a change: the old heads, the head above, the page with free slots, and the pages of the old
- * entries
+ * maximum number of pages of a change: the old heads, the head of the parent list, the page with free
+ * slots, and the pages of the old entries
  */
 #define PAGES (LISTS + 2 + LISTS)
 
-/* NewEntries: what is written into the free slots for the new lists, besides their links and radii. */
+/* NewEntries: the contents of the new entries in the parent list, besides links and radii. */
 typedef struct NewEntries
 {
 	BlockNumber *directory;
@@ -48,7 +49,7 @@ typedef struct NewEntries
 	HybridBounds bounds[NEW_LISTS]; /* in an index with keys */
 } NewEntries;
 
-/* Above: the parent list, and the positions in it that a change needs. */
+/* Above: the parent list, and the locations in it that a change needs. */
 typedef struct Above
 {
 	HybridLink link;
@@ -60,10 +61,11 @@ typedef struct Above
 	HybridBounds bounds[LISTS]; /* bounds of these entries, in an index with keys */
 	BlockNumber free_block; /* a page with slots that were never filled, or InvalidBlockNumber */
 	int free_slot;          /* first of the page's slots that were never filled */
-	HybridLink over;        /* list above this one; invalid head: unknown, or this is the root */
+	/* list above this one; its head is invalid if unknown, or if this is the root */
+	HybridLink over;
 } Above;
 
-/* Change: locked buffers that are changed together, and their images in the WAL record. */
+/* Change: locked buffers that are changed together, and their images in the WAL records. */
 typedef struct Change
 {
 	int count;
@@ -121,7 +123,7 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
 		if (found == old->count && at.total + count > (uint32) old->count)
 			break;
 		hybrid_unlock(index, at.link.head, ExclusiveLock);
-		/* the parent list would become empty, or a split has put the two lists under different lists */
+		/* the parent list would become empty, or a split has given the two lists different parents */
 		if (found > 0)
 			return false;
 	}
@@ -148,7 +150,7 @@ hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink list, int
 	memset(&change, 0, sizeof(change));
 	at.level = level + 1;
 	at.link = above;
-	/* entries stay in their slots while nobody holds this lock exclusively */
+	/* entries stay in their slots while this lock is held in share mode */
 	hybrid_lock(index, above.head, ShareLock);
 	if (find_entries(index, open, &list, 1, 0, &at) == 1)
 	{
@@ -184,7 +186,10 @@ hybrid_bounds_inherit(HybridBounds *made, int count, const HybridBounds *old)
 		first = second;
 		second = &made[0];
 	}
-	/* if both have one key, the second is left for that key alone */
+	/*
+	 * a single leaf gets all bounds; of two leaves with the same one key, the second keeps that key
+	 * alone
+	 */
 	if (count == 1 || first->most >= second->least)
 	{
 		*first = *old;
@@ -220,8 +225,9 @@ hybrid_mark_moved(HybridListPage *head, HybridLink to, HybridLink and_to, FullTr
 }
 
 /*
- * differs: test whether the numbers in an encoded radius of an inner list have changed enough to be recorded. Each
- * change lets all backends read the list again that has the entry.
+ * differs: test whether an encoded radius of an inner list, or the number of lists encoded in it, has
+ * changed enough to be recorded. After each change, all backends must read the list with this entry
+ * again.
  */
 static bool
 differs(float recorded, float radius)
@@ -330,8 +336,8 @@ find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, i
 }
 
 /*
- * place_of_list: return the place of a list's centroid, and set list->over. Returns NULL if the list is the root,
- * whose centroid is the center.
+ * place_of_list: return the centroid of a list, minus the center, and set list->over. Returns NULL if
+ * the list is the root, whose centroid is the center.
  */
 static float *
 place_of_list(Relation index, const HybridIndex *open, Above *list)
@@ -379,8 +385,9 @@ place_of_list(Relation index, const HybridIndex *open, Above *list)
 }
 
 /*
- * record_spread: record in the list above what the entries of an inner list say now: their number, and their root mean
- * square distance from the centroid. The caller holds the list's lock, so that no older numbers are recorded later.
+ * record_spread: record in the list above an inner list how many entries it has, and the root mean
+ * square distance of the rows below them from its centroid. The caller holds the lock of the inner
+ * list, so that no older numbers are recorded later.
  */
 static void
 record_spread(Relation index, const HybridIndex *open, const Above *list)
@@ -413,7 +420,7 @@ record_spread(Relation index, const HybridIndex *open, const Above *list)
 		UnlockReleaseBuffer(buffer);
 		hybrid_chain_step(index, &list->link, &pages);
 	}
-	/* the factors of codes overflow for vectors of a length of about 1e19 */
+	/* for vectors of lengths of about 1e19, the factors of codes overflow, and no radius is recorded */
 	if (spread >= 0 && isfinite(spread))
 		hybrid_link_radius(index, open, list->link, list->level, list->over,
 		                   hybrid_radius(sqrt(spread / Max(count, 1)), count));
@@ -505,8 +512,8 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 }
 
 /*
- * write_parts: write the vectors and long codes of the new entries to pages of their own. Sets `entries`,
- * beginning with the directory of the list page that receives the entries.
+ * write_parts: write the vectors and long codes of the new entries to pages of their own. Sets the
+ * codes in `entries`, and the directory of the list page that receives the entries.
  */
 static void
 write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
@@ -545,8 +552,9 @@ write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 }
 
 /*
- * bound_lists: in an index with keys, compute the bounds of the new lists. New leaves cover the bounds of the old
- * ones. The entries of an inner list cover its bounds already.
+ * bound_lists: in an index with keys, compute the bounds of the new lists. New leaves together cover
+ * the bounds of the old leaves. For inner lists this needs no change, because their entries cover these
+ * bounds.
  */
 static void
 bound_lists(const HybridLayout *layout, const HybridReplaced *old, const Above *above,
@@ -569,8 +577,8 @@ bound_lists(const HybridLayout *layout, const HybridReplaced *old, const Above *
 }
 
 /*
- * lock_pages: lock the old lists first, then the head of the parent list, then its other pages that change when it
- * names `count` new lists.
+ * lock_pages: lock the old lists first, then the head of the parent list, and then its other pages that
+ * change when it names `count` new lists.
  */
 static void
 lock_pages(Relation index, const HybridReplaced *old, const Above *above, int count, Change *change)

@@ -7,13 +7,13 @@
 
 #include "index/page/frame.h"
 
-/* HybridReplacement: a new list that replaces one or two other lists, or a part of one. */
+/* HybridReplacement: a new list that replaces one or two old lists, or a part of an old list. */
 typedef struct HybridReplacement
 {
 	HybridLink link;
 	const HybridStored *stored; /* centroid of the list in stored form */
 	const void *vector;
-	const float *place; /* place of the centroid, computed from its stored form */
+	const float *place; /* the centroid minus the center, computed from its stored form */
 	float radius;
 } HybridReplacement;
 
@@ -28,13 +28,14 @@ typedef struct HybridReplaced
 } HybridReplaced;
 
 /*
- * hybrid_replace_entries: replace lists by up to two new lists, and mark the old lists as moved. The old lists
- * are not the root, and the caller holds their locks. Without new lists (count 0), an empty list is removed,
- * and its readers are sent to new_lists[0].link.
+ * hybrid_replace_entries: replace lists by up to two new lists, and mark the old lists as moved. The
+ * old lists are not the root, and the caller holds their locks. Without new lists (count 0), an empty
+ * list is removed, and its readers are sent to new_lists[0].link.
  *
- * If there are new lists, the parent list's new radius and number of lists are then recorded in the list above it.
+ * If there are new lists, the parent list's new radius and number of lists are then recorded in the
+ * list above it.
  *
- * Returns false, with nothing changed, if the two lists are no longer in the same list above, or if the
+ * Returns false and changes nothing if the two old lists no longer have the same parent list, or if the
  * parent list would become empty.
  */
 extern bool
@@ -42,9 +43,10 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
                        HybridReplaced *old, const HybridReplacement *new_lists, int count);
 
 /*
- * hybrid_link_radius: record a radius (hybrid_radius) of a list of this level in its parent list. The radius of a leaf
- * is only raised, and that of an inner list changes if it differs enough. Nothing is changed if the parent list no
- * longer names the list. The caller does not hold the lock of the parent list, or of a list above it.
+ * hybrid_link_radius: record a radius (hybrid_radius) of a list of this level in its parent list
+ * `above`. A leaf's radius is only ever raised. An inner list's radius is recorded if it differs
+ * enough. Changes nothing if `above` no longer names the list. The caller does not hold the lock of
+ * `above`, or of a list over it.
  */
 extern void hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink list, int level,
                                HybridLink above, float radius);
@@ -63,8 +65,8 @@ extern uint32 hybrid_list_limit(const HybridIndex *open, int level);
 extern bool hybrid_list_mostly_dead(const HybridLayout *layout, const HybridListPage *head);
 
 /*
- * hybrid_bounds_inherit: let the bounds of the one or two new leaves cover those of the leaves that they replace, so
- * that each word is still within the bounds of a leaf.
+ * hybrid_bounds_inherit: widen the bounds of the one or two new leaves, so that together they cover the
+ * bounds of the leaves that they replace. So the bounds of all leaves still cover every possible word.
  */
 extern void hybrid_bounds_inherit(HybridBounds *made, int count, const HybridBounds *old);
 

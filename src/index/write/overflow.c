@@ -105,8 +105,8 @@ hybrid_write_codes(Relation index, const HybridLayout *layout, const HybridOverf
 }
 
 /*
- * begin_part: return the image, in the WAL record, of the page from part_to_write. If the page is fresh,
- * it is first made an empty page of this kind.
+ * begin_part: get a page from part_to_write, and return its image in the WAL record. A fresh page is
+ * first made an empty page of this kind.
  */
 static Page
 begin_part(Relation index, GenericXLogState *record, const HybridLink *list, HybridPageKind kind,
@@ -123,8 +123,8 @@ begin_part(Relation index, GenericXLogState *record, const HybridLink *list, Hyb
 }
 
 /*
- * part_to_write: return the named page, exclusively locked. If no page is named yet, allocate one and
- * name it.
+ * part_to_write: return the page *named, exclusively locked. If it is not valid yet, allocate a page,
+ * set *named to it, and set *fresh.
  */
 static Buffer
 part_to_write(Relation index, const HybridLink *list, BlockNumber *named, bool *fresh)

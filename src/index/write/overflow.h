@@ -10,7 +10,7 @@
 
 #include "index/page/page.h"
 
-/* HybridOverflow: a slot of a list page, and a copy of the directory of the page. */
+/* HybridOverflow: a slot of a list page, and a copy of that page's directory. */
 typedef struct HybridOverflow
 {
 	const HybridLink *list;
@@ -20,10 +20,10 @@ typedef struct HybridOverflow
 } HybridOverflow;
 
 /*
- * hybrid_write_vector, hybrid_write_codes: write the vector or the codes of a slot to the pages that the
- * directory names. If the directory does not name a page yet, one is allocated and entered into the copy,
- * which the caller must write back to the list page. hybrid_write_codes does nothing if the codes are
- * stored in their block.
+ * hybrid_write_vector, hybrid_write_codes: write the vector or the codes of a slot to the pages that
+ * the directory names. If the directory does not name a page yet, a page is allocated and entered into
+ * the copy of the directory. The caller must write this copy back to the list page. hybrid_write_codes
+ * does nothing if the codes are stored in their block.
  */
 extern void
 hybrid_write_vector(Relation index, const HybridLayout *layout, const HybridOverflow *slot,
@@ -32,8 +32,8 @@ extern void hybrid_write_codes(Relation index, const HybridLayout *layout,
                                const HybridOverflow *slot, const uint8 *bits, const HyCode *code);
 
 /*
- * hybrid_write_piece: write a value of varying length to the stream of its list page, and use the
- * directory as above.
+ * hybrid_write_piece: write a value of varying length to the stream of its list page. The directory is
+ * used as above.
  */
 extern void
 hybrid_write_piece(Relation index, const HybridLayout *layout, const HybridOverflow *slot,

@@ -16,7 +16,9 @@
 #include "index/page/list_read.h"
 #include "index/write/segment_rows.h"
 
-/* a dimension has HY_POSTING_ROWS postings at most, so that with twice the space, each call returns some dimensions */
+/*
+ * minimum space: a dimension has at most HY_POSTING_ROWS postings, so each call returns some dimensions
+ */
 #define LEAST_ROOM (2 * HY_POSTING_ROWS)
 #define FIRST_ROOM 4096
 
@@ -95,7 +97,10 @@ hybrid_segment_rows_end(HybridSegmentRows *rows)
 		pfree(rows->postings);
 }
 
-/* read_page: add the postings of the rows of one list page whose dimensions are from rows->next to *end - 1. */
+/*
+ * read_page: add the postings of the rows of one list page, for the dimensions from rows->next to *end
+ * - 1.
+ */
 static void
 read_page(HybridSegmentRows *rows, int page, int64 *end)
 {
@@ -107,7 +112,10 @@ read_page(HybridSegmentRows *rows, int page, int64 *end)
 	Page content = (Page) image.data;
 	int used, slot, b;
 
-	/* a copy, because a sort may follow, and the values of live entries do not change */
+	/*
+	 * Work on a copy, because a sort may follow, during which no buffer lock is held. The values of
+	 * live entries do not change.
+	 */
 	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 	used = hybrid_list_page(content)->used;
@@ -131,7 +139,7 @@ read_page(HybridSegmentRows *rows, int page, int64 *end)
 	}
 }
 
-/* add_row: add the postings of the row in rows->value. */
+/* add_row: add the postings of the row in rows->value. May lower *end. */
 static void
 add_row(HybridSegmentRows *rows, int row, int64 *end)
 {
@@ -160,7 +168,10 @@ add_row(HybridSegmentRows *rows, int row, int64 *end)
 	}
 }
 
-/* drop_last: make space: enlarge the array, or if it is as large as it may be, drop the last dimensions. */
+/*
+ * drop_last: make space. Enlarges the array, unless it has its maximum size. Then drops the postings of
+ * the last dimensions, and lowers *end to the first dimension dropped.
+ */
 static void
 drop_last(HybridSegmentRows *rows, int64 *end)
 {

@@ -8,8 +8,8 @@
 #include "index/page/segment.h"
 
 /*
- * postings of a range of list pages at most, so that the head can name the pages of its segment even if each
- * dimension has one posting only; a range with more is searched without a segment
+ * maximum number of postings of a segment. With this limit, its head can name all of its pages, even if
+ * each dimension has only one posting. A range with more postings is searched without a segment.
  */
 #define HYBRID_POSTINGS_MOST (HYBRID_SEGMENT_MOST * HYBRID_DIMENSIONS_MOST * 400)
 
@@ -22,9 +22,10 @@ typedef struct HybridPosting
 } HybridPosting;
 
 /*
- * HybridSegmentRows: the rows of a range of list pages. Their postings are returned in the order of their dimensions,
- * as many at a time as memory allows. The rows are those that were live when they were first read. Only VACUUM makes
- * rows dead, and all uses of this struct exclude VACUUM or are part of it, so these rows do not change meanwhile.
+ * HybridSegmentRows: the rows of a range of list pages. Their postings are returned in the order of
+ * their dimensions, as many at a time as memory allows. The rows are those that were live when they
+ * were first read. Only VACUUM makes rows dead. All users of this struct exclude VACUUM or are part of
+ * it, so the set of rows does not change.
  */
 typedef struct HybridSegmentRows
 {
@@ -33,30 +34,31 @@ typedef struct HybridSegmentRows
 	HybridLink list;
 	const BlockNumber *blocks; /* list pages */
 	int pages;
-	uint32 *live;    /* rows, 32 to a word: layout.leaf.blocks words for each page */
+	uint32 *live;    /* bitmap of the rows, layout.leaf.blocks words for each page */
 	float *measures; /* measure of each row */
 	uint32 rows;     /* number of rows */
 	uint64 total;    /* number of their postings; known after the first hybrid_segment_rows_next */
 	HybridPosting *postings;
-	int64 count; /* number of postings that the last call has found */
+	int64 count; /* number of postings that the last call returned */
 	int64 room;
-	int64 next; /* first dimension that was not returned */
-	bool read;  /* rows were read before */
+	int64 next; /* first dimension that was not returned yet */
+	bool read;  /* all rows have been read at least once */
 	char *value;
 } HybridSegmentRows;
 
 /*
- * hybrid_segment_rows_begin: prepare to read these list pages, in the current memory context. If `wanted` is not
- * NULL, only these rows are read, as in `live`; otherwise all that are live.
+ * hybrid_segment_rows_begin: prepare to read these list pages, in the current memory context. If
+ * `wanted` is not NULL, it is a bitmap like `live`, and only its rows are read. Otherwise all live rows
+ * are read.
  */
 extern void hybrid_segment_rows_begin(HybridSegmentRows *rows, Relation index,
                                       const HybridIndex *open, HybridLink list,
                                       const BlockNumber *blocks, int pages, const uint32 *wanted);
 
 /*
- * hybrid_segment_rows_next: find the postings of the next dimensions, sorted by dimension and row. Returns false if
- * none are left, or if there are more than HYBRID_POSTINGS_MOST. Memory is bounded by maintenance_work_mem. If it
- * does not suffice for all postings, the rows are read again.
+ * hybrid_segment_rows_next: find the postings of the next dimensions, sorted by dimension and row.
+ * Returns false if none are left, or if there are more than HYBRID_POSTINGS_MOST in all. Memory is
+ * bounded by maintenance_work_mem. If it is too small for all postings, each call reads the rows again.
  */
 extern bool hybrid_segment_rows_next(HybridSegmentRows *rows);
 

@@ -2,11 +2,12 @@
  * segments.c
  *		Makes the segments of a list of sparse vectors.
  *
- * Inserts do not change segments, since one row would change as many inverted lists as it has elements. A scan
- * computes the distances of rows that no segment describes. CREATE INDEX and VACUUM make segments, as VACUUM empties
- * the pending list of a GIN index. A range of list pages gets a new segment if the rows that are not described are
- * more than HYBRID_UNDESCRIBED_LEAST plus a share of its rows, or if most described rows are gone. So the cost of a
- * segment is shared by many inserted rows, and a scan computes few distances in vain.
+ * Inserts do not change segments, because one row would change as many inverted lists as it has
+ * elements. Until a segment describes the row, each scan computes its distance. CREATE INDEX and VACUUM
+ * make segments, as VACUUM empties the pending list of a GIN index. A range of list pages gets a new
+ * segment if more than HYBRID_UNDESCRIBED_LEAST rows plus a share of its rows are not described, or if
+ * most described rows are gone. So many inserted rows share the cost of a segment, and a scan computes
+ * few distances in vain.
  */
 #include "postgres.h"
 
@@ -26,9 +27,12 @@
 #include "index/write/segment_rows.h"
 #include "index/write/segments.h"
 
-/* share of a range's rows that are not described, besides HYBRID_UNDESCRIBED_LEAST, before it gets a new segment */
+/*
+ * a range gets a new segment if HYBRID_UNDESCRIBED_LEAST rows plus this share of its rows are not
+ * described
+ */
 #define UNDESCRIBED_SHARE (1.0 / 16)
-#define LEAST_OF_RUN 8 /* a longer list does not begin a page with fewer postings left on it */
+#define LEAST_OF_RUN 8 /* with less space than this on its page, a longer list begins a new page */
 
 /* Range: consecutive list pages that one segment describes. */
 typedef struct Range
@@ -39,10 +43,10 @@ typedef struct Range
 	uint32 first;        /* number of the first page */
 	BlockNumber *blocks; /* list pages */
 	int pages;
-	int64 live;         /* rows of these pages */
-	int64 undescribed;  /* rows that `segment` does not describe */
+	int64 live;         /* number of live rows of these pages */
+	int64 undescribed;  /* number of live rows that `segment` does not describe */
 	HybridLink segment; /* the first segment that a page names; its head may be invalid */
-	HybridLink *others; /* further segments that pages name: a crash left these */
+	HybridLink *others; /* further segments that pages name, because of a crash */
 	int others_count;
 } Range;
 
@@ -53,10 +57,10 @@ typedef struct Writer
 	HybridLink link;
 	PGAlignedBlock page; /* POSTINGS page being filled */
 	HybridLink at; /* the block of this page, and the generation that it would have as a head */
-	HybridDimension *dimensions; /* of the POSTINGS pages */
+	HybridDimension *dimensions; /* first dimension and block of each POSTINGS page */
 	int64 count;
 	int64 room;
-	float *values; /* of one run */
+	float *values; /* space for the values of one run */
 	uint64 postings;
 } Writer;
 
@@ -189,7 +193,7 @@ note_segment(Range *range, const HybridLink *link)
 	range->others[range->others_count++] = *link;
 }
 
-/* is_due: test whether a range is to get a new segment. */
+/* is_due: test whether a range needs a new segment. */
 static bool
 is_due(const Range *range)
 {
@@ -201,7 +205,7 @@ is_due(const Range *range)
 		return true;
 	if (!BlockNumberIsValid(range->segment.head))
 		return false;
-	/* a segment that is missing is damage, which a new one mends */
+	/* the segment is missing: the index is damaged, and a new segment repairs it */
 	if (!hybrid_segment_open(range->index, range->segment, &reader))
 		return true;
 	rows = reader.head.rows;
@@ -251,7 +255,7 @@ write_segment(Range *range, HybridSink *sink, HybridSegmentRows *rows)
 	return writer->link;
 }
 
-/* begin_page: begin POSTINGS page writer->at, whose first postings have this dimension. */
+/* begin_page: begin the POSTINGS page writer->at, whose first posting has this dimension. */
 static void
 begin_page(Writer *writer, int32 dim)
 {
@@ -270,7 +274,7 @@ begin_page(Writer *writer, int32 dim)
 	writer->dimensions[writer->count++].block = writer->at.head;
 }
 
-/* end_page: write the POSTINGS page. `next` is the page that follows. */
+/* end_page: write the POSTINGS page, with `next` as the page that follows. */
 static void
 end_page(Writer *writer, HybridLink next)
 {
@@ -282,7 +286,7 @@ end_page(Writer *writer, HybridLink next)
 	writer->at = next;
 }
 
-/* put_list: write the postings of one dimension, or those that one call of hybrid_segment_rows_next has found. */
+/* put_list: write the postings of one dimension, on one or more pages. */
 static void
 put_list(Writer *writer, const HybridPosting *postings, int count)
 {
@@ -394,7 +398,10 @@ name_segment(Range *range, HybridLink segment, const HybridSegmentRows *rows, bo
 	}
 }
 
-/* describe_page: name the segment on a list page, of which it describes these rows, with these measures. */
+/*
+ * describe_page: name the segment on a list page. Mark the live rows that it does not describe as
+ * fresh, and store the measures of all rows.
+ */
 static void
 describe_page(const HybridListLayout *shape, Page page, HybridLink segment, const uint32 *described,
               const float *measures)

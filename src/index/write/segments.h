@@ -8,15 +8,16 @@
 #include "index/page/new_list.h"
 
 /*
- * A range of list pages gets a new segment when so many of its rows, plus a share of all, are not described. So an
- * index with fewer rows has no segments.
+ * A range of list pages gets a new segment when more than this number of its rows, plus a share of
+ * them, are not described. So an index with fewer rows has no segments.
  */
 #define HYBRID_UNDESCRIBED_LEAST 512
 
 /*
- * hybrid_segments_make: make segments for the ranges of list pages that lack one, or whose segment describes too few
- * of their rows, or too many that are gone. The pages of replaced segments are freed. `logged` says whether changes
- * of list pages are written to WAL; the sink decides this for new pages. The caller is VACUUM, or builds the index.
+ * hybrid_segments_make: make a segment for each range of list pages that has none, or whose segment
+ * leaves too many rows undescribed, or describes too many rows that are gone. Frees the pages of
+ * replaced segments. `logged` says whether changes of list pages are written to WAL; the sink decides
+ * this for new pages. The caller is VACUUM, or builds the index.
  */
 extern void hybrid_segments_make(Relation index, const HybridIndex *open, HybridLink list,
                                  HybridSink *sink, bool logged);

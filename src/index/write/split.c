@@ -2,18 +2,18 @@
  * split.c
  *		Splits a list that has grown too long, by copying, and replaces lists, including the root.
  *
- * A session that copies a list holds its heavyweight lock exclusively: no other session adds to the list,
- * VACUUM waits, and readers are not affected. The new lists are written on pages that no reader can reach
- * yet. Then one record makes them live in the parent list, and marks the old entries there dead and the
- * old lists moved. A reader that has already read the parent list continues with the old lists. The old
- * lists never change again, and they have every entry that an older snapshot can see.
+ * A session that copies a list holds its heavyweight lock exclusively: no other session adds to the
+ * list, VACUUM waits, and readers are not affected. The new lists are written on pages that no reader
+ * can reach yet. Then one record makes them live in the parent list, and marks the old entries there
+ * dead and the old lists moved. A reader that has already read the parent list continues with the old
+ * lists. The old lists never change again, and they have every entry that an older snapshot can see.
  *
- * No list is above the root. When the root is split, a new root that names its two copies is written, and
- * the record changes the meta page. The first split of an index that grew from nothing also gives the
- * index its center.
+ * No list is above the root. When the root is split, a new root is written that names the two copies,
+ * and the record changes the meta page. The first split of an index that grew from nothing also gives
+ * the index its center.
  *
- * Locks are taken in this order, and never in the reverse order: the gate in share mode, the lock of the
- * meta page in share mode, the locks of lists, and the locks of the lists above them.
+ * Locks are taken in this order, and never in the reverse order: the gate in share mode, the lock of
+ * the meta page in share mode, the locks of lists, and the locks of the lists above them.
  */
 #include "postgres.h"
 
@@ -154,7 +154,7 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 		return hybrid_replace_entries(index, open, frame, old, new_lists, into);
 	if (level == 0 && into == 2 && open->layout.bounds > 0)
 		bound_leaves(&open->layout, copies);
-	/* rows that are inserted into an empty index need not be near the rows that it had */
+	/* an empty index loses its center, because later rows need not be near the rows that it had */
 	empty = level == 0 && into == 1 && copies[0].count == 0;
 	moved.list = old->lists[0];
 	moved.to[0] = copies[0].link;
@@ -221,7 +221,10 @@ copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int l
 	return copies;
 }
 
-/* write_root: write a list that names the copies, around the center. */
+/*
+ * write_root: write a new root whose entries link to the copies. Its centroid is the center of the
+ * index.
+ */
 static HybridLink
 write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, int count)
 {
@@ -234,7 +237,10 @@ write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, in
 	return hybrid_new_list(frame, &sink.sink, level, NULL, &entries, &radius);
 }
 
-/* bound_leaves: let the bounds of the two leaves that replace the only one cover all words. */
+/*
+ * bound_leaves: widen the bounds of the two leaves that replace the only leaf. Together they cover all
+ * words.
+ */
 static void
 bound_leaves(const HybridLayout *layout, HybridCopy *copies)
 {
@@ -262,7 +268,7 @@ next_copy(void *arg, HybridNewEntry *entry)
 	entry->radius = copy->radius;
 }
 
-/* only_child: test whether the root names only one list. If so, also returns that list. */
+/* only_child: test whether the root names only one list. If so, sets *child to that list. */
 static bool
 only_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink *child)
 {
@@ -277,8 +283,9 @@ only_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hybr
 }
 
 /*
- * raise_child: copy the root's only child as the new root, around the center. The caller holds the locks
- * of the root and the child.
+ * raise_child: replace the root by a copy of its only child. The copy's centroid is the center of the
+ * index. The caller holds the locks of the root and the child. Returns false if the child is no longer
+ * the only one, or was moved.
  */
 static bool
 raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink child)
@@ -311,7 +318,8 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 
 /*
  * replace_root: mark the old lists as moved and set the new root in the meta page, in one WAL record.
- * `center` is the first page of the new center, or NULL if the center stays.
+ * *center is the first page of the new center, or invalid for no center; NULL leaves the center as it
+ * is.
  */
 static void
 replace_root(Relation index, const HybridIndex *open, const Moved *moved, int count,
@@ -348,7 +356,7 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 	meta->height = (uint16) height;
 	if (center != NULL)
 		meta->center = *center;
-	/* without a center the index starts over, so the measured curve no longer applies */
+	/* an index without a center is empty, so the measured curve no longer applies */
 	if (center != NULL && !BlockNumberIsValid(*center))
 	{
 		memset(&meta->curve, 0, sizeof(meta->curve));

@@ -9,24 +9,25 @@
 
 /*
  * hybrid_split: split a list of this level if it is too long, or copy it if it is an inner list with
- * mostly dead slots. Does nothing if another session holds the list's lock. Continues with the parent list
- * if that list is now too long or mostly dead. `hint` is the parent list, if known.
+ * mostly dead slots. Does nothing if another session holds the list's lock. Continues with the parent
+ * list if that is now too long or mostly dead. `hint` is the parent list, if known.
  */
 extern void
 hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLink hint, int level);
 
 /*
- * hybrid_copy_lists: replace lists by `into` copies. The caller holds the locks of the lists exclusively,
- * and the meta page's lock in share mode. `made` receives the copies. Returns false, with nothing changed,
- * if a list was moved, if there are fewer than two entries for two copies, or if hybrid_replace_entries
- * returns false.
+ * hybrid_copy_lists: replace lists by `into` copies. The caller holds the locks of the lists
+ * exclusively, and the meta page's lock in share mode. Sets `made` to the links of the copies. Returns
+ * false and changes nothing if a list was moved, if there are fewer than two entries for two copies, or
+ * if hybrid_replace_entries returns false.
  */
 extern bool hybrid_copy_lists(Relation index, const HybridIndex *open, HybridReplaced *old,
                               int into, HybridLink *made);
 
 /*
  * hybrid_copies_replace: write one or two copies and replace the old lists by them. The caller holds
- * the same locks. `frame` has the center. `center` is the center if it is new, else NULL.
+ * the same locks. `frame` has the center. If this center is new and must be written, `center` is the
+ * center, else NULL.
  */
 extern bool
 hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
