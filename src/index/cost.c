@@ -4,15 +4,20 @@
  *		order reads the store once.
  *
  * A search with codes scores the centroids of all lists, then the rows of as many lists as the recall
- * requires. The index has measured how many rows these are. The search also reads the vectors of a few
- * dozen rows. If the caller wants more rows, the search goes on. In the end it has scored all codes and
- * read all vectors, not in file order. If few rows satisfy the conditions, only the vectors of these rows
- * are read (scan_quals.c). An exact scan, or a scan of an index without codes, reads every vector before
- * the first row. The planner adds the cost of fetching heap rows and of rows that a filter removes.
+ * requires. The recall curve of the index says how many rows these are. The search also reads the
+ * vectors of a few dozen rows. If the caller wants more rows, the search goes on. In the end it has
+ * scored all codes and read all vectors, not in file order. If few rows satisfy the conditions, only
+ * the vectors of these rows are read (scan_quals.c). An exact scan, or a scan of an index without
+ * codes, reads every vector before the first row. The planner adds the cost of fetching heap rows and
+ * of rows that a filter removes.
  *
- * Long vectors of a table are in TOAST. The distance functions charge a sequential scan for fetching them
- * (types/distance_cost.c). They do not charge an index scan, because the index has its own vectors. The scan
- * of an index on arrays reads some arrays from the table, which cost_documents charges.
+ * Long vectors of a table are in TOAST. The distance functions charge a sequential scan for fetching
+ * them (types/distance_cost.c). They do not charge an index scan, because the index has its own
+ * vectors. The scan of an index on arrays reads some arrays from the table, which cost_documents
+ * charges.
+ *
+ * Conditions on keys and included columns are checked by comparing words (core/filter_words.h). In this
+ * file, such conditions are said to judge rows.
  */
 #include "postgres.h"
 
@@ -43,48 +48,52 @@
 #define CODE_COST 0.1    /* cost of scoring one code, in distances */
 #define RESCORED 32      /* number of vectors that a search reads */
 /*
- * cost of judging one row by words, in cpu_operator_cost. (A condition takes 14 instructions for a row in an index,
- * = ANY of four values 17, and one more operator in a sequential scan 53.)
+ * cost of checking the words of one row, in cpu_operator_cost. (One condition takes 14 instructions per
+ * row in an index, = ANY of four values takes 17, and an additional operator in a sequential scan takes
+ * 53.)
  */
 #define WORD_COST 0.3
 /*
- * rows that a search examines for each row that conditions on words exclude and that is nearer than the last row
- * wanted. If clusters have fewer rows than must be examined, searches go through nearly all lists, and in other tables
- * through few. So a btree index on the column is used if few rows satisfy the condition. (Data of bench/include.sh,
- * 200,000 rows of 64 dims, 33 conditions for .01% to 10% of the rows: where 1% satisfy the condition, searches examine
- * 3 to 136 rows for each. The index that is chosen takes at most twice as long as the faster one for 25 of the
- * conditions with 0, 26 with 3, 28 with 10, and 29 with 30 and with 100. With 300, one of 15 conditions for .01% to
- * 50% of the rows takes 54 times as long.)
+ * Number of rows that a search examines for each row that is near enough to be returned but excluded by
+ * conditions on words. If clusters have fewer rows than must be examined, searches go through nearly
+ * all lists, and in other tables through few. With this value, a btree index on the column is chosen if
+ * few rows satisfy the condition. (Data of bench/include.sh, 200,000 rows of 64 dimensions, 33
+ * conditions that .01% to 10% of the rows satisfy: where 1% of the rows
+ * satisfy the condition, searches examine 3 to 136 rows for each excluded one. The chosen index takes at most twice as long as the faster one for 25 of the
+ * conditions with a value of 0, for 26 with 3, for 28 with 10, and for 29 with 30 or 100. With 300, one
+ * of 15 conditions for .01% to 50% of the rows takes 54 times as long.)
  */
 #define PER_EXCLUDED 30
 /*
- * assumptions about a search in an index on arrays: lists examined for each vector of the query, and entries found. The
- * fewer documents satisfy the conditions, the more lists are examined: (20,000 documents of 20 vectors of 64 dimensions,
- * queries of 8, LIMIT 10: 160 lists if .3 of the documents do, 160 if .05 do, and 672 if .01 do. In an index with 52
- * keys: 672 lists without a condition on the key.)
+ * Assumptions about a search in an index on arrays: lists examined for each vector of the query, and
+ * entries found. The fewer documents satisfy the conditions, the more lists are examined. (20,000
+ * documents of 20 vectors of 64 dimensions, queries of 8, LIMIT 10: 160 lists if a share of .3 or .05
+ * of the documents satisfies the conditions, and 672 if it is .01. In an index with 52 keys: 672 lists
+ * without a condition on the key.)
  */
 #define QUERY_LISTS 80
 #define QUERY_ENTRIES 256
-#define PER_WANTED 4       /* entries found, at the least, for each document wanted */
-#define DOCUMENTS 50       /* documents that such a search compares, */
-#define PER_DOCUMENT 10    /* and more for each one that is wanted */
+#define PER_WANTED 4       /* minimum number of entries found for each document wanted */
+#define DOCUMENTS 50       /* number of documents that such a search compares */
+#define PER_DOCUMENT 10    /* number of further documents compared for each document wanted */
 #define CODE_DISTANCE 0.05 /* cost of scoring one code, in cpu_operator_cost */
 /*
- * cost of finding one entry, its vector and its document, in cpu_operator_cost (1 us in the searches above, in which a
- * document is compared with a query of 32 in 25 us)
+ * Cost of finding one entry, its vector and its document, in cpu_operator_cost. (1 us in the searches
+ * above, where comparing a document with a query of 32 vectors takes 25 us.)
  */
 #define ENTRY_COST 40
 #define WANTED 10 /* rows wanted if the query has no LIMIT */
 /*
- * share of the pages of an index on sparse vectors that a pass by inverted lists reads, and its cost for a row, in
- * distances (50,000 rows of 120 elements, queries of 40: 1,740 of 9,400 pages, and 1/70 of the time of a distance)
+ * In an index on sparse vectors: share of the pages that a pass by inverted lists reads, and cost of
+ * the pass per row, in distances. (50,000 rows of 120 elements, queries of 40: 1,740 of 9,400 pages,
+ * and 1/70 of the time of a distance.)
  */
 #define POSTINGS_PAGES 0.2
 #define POSTINGS_ROW 0.02
 /*
- * share of the rows that a search scores, assumed while the index has no measured curve, if that is more than
- * hybrid_stopping_least_rows (10,000 rows of 32 dimensions that were inserted into an empty index: searches score 2,662
- * rows, and the planner expects 2,500)
+ * Share of the rows that a search is assumed to score while the index has no measured curve.
+ * hybrid_stopping_least_rows applies if it is more. (10,000 rows of 32 dimensions that were inserted
+ * into an empty index: searches score 2,662 rows, and the planner expects 2,500.)
  */
 #define SEARCHED 0.05
 
@@ -94,9 +103,10 @@ typedef struct ScanCost
 	Cost first;
 	Cost all;
 	double pages;
-	double judged; /* share of the rows that the conditions on words do not exclude */
-	double key;    /* share of the rows that the conditions on the first key do not exclude */
-	double reach;  /* share of the rows in the lists that may have rows of the wanted first key */
+	double judged; /* share of the rows that satisfy the conditions on words */
+	double key;    /* share of the rows that satisfy the conditions on the first key */
+	/* share of the rows that are in lists whose bounds include wanted values of the first key */
+	double reach;
 } ScanCost;
 
 static Selectivity selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres,
@@ -243,13 +253,14 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 }
 
 /*
- * selectivity_of: return the share of the table's rows that the scan fetches. `all` is that of all index conditions,
- * and `judged` that of the conditions that words judge.
+ * selectivity_of: return the share of the table's rows that the scan fetches. `all` is the selectivity
+ * of all index conditions, and `judged` the selectivity of the conditions on words.
  *
- * With a selectivity below 1, the planner would also consider an order-only path of a partial index as a bitmap scan
- * of everything in the index. The index does not support such a scan, because it has no entries for NULL. The
- * selectivity is therefore 1, and heap rows are overcharged. If conditions on words exclude rows, their heap rows are
- * not charged. The planner must not consider the bitmap scan then.
+ * With a selectivity below 1, the planner would also consider an order-only path of a partial index as
+ * a bitmap scan of everything in the index. The index does not support such a scan, because it has no
+ * entries for NULL. The selectivity is therefore 1, and heap rows are overcharged. If conditions on
+ * words exclude rows, the selectivity is less, so that the heap rows of these are not charged. The
+ * planner is then kept from considering the bitmap scan.
  */
 static Selectivity
 selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres, Selectivity all,
@@ -267,9 +278,9 @@ selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres, Selectiv
 }
 
 /*
- * cost_of_rows: return the cost of fetching rows from those pages of the table that are all-visible, which the planner
- * does not charge for an index-only scan. Only a search by codes, in the order of one distance, fetches none of
- * them, except during recovery.
+ * cost_of_rows: return the cost of fetching rows from all-visible pages of the table. The planner does
+ * not charge an index-only scan for it. It is 0 for a search by codes in the order of one distance,
+ * which fetches no such row except during recovery.
  */
 static Cost
 cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows,
@@ -305,8 +316,8 @@ sphere_conditions(const IndexPath *path)
 }
 
 /*
- * judged_share: return the planner's estimate of the share of the rows that satisfy the conditions that words
- * judge on the first columns besides the vector.
+ * judged_share: return the planner's estimate of the share of the rows that satisfy the conditions on
+ * words. Only the first `columns` keys and included columns are considered.
  */
 static double
 judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, int columns)
@@ -328,7 +339,7 @@ judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, 
 		if (column >= 0 && column < columns)
 			judged = lappend(judged, condition);
 	}
-	/* those on a key that is an expression, and those that the planner has derived */
+	/* also the conditions on a key that is an expression, and those that the planner has derived */
 	foreach (cell, path->indexclauses)
 	{
 		const IndexClause *condition = lfirst_node(IndexClause, cell);
@@ -340,8 +351,9 @@ judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, 
 }
 
 /*
- * reach_of: return the share of the rows that are in lists which may have rows of the wanted first key. `key` is that
- * of the rows of this key. The lists at both ends have other rows, too. Without codes, there is one list.
+ * reach_of: return the share of the rows that are in lists whose bounds include wanted values of the
+ * first key. `key` is the share of the rows with these values. The lists at both ends also have other
+ * rows. Without codes, there is only one list.
  */
 static double
 reach_of(double key, const HybridTree *tree, const HybridIndex *open)
@@ -349,7 +361,7 @@ reach_of(double key, const HybridTree *tree, const HybridIndex *open)
 	return open->layout.bounds > 0 && key < 1 ? Min(key + 1.0 / Max(tree->leaves, 1), 1) : 1;
 }
 
-/* rows_examined: estimate the number of rows of the lists that a search examines, before it ends. */
+/* rows_examined: estimate the number of rows in the lists that a search examines. */
 static double
 rows_examined(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
               const HybridIndex *open, const HybridTree *tree, double target_recall)
@@ -369,13 +381,14 @@ rows_examined(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
 		examined = Max(examined, hybrid_stopping_least_rows(tree, open->layout.dims, all));
 	if (root->limit_tuples > 0)
 		wanted = root->limit_tuples;
-	/* between two rows that the conditions do not exclude, others are excluded */
+	/* between two rows that satisfy the conditions, the search examines others that do not */
 	return Min(examined + PER_EXCLUDED * wanted * (1 / judged - 1), all);
 }
 
 /*
- * keys_searched: return the number of first keys in whose lists a search looks for near rows. Without a condition on
- * the first key, these are all keys, because the nearest rows may have any. A condition counts as one key.
+ * keys_searched: return the number of values of the first key for which a search examines lists.
+ * Without a condition on the first key, these are all values, because the nearest rows may have any of
+ * them. A condition counts as one value.
  */
 static double
 keys_searched(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
@@ -422,8 +435,8 @@ pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout)
 }
 
 /*
- * wanted_share: return the share of the rows whose vectors are read when the query fetches every row that
- * satisfies the conditions.
+ * wanted_share: return the share of the rows whose vectors are read when the query fetches every row
+ * that satisfies the conditions. If few rows satisfy them, only the vectors of these rows are read.
  */
 static double
 wanted_share(const IndexPath *path)
@@ -471,7 +484,10 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 		later = rows * distance;
 		first = HYBRID_FIRST_NEAREST;
 	}
-	/* each row that words do not exclude costs a distance and a comparison with the worst candidate kept */
+	/*
+	 * each row that the words do not exclude costs a distance, and a comparison with the worst
+	 * candidate
+	 */
 	cost->first = pages * sequential_page + rows * (row + 0.5 * cpu_operator_cost);
 	if (cost->judged < 1)
 		cost->first += Max(index->tuples, 0) * cost->reach * WORD_COST * cpu_operator_cost;
@@ -485,9 +501,10 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 }
 
 /*
- * cost_documents: compute the cost of a scan of an index on arrays. For each vector of the query, a search scores the
- * centroids of all lists and the codes of some. Then documents are compared with their values in the table. The number
- * of entries is unknown: index->tuples is that of documents after ANALYZE, and that of entries after VACUUM.
+ * cost_documents: compute the cost of a scan of an index on arrays. For each vector of the query, a
+ * search scores the centroids of all lists and the codes of some. Then documents are compared with
+ * their values in the table. The number of entries is unknown: index->tuples is the number of documents
+ * after ANALYZE, and the number of entries after VACUUM.
  */
 static void
 cost_documents(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,

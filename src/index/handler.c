@@ -29,11 +29,12 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	routine->amcanbackward = false;
 	routine->amcanunique = false;
 	routine->amcanmulticol = true;
-	/* a scan needs an order, conditions, or both; neither is required alone */
+	/* a scan may have an order without conditions, or conditions without an order */
 	routine->amoptionalkey = true;
 	/*
-	 * IN and IS NULL of a key are judged as conditions on included columns are (included_quals.h). Of the vector they
-	 * must not be index conditions: an array may have several spheres, and an index has no entries for NULL.
+	 * Conditions IN and IS NULL on a key are handled like conditions on included columns
+	 * (included_quals.h). On the vector they must not be index conditions: an IN list has
+	 * several spheres, and the index has no entries for NULL.
 	 */
 	routine->amsearcharray = false;
 	routine->amsearchnulls = false;

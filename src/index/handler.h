@@ -27,9 +27,9 @@ extern bool hybridvalidate(Oid opclass);
 extern void hybrid_index_init(void);
 
 /*
- * hybrid_index_add_options: add the options storage and list_size, as the first fields of HybridOptions
- * expect them, to a relopt_kind. A library that has other names for this access method calls it for its own
- * kind.
+ * hybrid_index_add_options: add the options storage and list_size to a relopt_kind. They are the first
+ * fields of HybridOptions. A library that defines this access method under other names calls this
+ * function for its own kind.
  */
 PGDLLEXPORT void hybrid_index_add_options(bits32 kind);
 

@@ -1,10 +1,9 @@
 /*
  * options.c
- *		WITH (storage = ..., list_size = ...), and everything that the access method registers at
- *		load.
+ *		WITH (storage = ..., list_size = ...), and everything that the access method registers at load.
  *
- * Changed options take effect only with REINDEX.  Only then does the server compare them with the type
- * of the column, since amoptions is not given the index.
+ * Changed options take effect only with REINDEX. Only then are they checked against the type of the
+ * column, because PostgreSQL does not pass the index to amoptions.
  */
 #include "postgres.h"
 

@@ -1,7 +1,7 @@
 /*
  * property.c
- *		Index properties for pg_index_column_has_property() and for the planner that PostgreSQL leaves to the
- *		access method.
+ *		Index properties that PostgreSQL leaves to the access method: for
+ *		pg_index_column_has_property(), and for the planner.
  */
 #include "postgres.h"
 
@@ -32,10 +32,11 @@ hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name,
 }
 
 /*
- * hybridcanreturn: test whether an index-only scan can return a column. Each scan by distance needs the vector, so none
- * is possible unless the index stores vectors whole. Without codes it would gain nothing: a scan reads all vectors, and
- * does not know where it has read those that it returns. The planner asks this for every query on the table, so an index
- * of another format must not raise an error here.
+ * hybridcanreturn: test whether an index-only scan can return a column. Every scan by distance needs
+ * the vector, so the index must store vectors without loss. Without codes, an index-only scan would
+ * gain nothing: it reads all vectors, and does not record where it has read those that it returns. The
+ * planner asks this for every query on the table, so an index of another format must not raise an error
+ * here.
  */
 bool
 hybridcanreturn(Relation index, int attno)

@@ -1,13 +1,13 @@
 /*
  * sphere_selectivity.c
- *		Selectivity of "within a sphere": like matchingsel, but values of the column may have
- *		other dimensions than the sphere.
+ *		Selectivity of "within a sphere": like matchingsel, but values of the column may have other
+ *		dimensions than the sphere.
  *
- * The operator is run over the column's statistics. It raises an error if dimensions differ, and planning
- * must not fail where execution would not: another condition may remove such rows first. Values of other
- * dimensions are therefore skipped, and the share among the other values stands for all rows. If a
- * statement on such a table is to succeed, another condition must remove these rows, so the planner asks
- * about the remaining rows only.
+ * The operator is run over the column's statistics. It raises an error if dimensions differ. But
+ * planning must not fail where execution would not: another condition may remove such rows first.
+ * Values with other dimensions are therefore skipped, and the share of the remaining values within the
+ * sphere stands for all rows. A statement on such a table can only succeed if another condition removes
+ * the rows with other dimensions. So the planner needs the share among the remaining rows only.
  */
 #include "postgres.h"
 

@@ -64,7 +64,10 @@ hybridvalidate(Oid opclass)
 	return valid;
 }
 
-/* validate_family: check a family of keys, which has equality operators only, or a family of vectors. */
+/*
+ * validate_family: check an operator family, either one for keys, which has only equality operators, or
+ * one for vectors.
+ */
 static bool
 validate_family(CatCList *operators, CatCList *functions, const char *family, Oid type)
 {
@@ -102,7 +105,10 @@ has_equality(CatCList *operators)
 	return false;
 }
 
-/* validate_keys: check that all operators are equality by the default hash operator class of their left type. */
+/*
+ * validate_keys: check that each operator is the equality operator of the default hash operator class
+ * of its left type.
+ */
 static bool
 validate_keys(CatCList *operators, const char *family, Oid type, bool *found)
 {
@@ -160,7 +166,7 @@ validate_operators(CatCList *operators, const char *family, Oid type, bool *foun
 	return valid;
 }
 
-/* validate_condition: check a search operator. Its right operand must be of a row type. */
+/* validate_condition: check a search operator. Its right operand must be of a row type, the sphere. */
 static bool
 validate_condition(Form_pg_amop amop, const char *family, const char *which)
 {

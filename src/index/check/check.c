@@ -14,8 +14,8 @@
  * * The file. Pages that no list names are reported, but are not damage.
  *
  * A lock that excludes VACUUM keeps heap positions from being reused during the check, and the snapshot
- * keeps moved lists from being freed. A standby can have neither. There, line pointers are not checked,
- * and a contradiction is checked a second time.
+ * keeps moved lists from being freed. A standby has neither of these protections. There, line pointers
+ * are not checked, and a contradiction is checked a second time.
  */
 #include "postgres.h"
 
@@ -142,7 +142,7 @@ check_duplicates(HybridCheck *check)
 {
 	Size i;
 
-	/* an array has several entries, which check_row counts */
+	/* an array has several entries at its position, which check_array checks */
 	if (check->open.opclass->many)
 		return;
 	for (i = 1; i < check->count; i++)
@@ -154,7 +154,7 @@ check_duplicates(HybridCheck *check)
 	}
 }
 
-/* entry_holds: test whether an entry is unchanged since it was read. */
+/* entry_holds: test whether an entry is still live in its slot, with the same heap position. */
 static bool
 entry_holds(HybridCheck *check, const HybridCheckedEntry *entry)
 {
@@ -201,7 +201,7 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 	MemoryContextReset(check->row_context);
 }
 
-/* check_value: check the entry of a row, which is NULL if there is none. */
+/* check_value: check a row against its entry. `entry` is NULL if the row has none. */
 static void
 check_value(HybridCheck *check, ItemPointer tid, HybridRow *row, const HybridCheckedEntry *entry)
 {
@@ -226,8 +226,8 @@ check_value(HybridCheck *check, ItemPointer tid, HybridRow *row, const HybridChe
 }
 
 /*
- * check_array: check that the entries of a row are those of its array, in any order. entry is one of them. Equal
- * vectors of an array may share an entry (vacuum/regroup_seen.c).
+ * check_array: check that the entries of a row are those of its array, in any order. `entry` is one of
+ * them, or NULL if there is none. Equal vectors of an array may share an entry (vacuum/regroup_seen.c).
  */
 static void
 check_array(HybridCheck *check, ItemPointer tid, HybridRow *row, const HybridCheckedEntry *entry)
@@ -246,7 +246,7 @@ check_array(HybridCheck *check, ItemPointer tid, HybridRow *row, const HybridChe
 		HybridEntry read;
 
 		CHECK_FOR_INTERRUPTS();
-		/* the row is visible, so VACUUM does not remove its entries; but a split may move them */
+		/* the row is visible, so VACUUM does not remove its entries, but a split may move them */
 		if (!read_entry(check, entry, &read))
 			return;
 		same = bsearch_arg(&read, expected, distinct, sizeof(HybridEntry), compare_entries,
@@ -264,7 +264,10 @@ check_array(HybridCheck *check, ItemPointer tid, HybridRow *row, const HybridChe
 	}
 }
 
-/* expect_elements: form the entries of an array, in an order, each once. Returns their number. */
+/*
+ * expect_elements: form the entries of an array, sorted by compare_entries and without duplicates.
+ * Returns their number.
+ */
 static int
 expect_elements(HybridCheck *check, ItemPointer tid, HybridRow *row, HybridEntry *expected)
 {
@@ -285,7 +288,10 @@ expect_elements(HybridCheck *check, ItemPointer tid, HybridRow *row, HybridEntry
 	return distinct;
 }
 
-/* compare_entries: compare two entries of a row: 0 if they have the same value and words. arg is the layout. */
+/*
+ * compare_entries: compare two entries of a row. Returns 0 if they have the same value and words. `arg`
+ * is the layout.
+ */
 static int
 compare_entries(const void *a, const void *b, void *arg)
 {
@@ -306,7 +312,7 @@ compare_entries(const void *a, const void *b, void *arg)
 	return order;
 }
 
-/* read_entry: read an entry, whose value is in check->vector. Returns false if the entry is gone. */
+/* read_entry: read an entry, with its value in check->vector. Returns false if the entry is gone. */
 static bool
 read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridEntry *read)
 {

@@ -30,7 +30,10 @@ typedef struct HybridCheck
 	Size count;
 	Size allocated;
 	BlockNumber blocks; /* number of blocks of the file at the beginning */
-	/* for each block, head of the list in which it was found, or InvalidBlockNumber */
+	/*
+	 * for each block, the head of the list or segment that owns it; InvalidBlockNumber if none was
+	 * found
+	 */
 	BlockNumber *owners;
 	/* working memory */
 	char *vector;   /* a vector as the index stores it */
@@ -49,10 +52,10 @@ typedef struct HybridCheckedList
 	const HybridWalked *walked;
 	int64 number; /* number of the list in its level */
 	int level;
-	bool known;          /* the list's centroid is known */
-	HybridBounds bounds; /* bounds of the list, in an index with keys, if the centroid is known */
-	float *centroid;     /* place of the centroid; NULL if it is the center */
-	float *rotated_centroid; /* rotated place of the centroid; NULL if it is the center */
+	bool known;          /* the list's entry in the parent list, with the centroid, still exists */
+	HybridBounds bounds; /* bounds of the list, in an index with keys, if `known` */
+	float *centroid;     /* the centroid minus the center; NULL if it is the center */
+	float *rotated_centroid; /* the rotated centroid minus the center; NULL likewise */
 } HybridCheckedList;
 
 /*
@@ -65,7 +68,7 @@ extern void hybrid_check_tree(HybridCheck *check);
 extern bool hybrid_check_holds(HybridCheck *check, const HybridLink *list, int level,
                                BlockNumber block, int slot, const ItemPointerData *tid);
 
-/* hybrid_check_copy: copy a page of a list. */
+/* hybrid_check_copy: copy a page of a list, under a buffer lock. */
 extern void hybrid_check_copy(HybridCheck *check, const HybridLink *list, int level,
                               BlockNumber block, Page copy);
 
@@ -77,8 +80,8 @@ extern void hybrid_check_entries(HybridCheck *check, const HybridCheckedList *li
                                  BlockNumber block, Page page);
 
 /*
- * hybrid_check_own (check_tree.c): record the owner of a page, a list or a segment. A page must not belong to two, and
- * none may be reached twice.
+ * hybrid_check_own (check_tree.c): record the owner of a page: a list or a segment. Raises an error if
+ * the page already has an owner, except on a standby.
  */
 extern void hybrid_check_own(HybridCheck *check, BlockNumber block, const HybridLink *list);
 

@@ -64,7 +64,10 @@ hybrid_check_entries(HybridCheck *check, const HybridCheckedList *list, BlockNum
 	}
 }
 
-/* read_codes: read the codes of the only block of a list page into check->codes. */
+/*
+ * read_codes: read the codes of a list page into check->codes. If they are on pages of their own, the
+ * page has only one block.
+ */
 static void
 read_codes(HybridCheck *check, const HybridCheckedList *list, Page page)
 {
@@ -120,7 +123,10 @@ fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int
 	return list->known ? fault_of_code(check, list, page, slot, &stored) : NULL;
 }
 
-/* within_bounds: test whether the bounds of a list include the key of an entry, or the bounds of a list below. */
+/*
+ * within_bounds: test whether the bounds of a list include an entry: the key of a row, or the bounds of
+ * a list below.
+ */
 static bool
 within_bounds(HybridCheck *check, const HybridCheckedList *list, Page page, int slot)
 {
@@ -138,8 +144,8 @@ within_bounds(HybridCheck *check, const HybridCheckedList *list, Page page, int 
 }
 
 /*
- * fault_of_code: return a description of the fault of an entry's code, or NULL if it has none. The vector
- * is in check->widened.
+ * fault_of_code: return a description of what is wrong with an entry's code, or NULL. The vector is in
+ * check->widened.
  */
 static const char *
 fault_of_code(HybridCheck *check, const HybridCheckedList *list, Page page, int slot,

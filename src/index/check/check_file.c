@@ -1,6 +1,6 @@
 /*
  * check_file.c
- *		Checks the meta page, and finds pages of the file that no list or meta page leads to.
+ *		Checks the meta page, and finds pages of the file that neither a list nor the meta page names.
  *
  * A crash in the middle of a split leaves new pages that no page names. They are not damage, only lost
  * space.
@@ -72,7 +72,7 @@ hybrid_check_file(HybridCheck *check)
 	}
 	if (count > 0)
 	{
-		/* find the pages of lists that were made since the tree was read */
+		/* recognize the pages of lists that were made since the tree was read */
 		keys = list_keys(check, &lists);
 		for (i = 0; i < count; i++)
 		{
@@ -112,10 +112,10 @@ check_meta(HybridCheck *check)
 	(void) hybrid_meta_check(check->index, BufferGetPage(buffer));
 	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
-	/* read the next transaction ID after the page, so that nothing on the page can be newer */
+	/* read the next transaction ID after the page, so that no transaction ID on the page is newer */
 	next = ReadNextFullTransactionId();
 
-	/* only by inner product may a nearness be below 0 */
+	/* a nearness is negative only by inner product */
 	if (curve->size > 0 && (!(curve->nearness[1] >= curve->nearness[0] && curve->outliers >= 0 &&
 	                          curve->outliers <= 1 && curve->outlier_reach >= 0) ||
 	                        (check->open.metric != HY_METRIC_IP && curve->nearness[0] < 0)))
@@ -167,8 +167,8 @@ has_head(HybridCheck *check, const HybridLink *list, uint16 state)
 }
 
 /*
- * is_stray: test whether a page is neither free nor part of a moved list. Sets *empty if the page was
- * never written. Otherwise sets *list to the list that the page belongs to.
+ * is_stray: test whether a page is neither free nor part of a moved list or an old center. Sets *empty
+ * if the page was never written. Otherwise sets *list to the list that the page belongs to.
  */
 static bool
 is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
@@ -206,7 +206,7 @@ is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
 	return !is_free && !has_head(check, list, HYBRID_LIST_MOVED);
 }
 
-/* list_keys: return the keys of all lists of the current tree, sorted. */
+/* list_keys: return the links of all lists of the current tree as numbers (link_key), sorted. */
 static uint64 *
 list_keys(HybridCheck *check, int64 *count)
 {

@@ -1,11 +1,12 @@
 /*
  * check_segments.c
- *		Checks the segments of an index on sparse vectors: they must have exactly the elements of the rows that they
- *		describe.
+ *		Checks the segments of an index on sparse vectors: they must have exactly the elements of the
+ *		rows that they describe.
  *
- * Consecutive list pages that name one segment are checked together. Their rows are read again, in the order of the
- * segment's postings, and compared. Postings of rows that are gone, or whose slots have other rows now, are skipped.
- * VACUUM is excluded by the caller's lock on the table. On a standby it is not, so only the pages are checked there.
+ * Consecutive list pages that name one segment are checked together. Their rows are read again, in the
+ * order of the segment's postings, and compared with the postings. Postings of rows that are gone, or
+ * whose slots now have other rows, are skipped. The caller's lock on the table excludes VACUUM. On a
+ * standby, VACUUM's changes may be replayed meanwhile, so only the pages are checked there.
  */
 #include "postgres.h"
 
@@ -29,11 +30,12 @@ typedef struct PageGroup
 {
 	HybridCheck *check;
 	HybridLink list;
-	HybridLink segment; /* its head is InvalidBlockNumber if there is no group */
+	HybridLink segment; /* its head is InvalidBlockNumber if the pages name no segment */
 	uint32 first;       /* number of the first page, from 0 */
 	BlockNumber *blocks;
 	int pages;
-	uint32 *described; /* rows that are live and not fresh, as HybridSegmentRows.live */
+	/* bitmap of the rows that are live and not fresh, like HybridSegmentRows.live */
+	uint32 *described;
 	float *measures;
 } PageGroup;
 
@@ -43,9 +45,9 @@ typedef struct Stream
 	PageGroup *group;
 	HybridSegmentReader reader;
 	HybridSegmentRows rows;
-	int64 at; /* next of rows.postings */
+	int64 at; /* index of the next posting in rows.postings */
 	bool more;
-	int32 dim; /* of the last posting; -1 before the first one */
+	int32 dim; /* dimension of the last posting; -1 before the first one */
 	int row;
 	uint64 postings;
 } Stream;
@@ -101,7 +103,7 @@ hybrid_check_segments(HybridCheck *check)
 	MemoryContextDelete(context);
 }
 
-/* add_page: add a list page to the group. `page` is a copy of it. */
+/* add_page: add a list page to the group. `page` is a copy of the list page. */
 static void
 add_page(PageGroup *group, BlockNumber block, Page page)
 {
@@ -137,7 +139,7 @@ check_group(PageGroup *group)
 		blocks = hybrid_segment_blocks(&stream.reader, &count);
 	if (blocks == NULL)
 	{
-		/* replay has replaced it */
+		/* replay has replaced the segment */
 		if (RecoveryInProgress())
 			return;
 		corrupted(group, "refers to a segment that does not exist", group->segment.head);
@@ -153,7 +155,7 @@ check_group(PageGroup *group)
 	hybrid_segment_rows_begin(&stream.rows, check->index, &check->open, group->list, group->blocks,
 	                          group->pages, group->described);
 	next_rows(&stream);
-	/* it has more than these if some of its rows are gone */
+	/* the segment has more rows than these if some of its rows are gone */
 	if (stream.rows.rows > stream.reader.head.rows)
 		corrupted(group, "has a segment with a wrong number of rows", group->segment.head);
 	check_measures(&stream);
@@ -170,8 +172,9 @@ check_group(PageGroup *group)
 }
 
 /*
- * check_dimensions: check a DIMENSIONS page, and the POSTINGS pages that it names. *expected is the next POSTINGS
- * page by the one before; InvalidBlockNumber at the beginning.
+ * check_dimensions: check a DIMENSIONS page, and the POSTINGS pages that it names. *expected is the
+ * POSTINGS page that should come next, according to the page before; InvalidBlockNumber at the
+ * beginning.
  */
 static void
 check_dimensions(Stream *stream, uint32 number, BlockNumber *expected)
@@ -278,7 +281,7 @@ next_rows(Stream *stream)
 	stream->more = hybrid_segment_rows_next(&stream->rows);
 }
 
-/* check_measures: check the measures of the rows, which were just read. */
+/* check_measures: check the measures of the rows, which next_rows has just computed again. */
 static void
 check_measures(const Stream *stream)
 {

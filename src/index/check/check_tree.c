@@ -1,10 +1,11 @@
 /*
  * check_tree.c
- *		Checks the lists of an index: each must be reached once, and its pages must be its own.
+ *		Checks the lists of an index: each list must be reached once, and no page may belong to two
+ *		lists.
  *
  * The tree is read once, from the root down. A list may be moved after its name was read. The old list
- * then keeps its entries and names the lists that have them now. The entries that it keeps are checked.
- * This suffices, because the snapshot does not see rows that were inserted later.
+ * then keeps its entries, and names the lists that have them now. The kept entries are checked. This
+ * suffices, because the snapshot does not see rows that were inserted later.
  */
 #include "postgres.h"
 
@@ -119,7 +120,7 @@ hybrid_check_copy(HybridCheck *check, const HybridLink *list, int level, BlockNu
 	UnlockReleaseBuffer(buffer);
 }
 
-/* own_frame: record that the meta page and the pages of the center belong to no list. */
+/* own_frame: record the meta page as the owner of itself and of the pages of the center. */
 static void
 own_frame(HybridCheck *check)
 {
@@ -183,7 +184,10 @@ check_list(HybridCheck *check, HybridCheckedList *list)
 	}
 }
 
-/* read_centroid: read the list's centroid from the parent list, unless its entry there is gone. */
+/*
+ * read_centroid: read the list's centroid and bounds from the parent list, unless its entry there is
+ * gone.
+ */
 static void
 read_centroid(HybridCheck *check, HybridCheckedList *list)
 {
@@ -217,7 +221,7 @@ read_centroid(HybridCheck *check, HybridCheckedList *list)
 	hy_rotation_apply(check->frame.rotation, list->centroid, list->rotated_centroid);
 }
 
-/* check_head: check the state of a list, which its first page stores. */
+/* check_head: check the state of a list, which its head stores. */
 static void
 check_head(HybridCheck *check, const HybridCheckedList *list, Page page)
 {
@@ -351,8 +355,8 @@ check_codes_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber 
 }
 
 /*
- * check_vectors_page: check page number `part`, from 0, of the pages that hold a vector. Page 0 must have
- * at least `needed` vectors.
+ * check_vectors_page: check page number `part`, from 0, of the pages that hold a vector. Page 0 holds
+ * the beginning of at least `needed` vectors.
  */
 static void
 check_vectors_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, int part,
@@ -426,7 +430,10 @@ check_values(HybridCheck *check, const HybridCheckedList *list, BlockNumber bloc
 	pfree(needed);
 }
 
-/* check_bounds: check how many bytes follow the header and how many precede the special space. */
+/*
+ * check_bounds: check pd_lower and pd_upper: `lower` bytes follow the header, and `upper` bytes precede
+ * the special space.
+ */
 static void
 check_bounds(HybridCheck *check, Page page, BlockNumber block, Size lower, Size upper)
 {

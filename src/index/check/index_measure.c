@@ -1,31 +1,32 @@
 /*
  * index_measure.c
- *		hybrid_index_measure(): measures the recall of an index for the caller's own queries, and
- *		can calibrate the index by them.
+ *		hybrid_index_measure(): measures the recall of an index for the caller's own queries, and can
+ *		calibrate the index by them.
  *
- * The exact answers come from hybrid_knn. Each query then goes through the planner and the executor, once
- * for each target recall, as the caller's own statement would:
+ * The exact answers come from hybrid_knn. Each query then goes through the planner and the executor,
+ * once for each target recall, as the caller's own statement would:
  *
  *		SELECT v <-> $1 FROM t ORDER BY v <-> $1 LIMIT k
  *
  * Settings rule out every plan but an index scan, and the cost estimate rules out every index but this
- * one. For each search, the work is counted as hybrid_last_scan() would report it.
+ * one. The work of each search is counted as hybrid_last_scan() would report it.
  *
  * Both searches run with the rights of the caller and on the snapshot of the calling statement. They
  * therefore see the same rows. Under row security, these are the rows that the caller may see.
  *
- * Of the exact answer, only the number of rows and the largest distance are kept. A row at most that far
+ * Only the number of rows and the largest distance of an exact answer are kept. A row at most that far
  * away counts as found, even if the exact answer has another row at the same distance.
  *
  * With keep, the recall curve of the index is first measured on these queries (recalibrate.c). Each
- * different query counts once, however often it is given: copies say nothing about future queries. This
- * curve is measured on all entries of the index, as in VACUUM, whatever rows the caller may see.
+ * different query counts once, however often it is given, because copies say nothing about future
+ * queries. This curve is measured on all entries of the index, as in VACUUM, whatever rows the caller
+ * may see.
  *
  * With keep, the function holds the table's lock in the mode that VACUUM uses, from before the index is
- * opened until the curve is written. VACUUM, which could measure a curve or replace the tree, therefore
- * runs before or after, and so does another call with keep. Inserts and their splits go on. The lock is
- * released once the curve is written. The remaining work changes nothing, and VACUUM need not wait for
- * it.
+ * opened until the curve is written. VACUUM could measure a curve or replace the tree. With this lock,
+ * it runs before or after, and so does another call with keep. Inserts and their splits go on. The lock
+ * is released once the curve is written. The remaining work changes nothing, so VACUUM need not wait
+ * for it.
  */
 #include "postgres.h"
 
@@ -89,7 +90,7 @@ typedef struct Measure
 	int count;
 	int32 k;
 	bool keep;
-	/* the distinct queries, detoasted; queries to which no distance is defined are left out */
+	/* the distinct queries, detoasted, without those that have no distances */
 	const void **kept;
 	int kept_count;
 	Nearest *nearest; /* exact answer to each query */
@@ -195,7 +196,10 @@ check_keeper(Oid oid)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
 }
 
-/* open_relations: open the table before the index, as PostgreSQL does everywhere. */
+/*
+ * open_relations: open the table before the index, as PostgreSQL does everywhere. Raises an error if
+ * the index cannot be measured.
+ */
 static void
 open_relations(Measure *measure, Oid oid)
 {
@@ -232,7 +236,7 @@ open_relations(Measure *measure, Oid oid)
 static void
 check_index(const Measure *measure)
 {
-	/* measure->open is not set yet */
+	/* measure->open is not set yet, so count the keys here */
 	int vector = hybrid_keys_count(measure->index);
 	AttrNumber attnum = measure->index->rd_index->indkey.values[vector];
 	Oid table = RelationGetRelid(measure->table), user = GetUserId();
@@ -359,7 +363,10 @@ choose_kept(Measure *measure)
 		             : 0));
 }
 
-/* has_distances: test whether a query has distances. Under cosine, a query without a direction has none. */
+/*
+ * has_distances: test whether a query has distances from rows. Under cosine, a query without a
+ * direction has none.
+ */
 static bool
 has_distances(const Measure *measure, const void *query)
 {
@@ -375,14 +382,15 @@ has_distances(const Measure *measure, const void *query)
 	return directed;
 }
 
-/* keep: store a curve measured on these queries, and release the table's lock. */
+/* keep: store a curve measured on these queries in the index, and release the table's lock. */
 static void
 keep(const Measure *measure)
 {
 	if (hybrid_recalibrate(measure->index, &measure->open, NULL, measure->kept,
 	                       measure->kept_count))
 		/*
-		 * With a transaction ID, the commit waits until the log is on disk, and on a synchronous standby.
+		 * Assign a transaction ID, so that the commit waits until WAL is on disk, and on a synchronous
+		 * standby.
 		 */
 		(void) GetTopTransactionId();
 	else

@@ -96,11 +96,11 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 }
 
 /*
- * hybrid_get_index: return the columns of hybrid_indexes that are read from the index itself, or NULL if the
- * caller cannot read it now. For an index in the format of another version, only `outdated` is not NULL. For
- * an index that is damaged, or that was built for other types of its included columns, only `damage` is not NULL: it
- * is the message of the error that reading the index raised.
- * So one such index does not make the view of all indexes fail.
+ * hybrid_get_index: return the columns of hybrid_indexes that are read from the index itself, or NULL
+ * if the caller cannot read it now. For an index in the format of another version, only `outdated` is
+ * not NULL. For an index that is damaged, or that was built for other types of its included columns,
+ * only `damage` is not NULL: the message of the error that reading the index raised. So one such index
+ * does not make the view of all indexes fail.
  */
 PG_FUNCTION_INFO_V1(hybrid_get_index);
 Datum
@@ -130,8 +130,9 @@ hybrid_get_index(PG_FUNCTION_ARGS)
 }
 
 /*
- * try_index_columns: call index_columns() in a subtransaction. Returns NULL, or the message of an error that an
- * index can cause that needs REINDEX. Raises other errors again.
+ * try_index_columns: call index_columns() in a subtransaction. Returns NULL if it succeeds. If it
+ * raises an error that an index in need of REINDEX can cause, returns the message of the error. Raises
+ * other errors again.
  */
 static char *
 try_index_columns(Relation index, Datum *values, bool *nulls)
@@ -195,7 +196,7 @@ index_columns(Relation index, Datum *values, bool *nulls)
 	values[1] = Int64GetDatum(tally.dead);
 	values[2] = CStringGetTextDatum(hybrid_storage_name(open.layout.leaf.storage));
 	values[3] = Float8GetDatum(target);
-	/* if the number of lists is fixed, searches aim for no recall */
+	/* if hybrid.probes fixes the number of lists, searches have no target recall */
 	nulls[3] = target < 1 && hybrid_probes > 0;
 	values[4] = CStringGetTextDatum(tree.curve.by_queries ? "queries" : "rows");
 	nulls[4] = tree.curve.size == 0;
@@ -367,8 +368,8 @@ tally_pages(Tally *tally, const HybridListLayout *shape, Page page)
 }
 
 /*
- * tally_moved: count the pages of moved lists that are not freed yet. The ring in the meta page
- * lists them. If the ring is full, there may be more, so the whole file is read.
+ * tally_moved: count the pages of moved lists that are not freed yet. The ring in the meta page names
+ * these lists. If the ring is full, there may be more, so the whole file is read.
  */
 static void
 tally_moved(Tally *tally, Relation index, const HybridLayout *layout)
@@ -397,7 +398,10 @@ tally_moved(Tally *tally, Relation index, const HybridLayout *layout)
 	}
 }
 
-/* tally_moved_in_file: count the same pages by reading the heads of all moved lists in the file. */
+/*
+ * tally_moved_in_file: count the pages of moved lists by reading the heads of all moved lists in the
+ * file.
+ */
 static void
 tally_moved_in_file(Tally *tally, Relation index, const HybridLayout *layout)
 {
@@ -481,7 +485,7 @@ row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, co
 	values[i++] = Int32GetDatum(tree->height + 1);
 	values[i++] = Int64GetDatum(tally->leaves);
 	values[i++] = Int64GetDatum(tally->inner);
-	/* an index that is a single list has no size at which the list is split */
+	/* an index that is a single list has no list_size, because the list is never split */
 	nulls[i] = !open->coded;
 	values[i++] = Int32GetDatum(open->list_size);
 	values[i++] = Int64GetDatum(tally->least);

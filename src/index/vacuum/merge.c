@@ -1,16 +1,17 @@
 /*
  * merge.c
- *		VACUUM: merges two lists that have lost many of their entries into one.
+ *		VACUUM: merges, rewrites or removes lists that have lost many of their entries.
  *
- * The lists below every inner list are processed, level by level from the leaves up. A list that lost a
- * quarter of its entries is merged with its nearest neighbor if the merged list has room to grow.
- * Otherwise it is written again without its dead entries. An empty list is removed, unless it is the
- * last. Inner lists are merged when they are nearly empty. If the root names only one list, that list
- * becomes the root.
+ * The lists below every inner list are processed, level by level from the leaves up. A leaf that lost a
+ * quarter of its entries is due. If it is less than half full, it is merged with its nearest neighbor,
+ * provided that the merged list has room to grow. Otherwise it is written again without its dead
+ * entries. An empty list is removed, unless it is the last, or merged with a neighbor in an index with
+ * keys. Inner lists are merged when they are nearly empty. If the root names only one list, a copy of
+ * that list becomes the root.
  *
  * Lists are merged and rewritten by copying, as in a split. The merged list is written on pages that no
- * reader can reach yet. Then one record names it in the parent list and marks the old entries there dead
- * (link.c).
+ * reader can reach yet. Then one record names it in the parent list and marks the old entries there
+ * dead (link.c).
  */
 #include "postgres.h"
 
@@ -32,7 +33,9 @@
 #include "index/tree/walk.h"
 
 #define COPIES_AT_A_TIME 16
-/* maximum number of passes over the tree; removing a level may bring neighbors together */
+/*
+ * maximum number of passes over the tree; merging inner lists gives the lists below them new neighbors
+ */
 #define ROUNDS 8
 
 /* Sibling: a list below the inner list that is processed. */
@@ -54,7 +57,7 @@ typedef struct Siblings
 	HybridLink above;
 	int level;
 	int count;
-	int left; /* number of lists that the inner list names now */
+	int left; /* number of lists that the inner list still names */
 	Sibling *lists;
 } Siblings;
 
@@ -169,11 +172,12 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 	MemoryContext old = MemoryContextSwitchTo(context);
 	uint32 limit = hybrid_list_limit(open, level);
 	/*
-	 * A list of fewer than `few` entries is merged. An inner list that small is always due, because a
-	 * split leaves more entries. A merged list has at most `most` entries, so it has room to grow.
+	 * A due list with fewer than `few` entries is merged. An inner list that small is always due,
+	 * because a split leaves more entries. A merged list has at most `most` entries, so it has room to
+	 * grow.
 	 */
 	uint32 few = level == 0 ? limit / 2 : limit / 8, most = limit / 4 * 3;
-	/* with keys, an empty list is merged with a neighbor that then gets its keys, and is not removed */
+	/* with keys, an empty list is not removed, but merged with a neighbor, which then gets its keys */
 	uint32 room = open->layout.bounds > 0 ? limit : PG_UINT32_MAX;
 	bool merged = false;
 	HybridLevel below;
@@ -202,7 +206,7 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 		else if (sibling->total > 0)
 			(void) copy_alone(&siblings, which);
 		sibling->gone = true;
-		/* if lists are freed while the lock is released, that is detected later */
+		/* if a list is freed while the lock is released, this is detected later */
 		if (++copied % COPIES_AT_A_TIME == 0)
 			hybrid_moved_reuse(index, &open->layout);
 	}
@@ -212,8 +216,8 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 }
 
 /*
- * read_siblings: read the lists, and determine which of them are due. Places are read only if a list is
- * due.
+ * read_siblings: read the heads of the lists, and determine which lists are due. Centroids are read
+ * only if a list is due.
  */
 static void
 read_siblings(Siblings *siblings, const HybridLinks *sparse, const HybridLevel *below)
@@ -261,7 +265,9 @@ read_head(const Siblings *siblings, Sibling *sibling, const HybridLinks *sparse)
 	return there;
 }
 
-/* read_places: read the places of the centroids from the inner list. */
+/*
+ * read_places: read the centroids of the lists, minus the center, and their bounds from the inner list.
+ */
 static void
 read_places(Siblings *siblings, const HybridLevel *below)
 {
@@ -313,8 +319,8 @@ smallest_due(const Siblings *siblings)
 }
 
 /*
- * adjoin: test whether no word is between the bounds of two lists. If it were, the bounds of the merged list would
- * include keys of other lists.
+ * adjoin: test whether no word lies between the bounds of two lists. Otherwise the bounds of the merged
+ * list would include keys of other lists.
  */
 static bool
 adjoin(const HybridBounds *a, const HybridBounds *b)
@@ -324,8 +330,8 @@ adjoin(const HybridBounds *a, const HybridBounds *b)
 }
 
 /*
- * nearest: return the nearest other list with at most `room` entries, or -1 if there is none. In an index with keys,
- * only neighbors in the order of the keys count.
+ * nearest: return the nearest other list with at most `room` entries, or -1 if there is none. In an
+ * index with keys, only lists whose bounds adjoin are considered.
  */
 static int
 nearest(const Siblings *siblings, int which, uint32 room)
@@ -364,8 +370,8 @@ merge_pair(Siblings *siblings, int which, int with)
 	bool merged;
 
 	/*
-	 * two locks of one level cannot deadlock: no other session waits for a list while it holds another of
-	 * the same level
+	 * Two locks of one level cannot cause a deadlock: no other session waits for a list while it holds
+	 * another list of the same level.
 	 */
 	hybrid_lock(siblings->index, a->link.head, ExclusiveLock);
 	hybrid_lock(siblings->index, b->link.head, ExclusiveLock);
@@ -403,7 +409,7 @@ copy_alone(Siblings *siblings, int which)
 	return copied;
 }
 
-/* remove_empty: remove an empty list from the parent list. */
+/* remove_empty: remove an empty list from the parent list. Its readers are sent to the nearest list. */
 static bool
 remove_empty(Siblings *siblings, int which)
 {

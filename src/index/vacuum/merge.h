@@ -1,6 +1,6 @@
 /*
  * merge.h
- *		Merges or rewrites lists that have lost many of their entries.
+ *		Merges, rewrites or removes lists that have lost many of their entries.
  */
 #ifndef HYBRID_INDEX_MERGE_H
 #define HYBRID_INDEX_MERGE_H

@@ -1,14 +1,14 @@
 /*
  * regroup.c
- *		VACUUM: rebuilds all leaves of an index that has grown.
+ *		VACUUM: rebuilds all leaves of an index that has grown or shrunk much.
  *
- * A split processes only one list. Earlier rows stay where they were, even if a newer list is nearer. In
- * an index that grew from nothing, a quarter of the rows are in a list that is not the nearest, and a
- * search examines ten times as many lists. When the number of leaves has doubled since all leaves were
- * last built together, all of them are therefore replaced. The new leaves are computed from the rows of
- * the index as CREATE INDEX computes leaves from the rows of the table. (Replacing a few dozen
- * neighboring leaves at a time would take less space. It gains next to nothing: in hundreds of
- * dimensions, a row's nearest list is one of very many.)
+ * A split processes only one list. Earlier rows stay where they were, even if a newer list is nearer.
+ * In an index that grew from nothing, a quarter of the rows are in a list that is not the nearest, and
+ * a search examines ten times as many lists. Therefore all leaves are replaced when their number has
+ * doubled since all leaves were last built together. The new leaves are computed from the rows of the
+ * index as CREATE INDEX computes leaves from the rows of the table. (Replacing a few dozen neighboring
+ * leaves at a time would take less space, but gains next to nothing: in hundreds of dimensions, the
+ * list nearest to a row may be any of very many.)
  *
  * Rows are copied while other sessions insert, and the new rows are then copied in turn. Only the last
  * few rows are copied while the gate is shut, when no session can add an entry or split a list. The new
@@ -40,18 +40,18 @@
 
 /* number of lists entered into the ring of moved lists before the ring's lists are freed */
 #define RECLAIM 128
-/* minimum share of the leaves of a split group that either of the two halves receives */
+/* minimum share of a group's leaves for each of the two halves into which it is split */
 #define SHARE 0.4
 #define SEED 1
-#define NOTE (16 / 3.0) /* maximum number of bytes that an IntegerSet takes per position */
+#define NOTE (16 / 3.0) /* maximum number of bytes per heap position in an IntegerSet */
 #define NOTE_KEY 10 /* the same for keys of entries in an index on arrays, which are far apart */
 #define ROW_OF_SORT 128 /* bytes of temporary files per row, in addition to its vector */
 /* maximum share of the rows that are sorted again as outliers: a quarter, and a quarter of these (leaves.c) */
 #define SET_ASIDE (5 / 16.0)
-/* share of the memory that centroids and the sample may take while k-means finds the centroids */
+/* share of the memory for centroids and the sample while k-means finds the centroids */
 #define PLACING 0.8125
 #define SAMPLE_LEAST 64 /* minimum number of rows of a sample */
-/* allowance of memory for more lists than expected, as a factor of their number */
+/* memory is planned for GROWN times the expected number of lists */
 #define GROWN 1.25
 #define OLD_LEAF 96 /* bytes of memory per old leaf: its link and its SeenLeaf */
 /* after a failure, the next attempt is made when the number of leaves has grown by 1/AGAIN */
@@ -117,8 +117,8 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 	else if (tree.height > 0)
 	{
 		/*
-		 * Set the next attempt before this one starts. If this attempt fails, it leaves pages that can be
-		 * reused only when no session reads them.
+		 * Set the next attempt before this one starts. If this attempt fails, its pages remain in the
+		 * file, and can be reused only when no session reads them.
 		 */
 		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
 		init_regroup(&leaves, index, open, &tree, rows);
@@ -155,10 +155,10 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 }
 
 /*
- * fits: test whether memory and temp_file_limit suffice. While k-means finds the centroids, memory holds the
- * centroid of each new leaf and one sample row for it. Afterwards memory holds the records of the copied rows
- * and of each leaf, and a second copy of the centroids. Temporary files hold all rows, and outliers once
- * more.
+ * fits: test whether memory and temp_file_limit suffice, and report it if they do not. While k-means
+ * finds the centroids, memory holds the centroid of each new leaf and one sample row for it. Afterwards
+ * memory holds the records of the copied rows and of each leaf, and a second copy of the centroids.
+ * Temporary files hold all rows, and outliers once more.
  */
 static bool
 fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
@@ -225,8 +225,8 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 }
 
 /*
- * kept_bytes: return the bytes of the records of copied rows, new leaves and old leaves. They are kept
- * until the tree is replaced.
+ * kept_bytes: return the bytes that the records of copied rows, new leaves and old leaves take. These
+ * records are kept until the tree is replaced.
  */
 static double
 kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
@@ -239,8 +239,9 @@ kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
 }
 
 /*
- * copy_rows: copy the rows that were added to the current tree since the last call. Returns the number of
- * rows copied. `levels` receives the lists of the tree. For gate, see hybrid_regroup_rows.
+ * copy_rows: copy the rows that were added to the current tree since the last call. Returns the number
+ * of rows copied, or HYBRID_REGROUP_GIVEN_UP. Sets `levels` to the lists of the tree. For `gate`, see
+ * hybrid_regroup_rows.
  */
 static int64
 copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate)
@@ -312,9 +313,9 @@ catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
 }
 
 /*
- * replace_tree: replace the old root by a new one, while the gate is shut. `levels` has the lists of the
- * old tree. Interrupts are held: a session that waits at the gate to split an old list must find the
- * lists above it marked as moved.
+ * replace_tree: replace the old root by a new one, while the gate is shut. `levels` has the lists of
+ * the old tree. Returns false if no rows are left for a new tree. Interrupts are held: a session that
+ * waits at the gate to split an old list must find the lists above it marked as moved.
  */
 static bool
 replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
@@ -327,7 +328,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	int into, made, i;
 	bool replaced;
 
-	/* the index has lost all its rows, so that the root is a leaf */
+	/* the index has lost all its rows, and its root is a leaf */
 	if (tree->height == 0)
 		return false;
 	made = inner->leaves + leaves->made.lists.count;
@@ -405,7 +406,7 @@ write_inner(HybridRegroup *inner, HybridParentEntries *leaves)
 
 	for (i = 0; i < count; i++)
 		order[i] = i;
-	/* the leaves of the first call cover all words; later ones only add rows that came meanwhile */
+	/* the leaves of the first call cover all words; later leaves only have rows that came meanwhile */
 	if (inner->open->layout.bounds > 0)
 		hybrid_parent_entries_by_key(leaves, order, inner->leaves == 0);
 	write_group(inner, leaves, order, count);
@@ -426,7 +427,7 @@ write_group(HybridRegroup *inner, const HybridParentEntries *leaves, int *order,
 	check_stack_depth();
 	if (count > HYBRID_INNER_SIZE)
 	{
-		/* in an index with keys they are in the order of the keys */
+		/* in an index with keys, the leaves are in the order of the keys */
 		first = inner->open->layout.bounds > 0 ? count / 2 : halve(leaves, order, count);
 		write_group(inner, leaves, order, first);
 		write_group(inner, leaves, order + first, count - first);
@@ -437,8 +438,8 @@ write_group(HybridRegroup *inner, const HybridParentEntries *leaves, int *order,
 }
 
 /*
- * halve: reorder `order` so that the leaves of one half precede those of the other half. Returns the size
- * of the first half.
+ * halve: split the leaves into two halves by k-means, and put those of one half first in `order`.
+ * Returns the size of that half.
  */
 static int
 halve(const HybridParentEntries *leaves, int *order, int count)

@@ -36,7 +36,7 @@ typedef struct HybridRegroup
 	HybridFrame frame;
 	HybridExtentSink sink;
 	MemoryContext context;    /* context of the following fields */
-	HybridParentEntries made; /* the new lists, which no list names yet */
+	HybridParentEntries made; /* the new lists, which no inner list names yet */
 	int leaves;               /* number of leaves below the new inner lists */
 	/* keys of the rows that were copied, one set per round */
 	IntegerSet *copied[HYBRID_REGROUP_COPIED];
@@ -46,7 +46,10 @@ typedef struct HybridRegroup
 	Size memory;            /* bytes for the work in progress, in addition to the new lists */
 	HTAB *seen;             /* leaves that were copied, with their change counters at that time */
 	HybridCopyLog copy_log; /* log of leaves that may have changed since they were copied */
-	/* sample rows from which no centroid is computed; NULL if no queries are needed */
+	/*
+	 * rows of the sample that measure the recall, and to which no centroid is fitted; NULL if not
+	 * needed
+	 */
 	HybridQueries *queries;
 } HybridRegroup;
 
@@ -54,11 +57,12 @@ typedef struct HybridRegroup
 
 /*
  * hybrid_regroup_rows: copy the rows of these leaves that were not copied yet to new leaves, which no
- * list names. Returns the number of rows copied. These may include rows that are inserted during the
- * call. The caller took regroup->copy_log before it read the names of the leaves. This function clears
- * regroup->copy_log. gate is NULL while the gate is open. With the gate shut, the round runs without vacuum
- * delay, and it is the last round unless it gives up. It gives up if other sessions wait too long or if
- * too many rows were added. It then returns HYBRID_REGROUP_GIVEN_UP, with nothing copied.
+ * inner list names. Returns the number of rows copied. These may include rows that are inserted during
+ * the call. The caller took regroup->copy_log before it read the names of the leaves. This function
+ * clears regroup->copy_log. `gate` is NULL while the gate is open. With the gate shut, the round runs
+ * without vacuum delay, and it is the last round unless it gives up. It gives up if other sessions wait
+ * too long or if too many rows were added. It then returns HYBRID_REGROUP_GIVEN_UP and has copied
+ * nothing.
  */
 extern int64
 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGate *gate);
@@ -87,8 +91,9 @@ extern void
 hybrid_regroup_record_leaf(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
 
 /*
- * hybrid_regroup_key: return the key of a row: its heap position. In an index on arrays, it depends on the stored
- * vector, too. In other indexes, stored and vector are not read.
+ * hybrid_regroup_key: return the key by which a copied row is recognized: its heap position. In an
+ * index on arrays, the key is a hash of the position and the stored vector. In other indexes, `stored`
+ * and `vector` are not read.
  */
 extern int64 hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *tid,
                                 const HybridStored *stored, const void *vector);
@@ -97,8 +102,8 @@ extern int64 hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *
 extern bool hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 key);
 
 /*
- * hybrid_regroup_record_rows: record that the rows with these keys were copied. Sorts the keys and ends the
- * sort. In sorted order, each position takes one or two bytes.
+ * hybrid_regroup_record_rows: record that the rows with these keys were copied. Sorts the keys and ends
+ * the sort. Heap positions in sorted order take one or two bytes each.
  */
 extern void hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *keys);
 
@@ -113,10 +118,10 @@ extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
 
 /*
  * hybrid_regroup: rebuild all leaves of an index with `rows` rows, and the lists above them. Returns
- * whether the leaves were rebuilt. If memory or temp_file_limit is too small, they are not rebuilt, and a
- * message says so. `queries` is empty on input. On success it has rows to measure the new recall curve
- * with, in the current memory context. The caller holds the meta page's lock in share mode. The lock is
- * released and taken again from time to time.
+ * whether the leaves were rebuilt. If memory or temp_file_limit is too small, they are not rebuilt, and
+ * a message says so. `queries` is empty on input. On success it has rows that measure the new recall
+ * curve, in the current memory context. The caller holds the meta page's lock in share mode. The lock
+ * is released and taken again from time to time.
  */
 extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level,
                            HybridQueries *queries);

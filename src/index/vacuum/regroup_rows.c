@@ -2,9 +2,9 @@
  * regroup_rows.c
  *		Copies the rows of some leaves to new leaves, whose centroids are found as in CREATE INDEX.
  *
- * The centroids are computed from a sample, each row goes to the nearest leaf, and the rows, sorted
- * by leaf, are written leaf by leaf. Other sessions may add to the old leaves meanwhile. regroup_seen.c
- * records which rows were copied.
+ * The centroids are computed from a sample. Each row is assigned to the leaf with the nearest centroid.
+ * The rows are sorted by leaf and written leaf by leaf. Other sessions may add to the old leaves
+ * meanwhile. regroup_seen.c records which rows were copied.
  */
 #include "postgres.h"
 
@@ -45,7 +45,7 @@ typedef struct Generation
 	/* centroids of the new leaves; if there are none, all rows go into one leaf */
 	HybridCentroids centroids;
 	HybridLeaves leaves;
-	Tuplesortstate *keys; /* keys of the rows; NULL if they are not needed */
+	Tuplesortstate *keys; /* keys of the rows copied in this round; NULL if no round follows */
 	/* space for one vector */
 	char *vector;
 	float *widened;
@@ -119,9 +119,9 @@ find_due(Generation *generation, const HybridLevel *leaves)
 }
 
 /*
- * walk: read the rows of the leaves that are due, first to sample and then to assign them. Leaves without
- * new rows are removed from `due`. Returns false if other sessions wait too long at the gate, or if there
- * are too many rows to copy while the gate is shut.
+ * walk: read the rows of the leaves that are due. The first call samples the rows, the second assigns
+ * them. Leaves without new rows are removed from `due`. Returns false if other sessions wait too long
+ * at the gate, or if there are too many rows to copy while the gate is shut.
  */
 static bool
 walk(Generation *generation)
@@ -252,7 +252,7 @@ sample_row(Generation *generation, Page page, int slot, int64 position)
 		sample->rows++;
 }
 
-/* assign_row: add a row. It is assigned later, when no page is locked. */
+/* assign_row: add a row to the batch. It is assigned later, when no page is locked. */
 static void
 assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid)
 {
@@ -267,8 +267,8 @@ assign_row(Generation *generation, Page page, int slot, const ItemPointerData *t
 }
 
 /*
- * place_leaves: compute the centroids of the new leaves from the sample. The rows that become queries are
- * left out. Only the first call takes queries.
+ * place_leaves: compute the centroids of the new leaves from the sample, without the rows that become
+ * queries. Only the first call takes queries.
  */
 static void
 place_leaves(Generation *generation)
@@ -304,7 +304,10 @@ begin_assigning(Generation *generation)
 	generation->assigning = true;
 	hybrid_leaves_init(&generation->leaves, regroup->open, &regroup->frame, &generation->centroids,
 	                   regroup->memory);
-	/* the rows of a list page are added while it is locked */
+	/*
+	 * the batch needs space for all rows of a list page, because they are added while the page is
+	 * locked
+	 */
 	hybrid_leaves_begin_rows(&generation->leaves, regroup->open->layout.leaf.rows, NULL);
 }
 

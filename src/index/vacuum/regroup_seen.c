@@ -3,12 +3,13 @@
  *		Records which rows were copied to new leaves.
  *
  * If the change counter of a leaf is the same as when its rows were copied, the leaf has no new rows. A
- * copied row is identified by its heap position, except in an index on arrays. No other row can get that
- * position meanwhile. Only VACUUM frees positions, and this code runs within the table's only VACUUM.
+ * copied row is identified by its heap position, except in an index on arrays. No other row can get
+ * that position meanwhile, because only VACUUM frees positions, and this code runs within the table's
+ * only VACUUM.
  *
- * In an index on arrays, a row has several entries, and may be copied while only some of them are in the index. So
- * the key of an entry is a hash of its position and its stored vector, of 63 bits. If an array has equal vectors, one
- * of their entries may be left out. This changes no answer.
+ * In an index on arrays, a row has several entries, and may be copied while only some of them are in
+ * the index. So an entry is identified by a 63-bit hash of its position and its stored vector. If an
+ * array has equal vectors, some of their entries may be left out. This changes no answer.
  */
 #include "postgres.h"
 

@@ -2,8 +2,8 @@
  * sweep.c
  *		Finds unused pages by reading the whole file.
  *
- * The file is read in block order. Free pages are pages that were never written, that are marked free, or
- * that were reserved and then not written. Moved lists that no session reads any more are freed, too.
+ * The file is read in block order. A page is free if it was never written, if it is marked free, or if
+ * it was reserved and then not written. Moved lists that no session reads any more are freed, too.
  * SWEEP_PAGES pages are processed at a time, under the lock of the meta page in exclusive mode. Writers
  * of new lists hold that lock in share mode from reserving pages to writing them.
  *
@@ -17,8 +17,9 @@
  * * Pages of a center that the meta page does not name.
  * * Segments that no list page names. Only VACUUM makes segments, so none is being made.
  *
- * The sweep therefore records heads, pages that belong to a list, and pages that list pages name. At the
- * end it checks again, under the necessary lock, the recorded pages that have no counterpart.
+ * The sweep therefore records the heads that the tree does not name, the pages that belong to a list,
+ * and the pages that list pages name. At the end it checks each head and page that nothing names once
+ * more, under the necessary lock.
  */
 #include "postgres.h"
 
@@ -58,11 +59,11 @@ typedef struct Sweep
 	HybridLinks known;     /* lists of the tree before the sweep, sorted */
 	HybridLinks heads;     /* heads of live lists that are not in `known` */
 	HybridLinks center;    /* pages of centers */
-	HybridLinks segments;  /* segments that have pages, some several times */
-	HybridLinks described; /* segments that list pages name, likewise */
+	HybridLinks segments;  /* segments that have pages; a segment may occur several times */
+	HybridLinks described; /* segments that list pages name; a segment may occur several times */
 	BlockNumber blocks;
 	bool unread; /* no session reads any moved list */
-	/* one bit per page, set if the page belongs to a list and a list page should name it */
+	/* one bit per page, set for a part of a list that one of its list pages should name */
 	uint8 *parts;
 	uint8 *named; /* one bit per page, set if a list page names the page */
 } Sweep;
@@ -261,9 +262,9 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 
 	hybrid_page_check(sweep->index, page, block, HYBRID_PAGE_LIST);
 	/*
-	 * Only the head records the level of a list, so the layout is derived from the page's bounds. If the
-	 * derived layout is wrong, bytes that follow a shorter directory are read as block numbers. A page
-	 * that is marked as named by such a mistake is merely not freed this time.
+	 * Only the head records the level of a list, so the layout is derived from pd_lower and pd_upper.
+	 * If the derived layout is wrong, bytes that follow a shorter directory are read as block numbers.
+	 * A page that is marked as named by such a mistake is merely not freed this time.
 	 */
 	shape = hybrid_page_shape(&sweep->open.layout, page);
 	for (i = 0; i < shape->code_pages + shape->vector_pages; i++)
@@ -278,7 +279,7 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 		add_link(&sweep->described, *hybrid_list_segment(hybrid_list_page(page)));
 }
 
-/* add_link: add a link, unless it equals the last one: neighboring pages often have the same. */
+/* add_link: add a link, unless it equals the last one: neighboring pages often have the same link. */
 static void
 add_link(HybridLinks *links, HybridLink link)
 {
@@ -324,8 +325,8 @@ free_segments(Sweep *sweep)
 }
 
 /*
- * give_up_lists: check the heads that were found again, and mark those that are still not in the tree as
- * moved.
+ * give_up_lists: look up the recorded heads in the tree again. Mark the lists that are still not there
+ * as moved.
  */
 static void
 give_up_lists(Sweep *sweep)
@@ -488,8 +489,8 @@ free_strays_of(Sweep *sweep, const Stray *strays, int64 count)
 }
 
 /*
- * unmark_named: clear the bits of the pages that a list names, if the list still exists. If the list is
- * being freed, its head is freed last. Pages that the list still names are freed with it.
+ * unmark_named: clear the bits in `parts` of the pages that a list names, if the list still exists. If
+ * the list is being freed, its head is freed last. Pages that it still names are freed with it.
  */
 static void
 unmark_named(Sweep *sweep, const HybridLink *list)

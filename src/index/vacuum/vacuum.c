@@ -40,10 +40,10 @@ typedef struct VacuumState
 	HybridIndex open;
 	IndexVacuumInfo *info;
 	IndexBulkDeleteResult *stats;
-	/* selects the entries of removed rows; NULL: only count entries */
+	/* selects the entries of removed rows; if NULL, entries are only counted */
 	IndexBulkDeleteCallback callback;
 	void *callback_state;
-	/* without codes: the page from which inserts look for space has been visited */
+	/* without codes: the page on which inserts look for space first has been visited */
 	bool has_space;
 } VacuumState;
 
@@ -136,7 +136,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 	stats->num_index_tuples = 0;
 	stats->estimated_count = false;
 
-	/* the snapshot of VACUUM does not keep moved lists from being freed; this lock does */
+	/* VACUUM's snapshot does not keep moved lists from being freed, but this lock does */
 	hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(info->index, &tree);
 	visits.links = hybrid_tree_lists(info->index, &vacuum.open, &tree, 0, NULL, &visits.count);
@@ -146,7 +146,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 		HybridLink list = visits.links[--visits.count];
 
 		vacuum_delay_point(false);
-		/* more lists than pages can appear only if a list was moved back to where it came from */
+		/* more lists than pages can appear only if the links of moved lists form a circle */
 		hybrid_chain_step(info->index, &list, &visited);
 		hybrid_lock(info->index, list.head, ShareLock);
 		if (visit(&vacuum, list, &visits))
@@ -167,7 +167,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 	return merged;
 }
 
-/* make_segments: make segments for rows that were inserted. */
+/* make_segments: make segments for rows that no segment describes. */
 static void
 make_segments(IndexVacuumInfo *info, const HybridIndex *open, IndexBulkDeleteResult *stats)
 {
@@ -181,8 +181,8 @@ make_segments(IndexVacuumInfo *info, const HybridIndex *open, IndexBulkDeleteRes
 }
 
 /*
- * visit: visit one list. If the list was moved, append its successors to `visits`. Returns whether the
- * list has lost a quarter of its entries. With a callback, always returns false.
+ * visit: visit one list. If the list was moved, append its successors to `visits`. Without a callback,
+ * returns whether the list has lost a quarter of its entries. With a callback, always returns false.
  */
 static bool
 visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
