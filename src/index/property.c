@@ -24,7 +24,7 @@ hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name,
 	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	/* every operator class of a vector has an ordering operator, see hybridvalidate() */
+	/* every operator class for vectors has an ordering operator: see hybridvalidate() */
 	*result = attno == ((Form_pg_index) GETSTRUCT(tuple))->indnkeyatts;
 	ReleaseSysCache(tuple);
 	*isnull = false;

@@ -166,7 +166,7 @@ validate_operators(CatCList *operators, const char *family, Oid type, bool *foun
 	return valid;
 }
 
-/* validate_condition: check a search operator. Its right operand must be of a row type, the sphere. */
+/* validate_condition: check a search operator. Its right operand, the sphere, must have a row type. */
 static bool
 validate_condition(Form_pg_amop amop, const char *family, const char *which)
 {

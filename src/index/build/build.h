@@ -26,10 +26,10 @@
 #define HYBRID_PHASE_LOG 8
 #define HYBRID_PHASE_MEASURE 9
 
-/* minimum number of queries that measure the recall; an index with fewer rows has fewer */
+/* minimum number of queries with which the recall is measured; an index with fewer rows has fewer */
 #define HYBRID_QUERIES_LEAST 100
 
-/* HybridQueries: queries that measure the recall: rows of an index, or queries of a user. */
+/* HybridQueries: queries with which the recall is measured: rows of an index, or queries of a user. */
 typedef struct HybridQueries
 {
 	int kept;
@@ -134,7 +134,7 @@ typedef struct HybridAppender
 	BlockNumber extent; /* next free block of the current run of list pages */
 	BlockNumber extent_end;
 	BlockNumber written;
-	BufferAccessStrategy strategy; /* NULL if the file fits in shared buffers */
+	BufferAccessStrategy strategy; /* NULL if the file takes at most half of shared buffers */
 } HybridAppender;
 
 /* HybridBuild: an index being built, as one process sees it. */
@@ -153,7 +153,7 @@ typedef struct HybridBuild
 	float *widened; /* space for one vector */
 	/* used by the leader, which writes the file */
 	HybridAppender appender;
-	HybridQueries queries; /* rows that measure the recall at the end */
+	HybridQueries queries; /* rows that are the queries of the recall measurement at the end */
 } HybridBuild;
 
 /* build.c */

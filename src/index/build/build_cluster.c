@@ -38,14 +38,12 @@
  */
 #define LARGEST_GROUP 2
 #define LEAST_HALF 0.25
-/*
- * target size of the lists that a cut makes, as a share of list_size: they can grow before they split
- */
+/* share of list_size at which a cut aims for each list, so that lists can grow before they split */
 #define FILL 0.67
 #define LONGEST 4 /* a list of more than LONGEST * list_size rows is cut */
 /*
- * if k-means leaves a part of more than ALIKE * LONGEST * list_size rows, they are too alike to be
- * separated
+ * if k-means leaves a part of more than ALIKE * LONGEST * list_size rows, its rows count as too alike
+ * to be separated
  */
 #define ALIKE 2
 #define SEED 1

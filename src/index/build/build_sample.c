@@ -4,9 +4,10 @@
  *
  * The sample consists of random blocks of the table, chosen as ANALYZE chooses them, and random rows of
  * these blocks. A hash of its position decides whether a row is chosen, so only chosen rows are
- * detoasted. (In an index on arrays, each vector of a row is chosen separately, so all rows of these
- * blocks are.) The blocks are divided into chunks. The process that takes a chunk keeps the chunk's
- * rows in its own memory. The order of the chunks determines the numbers of the rows in the sample.
+ * detoasted. (In an index on arrays, all rows of these blocks are detoasted, because each vector of a
+ * row is chosen separately.) The blocks are divided into chunks. The process that takes a chunk keeps
+ * the chunk's rows in its own memory. The order of the chunks determines the numbers of the rows in the
+ * sample.
  */
 #include "postgres.h"
 

@@ -59,7 +59,7 @@ hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry)
 	slot->tts_values[2] = PointerGetDatum(sort->payload);
 	memset(slot->tts_isnull, 0, COLUMNS * sizeof(bool));
 	slot->tts_isnull[3] = layout->bounds == 0;
-	/* flipping the highest bit makes the signed order that of the unsigned words */
+	/* with the highest bit flipped, signed numbers have the order of the unsigned words */
 	if (layout->bounds > 0)
 		slot->tts_values[3] = Int64GetDatum((int64) (*hybrid_words(layout, entry->vector) ^ SIGN));
 	ExecStoreVirtualTuple(slot);

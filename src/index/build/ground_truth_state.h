@@ -12,9 +12,9 @@
 #include "index/scan/lookup.h"
 #include "index/build/ground_truth.h"
 
-/* standard deviations of the error of an estimate that bounds allow for */
+/* number of standard deviations of an estimate's error that its bounds allow for */
 #define HYBRID_TRUTHS_SURE 4
-/* number of rows per query that are kept, those with the lowest bounds */
+/* number of rows with the lowest bounds that are kept per query */
 #define HYBRID_TRUTHS_KEPT 512
 
 /* Leaf: a leaf list, and the entry of the inner list that has its centroid. */

@@ -33,14 +33,17 @@ typedef struct HybridRowSort
 /* build_sort.c */
 
 /*
- * hybrid_row_sort_begin: begin a sort with this much memory. coordinate is as for tuplesort_begin_heap;
- * NULL means that the sort is not parallel.
+ * hybrid_row_sort_begin: begin a sort with this much memory. `coordinate` is as for
+ * tuplesort_begin_heap; NULL means that the sort is not parallel.
  */
 extern void hybrid_row_sort_begin(HybridRowSort *sort, const HybridLayout *layout, int kilobytes,
                                   SortCoordinate coordinate);
 extern void hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry);
 
-/* hybrid_row_sort_next: get the next row in sorted order. vector has layout.leaf.carried bytes. */
+/*
+ * hybrid_row_sort_next: get the next row in sorted order. `vector` has space for layout.leaf.carried
+ * bytes.
+ */
 extern void
 hybrid_row_sort_next(HybridRowSort *sort, int64 *position, HybridStored *stored, void *vector);
 extern void hybrid_row_sort_end(HybridRowSort *sort);
@@ -71,8 +74,8 @@ typedef struct HybridLeaves
 } HybridLeaves;
 
 /*
- * HybridLeafDone: called for each leaf after it was written. `leaf` has its rows, its link and its
- * centroid. It is valid only during the call.
+ * HybridLeafDone: called for each leaf after it was written. `leaf` has the leaf's rows, link and
+ * centroid, and is valid only during the call.
  */
 typedef void (*HybridLeafDone)(void *arg, const HybridCopy *leaf);
 
@@ -84,7 +87,7 @@ extern void hybrid_leaves_init(HybridLeaves *leaves, const HybridIndex *open, Hy
                                const HybridCentroids *centroids, Size memory);
 
 /*
- * hybrid_leaves_begin_rows: begin a sort. coordinate is as for tuplesort_begin_heap; NULL means that
+ * hybrid_leaves_begin_rows: begin a sort. `coordinate` is as for tuplesort_begin_heap; NULL means that
  * the sort is not parallel. When hybrid_leaves_full returns true, the caller may still add `spare` rows
  * before it assigns them.
  */

@@ -4,8 +4,8 @@
  *
  * A key with more rows than a leaf takes gets leaves of its own. Its rows are sorted by the lists of
  * the whole table, so that rows that are loaded together are near each other. They are cut into leaves
- * as a list is that is too long. Keys with few rows share leaves: a leaf has all rows of some
- * consecutive keys.
+ * like the rows of a list that is too long. Keys with few rows share leaves: a leaf has all rows of
+ * some consecutive keys.
  *
  * No outliers are set aside, because a list of outliers would have rows of all keys.
  */

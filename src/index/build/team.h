@@ -33,7 +33,7 @@ typedef struct HybridBuildPlan
 	double tuples; /* estimated number of rows of the table */
 	int lists;     /* maximum number of lists; 0: one list of all rows */
 	int window;    /* number of lists whose sums fit in memory at a time */
-	int queries;   /* number of rows of the sample that measure the recall */
+	int queries;   /* number of rows of the sample that are queries of the recall measurement */
 } HybridBuildPlan;
 
 /* HybridTeamShared: the data that all processes share. */

@@ -139,7 +139,7 @@ check_meta(HybridCheck *check)
 		const HybridMovedList *moved = &meta->moved[(meta->moved_first + i) % HYBRID_MOVED_LISTS];
 		HybridLink list = {moved->head, moved->generation};
 
-		/* the pages may have been reused, but not for a list with the same name */
+		/* the pages may have been reused, but not for a list with the same head and generation */
 		if (moved->head >= RelationGetNumberOfBlocks(check->index) ||
 		    moved->head == HYBRID_META_BLOCK || FullTransactionIdFollows(moved->since, next) ||
 		    has_head(check, &list, HYBRID_LIST_LIVE))

@@ -161,8 +161,8 @@ try_index_columns(Relation index, Datum *values, bool *nulls)
 	if (error == NULL)
 		return NULL;
 	/*
-	 * Damage includes references to missing blocks, and a file that is missing or cannot be read. The last two
-	 * errors are those for included columns whose types have changed.
+	 * Damage includes references to missing blocks, and a file that is missing or cannot be read. The
+	 * last two errors below are raised for included columns whose types have changed.
 	 */
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INTERNAL_ERROR &&
 	    ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_SYSTEM_ERROR &&

@@ -1,6 +1,6 @@
 /*
  * regroup.h
- *		Rebuilds all leaves of an index that has grown, from all its rows at once.
+ *		Rebuilds all leaves of an index that has grown or shrunk much, from all its rows at once.
  */
 #ifndef HYBRID_INDEX_REGROUP_H
 #define HYBRID_INDEX_REGROUP_H
@@ -47,8 +47,8 @@ typedef struct HybridRegroup
 	HTAB *seen;             /* leaves that were copied, with their change counters at that time */
 	HybridCopyLog copy_log; /* log of leaves that may have changed since they were copied */
 	/*
-	 * rows of the sample that measure the recall, and to which no centroid is fitted; NULL if not
-	 * needed
+	 * sample rows that are queries of the recall measurement, and do not contribute to centroids; NULL
+	 * if none are needed
 	 */
 	HybridQueries *queries;
 } HybridRegroup;
@@ -119,9 +119,9 @@ extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
 /*
  * hybrid_regroup: rebuild all leaves of an index with `rows` rows, and the lists above them. Returns
  * whether the leaves were rebuilt. If memory or temp_file_limit is too small, they are not rebuilt, and
- * a message says so. `queries` is empty on input. On success it has rows that measure the new recall
- * curve, in the current memory context. The caller holds the meta page's lock in share mode. The lock
- * is released and taken again from time to time.
+ * a message says so. `queries` is empty on input. On success it has rows with which to measure the new
+ * recall curve, in the current memory context. The caller holds the meta page's lock in share mode. The
+ * lock is released and taken again from time to time.
  */
 extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level,
                            HybridQueries *queries);

@@ -262,9 +262,9 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 
 	hybrid_page_check(sweep->index, page, block, HYBRID_PAGE_LIST);
 	/*
-	 * Only the head records the level of a list, so the layout is derived from pd_lower and pd_upper.
-	 * If the derived layout is wrong, bytes that follow a shorter directory are read as block numbers.
-	 * A page that is marked as named by such a mistake is merely not freed this time.
+	 * Only the head records the level of a list, so the layout is derived from pd_lower. If the derived
+	 * layout is wrong, bytes that follow a shorter directory are read as block numbers. A page that is
+	 * marked as named by such a mistake is merely not freed this time.
 	 */
 	shape = hybrid_page_shape(&sweep->open.layout, page);
 	for (i = 0; i < shape->code_pages + shape->vector_pages; i++)

@@ -245,8 +245,8 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 
 /*
  * split_by_key: in an index with keys, sort the entries by key, cut near the middle, and set side[i] to
- * the half of entry i. A leaf is cut only where the key changes. Returns false if there is no such cut,
- * because all rows have the same key, or if the index has no keys.
+ * 0 or 1, the half of entry i. A leaf is cut only where the key changes. Returns false if there is no
+ * such cut, because all rows have the same key, or if the index has no keys.
  */
 static bool
 split_by_key(const HybridIndex *open, const HybridContents *contents, uint8 *side)

@@ -19,7 +19,7 @@ typedef struct HybridContents
 	char *vectors;
 	float *places;
 	float *radii;
-	bool inner; /* the entries name lists, and their words are bounds */
+	bool inner; /* the entries are links to lists, and have bounds instead of words */
 } HybridContents;
 
 /* HybridCopy: the entries and centroid of a new list, and its link once it is written. */

@@ -34,7 +34,7 @@
 #include "index/write/insert.h"
 #include "index/page/distance_bound.h"
 
-/* without codes, pages that an insert searches before it tries the last one */
+/* without codes: number of pages that an insert searches for a slot before it tries the last page */
 #define ROOM_PAGES 32
 /* minimum relative increase of a leaf's squared radius for which the new radius is recorded */
 #define WIDER 0.1

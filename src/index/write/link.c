@@ -336,8 +336,8 @@ find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, i
 }
 
 /*
- * place_of_list: return the centroid of a list, minus the center, and set list->over. Returns NULL if
- * the list is the root, whose centroid is the center.
+ * place_of_list: return the centroid of a list, minus the center, and set list->over to the list above.
+ * Returns NULL if the list is the root, whose centroid is the center.
  */
 static float *
 place_of_list(Relation index, const HybridIndex *open, Above *list)
@@ -385,9 +385,9 @@ place_of_list(Relation index, const HybridIndex *open, Above *list)
 }
 
 /*
- * record_spread: record in the list above an inner list how many entries it has, and the root mean
- * square distance of the rows below them from its centroid. The caller holds the lock of the inner
- * list, so that no older numbers are recorded later.
+ * record_spread: record the present state of an inner list in the list above it: its number of entries,
+ * and as its radius the root mean square distance of all rows below it from its centroid. The caller
+ * holds the lock of the inner list, so that no older state is recorded later.
  */
 static void
 record_spread(Relation index, const HybridIndex *open, const Above *list)

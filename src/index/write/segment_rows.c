@@ -1,6 +1,6 @@
 /*
  * segment_rows.c
- *		The postings of a range of list pages, in the order of a segment.
+ *		Finds the postings of a range of list pages, in the order of a segment.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * segment_rows.h
- *		The postings of a range of list pages, in the order of a segment.
+ *		Finds the postings of a range of list pages, in the order of a segment.
  */
 #ifndef HYBRID_INDEX_SEGMENT_ROWS_H
 #define HYBRID_INDEX_SEGMENT_ROWS_H

@@ -28,8 +28,8 @@
 #include "index/write/segments.h"
 
 /*
- * a range gets a new segment if HYBRID_UNDESCRIBED_LEAST rows plus this share of its rows are not
- * described
+ * a range gets a new segment if more than HYBRID_UNDESCRIBED_LEAST rows plus this share of its rows are
+ * not described
  */
 #define UNDESCRIBED_SHARE (1.0 / 16)
 #define LEAST_OF_RUN 8 /* with less space than this on its page, a longer list begins a new page */

@@ -26,8 +26,8 @@ extern bool hybrid_copy_lists(Relation index, const HybridIndex *open, HybridRep
 
 /*
  * hybrid_copies_replace: write one or two copies and replace the old lists by them. The caller holds
- * the same locks. `frame` has the center. If this center is new and must be written, `center` is the
- * center, else NULL.
+ * the same locks. `frame` has the center of the index. `center` is that center if it is new and must be
+ * written, else NULL.
  */
 extern bool
 hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
