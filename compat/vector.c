@@ -6,12 +6,12 @@
  * hybrid index. This library adds what clients of pgvector expect besides the names: the options m,
  * ef_construction and lists, and the settings "hnsw." and "ivfflat.".
  *
- * A setting that has its default value changes nothing: the setting of hybrid with the same purpose
- * applies. pgvector's clients raise ef_search and probes to miss fewer rows. So twice the default value
- * lets a scan miss half as many rows as hybrid.target_recall does.
+ * While a setting has its default value, hybrid's own setting for the same purpose applies. pgvector's
+ * clients raise ef_search and probes to miss fewer rows. So twice the default value lets a scan miss half
+ * as many rows as hybrid.target_recall allows.
  *
- * This is a library of its own, because PostgreSQL loads the libraries of a session into its parallel
- * workers before it passes on the settings.
+ * This is a library of its own, because PostgreSQL loads a session's libraries into its parallel workers
+ * before it passes the session's settings to them.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@
 
 PG_MODULE_MAGIC;
 
-/* NamedOptions: options of an index by one of the names; 0 if one is not set. */
+/* NamedOptions: options of an hnsw or ivfflat index; m, ef_construction and lists are 0 if not set. */
 typedef struct NamedOptions
 {
 	HybridOptions hybrid;
@@ -108,7 +108,7 @@ hybrid_ivfflat_handler(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(routine_with(ivfflat_options));
 }
 
-/* routine_with: return the routine of the access method hybrid, with a function for other options. */
+/* routine_with: return the routine of the access method hybrid, with `options` as its amoptions. */
 static IndexAmRoutine *
 routine_with(amoptions_function options)
 {
@@ -152,9 +152,9 @@ ivfflat_options(Datum reloptions, bool validate)
 }
 
 /*
- * named_options: parse the options of an index. The table has the options of both kinds; one that "kind" does
- * not have is an error, as any unknown option is. Says once in a session that pgvector's options have no effect,
- * if one is set.
+ * named_options: parse the options of an index. The table lists the options of both names; an option that `kind`
+ * does not have is an error, like any unknown option. If one of pgvector's options is set, a notice says once in a
+ * session that they have no effect.
  */
 static bytea *
 named_options(Datum reloptions, bool validate, relopt_kind kind)

@@ -15,13 +15,13 @@ extern void hybrid_require_argument(FunctionCallInfo fcinfo, int n, const char *
 /* HybridWords: the words that an argument accepts. */
 typedef struct HybridWords
 {
-	const char *const word[4]; /* the first NULL ends them */
-	const char *hint;          /* of the error for any other word */
+	const char *const word[4]; /* ends with NULL */
+	const char *hint;          /* hint of the error about any other word */
 } HybridWords;
 
 /*
  * hybrid_word_argument: return the index in words->word of the word that argument n contains. Raises
- * an error with the argument's name if it is NULL or another word.
+ * an error that names the argument if it is NULL or any other word.
  */
 extern int
 hybrid_word_argument(FunctionCallInfo fcinfo, int n, const char *name, const HybridWords *words);
@@ -31,18 +31,18 @@ typedef struct HybridRange
 {
 	double least;
 	double most;
-	double step;       /* numbers are multiples of it; 0: any */
-	const char *words; /* of the error for any other number: what it must be */
+	double step;       /* the number must be a multiple of step; 0: any number */
+	const char *words; /* what the number must be, for the error message */
 	const char *hint;  /* NULL: none */
 } HybridRange;
 
-/* hybrid_number_argument: return argument n, a float8. Raises if it is NULL or another number. */
+/* hybrid_number_argument: return argument n, a float8. Raises if it is NULL or outside the range. */
 extern double
 hybrid_number_argument(FunctionCallInfo fcinfo, int n, const char *name, const HybridRange *range);
 
 /*
  * hybrid_count_argument: return argument n, an integer, or if_null if it is NULL. Raises if it is below
- * least. hint is that of the error; NULL: none.
+ * `least`. `hint` is the hint of this error; NULL: none.
  */
 extern int64 hybrid_count_argument(FunctionCallInfo fcinfo, int n, const char *name, int least,
                                    int64 if_null, const char *hint);

@@ -1,8 +1,8 @@
 /*
  * associate.c
- *		hybrid_associate: the rows nearest to a vector, and the rows related to them, by one score.
+ *		hybrid_associate: the rows nearest to a vector and the rows related to them, ranked by one score.
  *
- * One statement does it all (associate_statement.h), on the snapshot and with the privileges of the caller.
+ * One SQL statement (associate_statement.h) computes the answer, with the snapshot and privileges of the caller.
  */
 #include "postgres.h"
 
@@ -75,7 +75,7 @@ check_arguments(FunctionCallInfo fcinfo)
 	(void) hybrid_number_argument(fcinfo, WEIGHT_ARGUMENT, names[WEIGHT_ARGUMENT], &weights);
 }
 
-/* rethrow: raise the current error again. Its context names the place, and does not show the statement. */
+/* rethrow: raise the current error again. In its context, `place` replaces the line that shows the statement. */
 static void
 rethrow(const HybridCall *call, const char *statement, const char *place)
 {
@@ -90,7 +90,7 @@ rethrow(const HybridCall *call, const char *statement, const char *place)
 	{
 		const char *end = begin + strlen(statement);
 
-		/* the whole line, which may be in any language */
+		/* replace the whole line: the words around the statement depend on lc_messages */
 		end += strcspn(end, "\n");
 		while (begin > error->context && begin[-1] != '\n')
 			begin--;

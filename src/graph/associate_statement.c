@@ -2,11 +2,11 @@
  * associate_statement.c
  *		The statement that hybrid_associate runs: see associate_statement.h.
  *
- * A row that is not among the nearest is no nearer than the last of them. This limits its score, so the
- * statement reads the vectors of only those related rows that may be among the first k. A row without a vector
- * has similarity 0, which may be more than that of the last.
+ * A row that is not among the nearest rows is no nearer than the last of them. This bounds its score, so the
+ * statement reads the vectors only of related rows that may still be among the first k. A row without a vector has
+ * similarity 0, so the bound is never below 0.
  *
- * The search_path of the caller applies to the graph only: the statement qualifies all names and operators.
+ * The caller's search_path applies to the graph only: the statement qualifies all names and operators.
  */
 #include "postgres.h"
 
@@ -73,7 +73,7 @@ hybrid_associate_statement(FunctionCallInfo fcinfo)
 	const char *namespace = get_namespace_name(schema);
 	const char *quoted;
 	int metric = hybrid_word_argument(fcinfo, METRIC_ARGUMENT, "metric", &metrics);
-	/* locked until the transaction ends, so that its name and its columns mean the same to the statement */
+	/* stays locked until the transaction ends, so that the statement finds the same relation and columns */
 	Relation relation = try_relation_open(rel, AccessShareLock);
 	Oid vectors[lengthof(names)];
 	const char *name;
@@ -93,7 +93,7 @@ hybrid_associate_statement(FunctionCallInfo fcinfo)
 		                             ObjectIdGetDatum(schema));
 	check_column(fcinfo, ID_ARGUMENT, integers, "smallint, integer or bigint", &typmod);
 	i = check_column(fcinfo, COL_ARGUMENT, vectors, "vector, halfvec or sparsevec", &typmod);
-	/* without a cast, an index on another type than vector would not be used */
+	/* without the cast, an index on a halfvec or sparsevec column would not be used */
 	distance = psprintf(
 		"r.%s OPERATOR(%s.%s) $4::%s", quote_identifier(NameStr(*PG_GETARG_NAME(COL_ARGUMENT))),
 		quoted, operators[metric],
@@ -109,9 +109,9 @@ hybrid_associate_statement(FunctionCallInfo fcinfo)
 }
 
 /*
- * check_column: return the index in types of the type of a column, which argument n names. *typmod is set
- * to the column's type modifier. Raises if there is no such column, or if its type is none of the three.
- * list names the three types in the error.
+ * check_column: return which of three types a column has, as an index into `types`. Argument n names the
+ * column. A domain counts as its base type. Sets *typmod to the column's type modifier. Raises if there is no
+ * such column, or if it has another type; `list` names the three types in the error.
  */
 static int
 check_column(FunctionCallInfo fcinfo, int n, const Oid *types, const char *list, int32 *typmod)

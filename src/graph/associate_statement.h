@@ -20,13 +20,13 @@ enum HybridAssociateArgument
 	SEEDS_ARGUMENT,
 	WEIGHT_ARGUMENT,
 	METRIC_ARGUMENT,
-	/* the last of the arguments that are passed to hybrid_spread, which checks them */
+	/* arguments 9 to 15 are passed to hybrid_spread, which checks them */
 	LAST_ARGUMENT = 15
 };
 
 /*
- * hybrid_associate_statement: return the text of the statement. Raises on unsuitable columns and on the
- * metric. The relation stays locked until the transaction ends.
+ * hybrid_associate_statement: return the text of the statement. Raises if the relation does not exist, a column
+ * is unsuitable, or the metric is unknown. The relation stays locked until the transaction ends.
  */
 extern char *hybrid_associate_statement(FunctionCallInfo fcinfo);
 

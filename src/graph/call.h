@@ -12,8 +12,8 @@
  *		... compute; hybrid_call_row(&call, values) for each row ...
  *		return hybrid_call_end(&call);
  *
- * Between begin and end, the current memory context is one that ends with the call. An error frees
- * it too.
+ * Between begin and end, the current memory context is the call's own. hybrid_call_end deletes it; after an
+ * error, it goes with its parent.
  */
 #ifndef HYBRID_GRAPH_CALL_H
 #define HYBRID_GRAPH_CALL_H
@@ -35,7 +35,7 @@ typedef struct HybridCall
 	MemoryContext caller;
 	HyAllocator allocator; /* allocates memory that is freed when the call ends */
 	HybridGraph *graph;
-	const HyCsr *csr; /* the graph's rows */
+	const HyCsr *csr; /* the graph's adjacency lists */
 	uint64 room;      /* bytes left within hybrid.graph_memory_limit, set by hybrid_call_reserve */
 } HybridCall;
 
@@ -53,7 +53,7 @@ typedef struct HybridArguments
  */
 extern void hybrid_call_begin(HybridCall *call, FunctionCallInfo fcinfo);
 
-/* hybrid_call_query: return what the arguments say about the edges to read. */
+/* hybrid_call_query: return the edges query that the arguments describe. Raises if the graph is NULL. */
 extern HybridEdgesQuery hybrid_call_query(HybridCall *call, const HybridArguments *arguments);
 
 /*
@@ -69,7 +69,7 @@ extern void hybrid_call_open(HybridCall *call, const HybridArguments *arguments,
  */
 extern void hybrid_call_reserve(HybridCall *call, uint64 node_bytes, uint64 edge_bytes);
 
-/* hybrid_call_array: allocate an array of count elements of any size, at least one. */
+/* hybrid_call_array: allocate an array of count elements, or of one if count is 0. It may exceed 1 GB. */
 extern void *hybrid_call_array(HybridCall *call, int64 count, Size size);
 
 /* hybrid_call_direction: return the direction that argument n names. */
@@ -79,8 +79,8 @@ extern HyDirection hybrid_call_direction(HybridCall *call, int n);
 extern const char *hybrid_direction_name(HyDirection direction);
 
 /*
- * hybrid_call_nodes: return the numbers of the nodes that the bigint[] of argument n lists, and how
- * many they are. Leaves out ids that are not in the graph. Raises on NULL, as hybrid_check_array.
+ * hybrid_call_nodes: return the node numbers of the ids in argument n, a bigint[], and their count. Leaves out
+ * ids that are not in the graph. Raises on NULL, and on arrays that hybrid_check_array rejects.
  */
 extern uint32 *hybrid_call_nodes(HybridCall *call, int n, const char *name, int64 *count);
 

@@ -1,6 +1,6 @@
 /*
  * communities.c
- *		hybrid_communities: groups of nodes with more edges among them than to others.
+ *		hybrid_communities: groups of nodes with more edges inside a group than to other nodes.
  */
 #include "postgres.h"
 
@@ -24,7 +24,7 @@ enum CommunitiesArgument
 	PARAMS_ARGUMENT
 };
 
-/* Bytes of the arrays in core, for each node and each entry, of either method. */
+/* Bytes that each method in core needs for each node and for each entry of the graph. */
 #define LEIDEN_NODE_BYTES (10 * sizeof(uint32) + 6 * sizeof(double) + sizeof(bool))
 #define LEIDEN_EDGE_BYTES (2 * (sizeof(uint32) + sizeof(double)))
 #define LABELS_NODE_BYTES (2 * sizeof(uint32) + sizeof(double) + sizeof(bool))

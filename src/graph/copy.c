@@ -2,16 +2,16 @@
  * copy.c
  *		A session's copies of registered graphs: see copy.h.
  *
- * The origin of an edge in the graph of a copy is the number of the page of its row (leaves.h), so a patch replaces
- * the edges of all pages that were read again. If these pages or their edges are too many, all pages are read, and the
- * graph is built anew. The edges of rows are not kept anywhere else.
+ * The graph of a copy stores the origin of each edge: the number of the page that holds the edge's row (leaves.h). A
+ * patch replaces the edges of all pages that were read again. If these pages or their edges are too many, all pages are
+ * read and the graph is rebuilt. The edges of rows are not kept anywhere else.
  *
- * If a leaf has more pages than numbers, the graph is built anew, too. If a partitioned table gets other leaves, or a
- * leaf other storage, the copy is dropped.
+ * If a leaf outgrows the page numbers reserved for it, the graph is rebuilt, too. If a partitioned table gets other
+ * leaves, or a leaf other storage, the copy is dropped.
  *
  * A graph in shared memory is copied before it changes. When the copy has not changed for some calls, this
- * session shares it in turn, or takes what another session has shared meanwhile. So the sessions that see the
- * same change have one graph again. The graph of a partitioned table is never shared.
+ * session shares it in turn, or takes the graph that another session has shared meanwhile. Sessions that saw the
+ * same change then use one graph again. The graph of a partitioned table is never shared.
  *
  * The graph changes only when all pages are read. After an error or a cancel before that, the graph is
  * unchanged and the pages still count as unread. If the patch itself fails, the graph is dropped.
@@ -40,8 +40,8 @@
 #define PATCH_SHARE 8
 
 /*
- * Calls without a change after which a graph is shared again. Sharing copies the whole graph, so it would take
- * most of the time where each call sees a change.
+ * Calls without a change after which a graph is shared again. Sharing copies the whole graph. If each call saw a
+ * change, sharing would take most of the time.
  */
 #define CALM_CALLS 16
 
@@ -120,7 +120,7 @@ hybrid_copy_open(const HybridRegistered *registered, const HybridEdgesQuery *que
 	hybrid_set_types(&reading.wanted, query->types);
 	if (copy == NULL)
 		copy = make_copy(registered, query);
-	/* an outer call is reading pages, and an operator of the predicate has called this function */
+	/* an outer call is reading pages, and the predicate of the index has called this function */
 	if (copy->in_use)
 		return NULL;
 	reading.copy = copy;
@@ -179,7 +179,10 @@ hybrid_copy_edges(const HybridGraph *graph, HybridEdges *edges)
 	}
 }
 
-/* find_copy: return the copy for the query, or NULL if there is none that could be validated. */
+/*
+ * find_copy: return the copy for the query, or NULL if there is none. Drops copies of the index whose leaves or
+ * column types are no longer those of the index.
+ */
 static HybridCopy *
 find_copy(const HybridRegistered *registered, const HybridEdgesQuery *query)
 {
@@ -269,9 +272,9 @@ drop_graph(HybridCopy *copy)
 }
 
 /*
- * fit_limits: return whether the copies of this session fit their memory limit, and those of all sessions the
- * limit for their total. Drops other copies of this session until they do, the least recently used first. If
- * this copy alone exceeds a limit, no other copy is dropped for its sake.
+ * fit_limits: return whether the copies of this session fit hybrid.graph_memory_limit, and those of all sessions
+ * fit hybrid.graph_memory_total. Drops other copies of this session until they do, the least recently used first.
+ * If this copy alone exceeds a limit, no other copy is dropped for its sake.
  */
 static bool
 fit_limits(HybridCopy *copy)
@@ -305,9 +308,9 @@ fit_limits(HybridCopy *copy)
 }
 
 /*
- * bring_up_to_date: bring the graph of the copy up to date for the snapshot, and return it. Returns NULL
- * if there are too many edges to build it. If the graph was built but does not fit the memory limit of
- * all copies, it is returned and not kept.
+ * bring_up_to_date: bring the graph of the copy up to date for the snapshot, and return it. Returns NULL if the
+ * graph has too many edges to be built. A graph that does not fit the limits of fit_limits is returned, but the
+ * copy does not keep it.
  */
 static HybridGraph *
 bring_up_to_date(Reading *reading)
@@ -359,7 +362,10 @@ bring_up_to_date(Reading *reading)
 	return graph;
 }
 
-/* examine: find the pages that must be read. Drops the graph if they are too many, or have no numbers. */
+/*
+ * examine: find the pages that must be read. Drops the graph if there are too many such pages, or if a leaf has
+ * outgrown its page numbers.
+ */
 static void
 examine(Reading *reading)
 {
@@ -389,7 +395,7 @@ take_shared(HybridCopy *copy)
 	(void) hybrid_leaves_number(&copy->leaves);
 }
 
-/* read_pages: read the edges of the pages that must be read. Returns false if they are more than most. */
+/* read_pages: read the edges of the pages that must be read. Returns false if there are more than `most` edges. */
 static bool
 read_pages(Reading *reading, int64 most)
 {
@@ -457,7 +463,7 @@ change(Reading *reading)
 	if (total.unread > 0 || total.is_shorter)
 	{
 		patch(reading);
-		/* if it is not offered, the next session must read as many pages */
+		/* otherwise the next session that takes the shared graph must read as many pages */
 		is_offered = was_shared && reading->reader.validation->read > FEW_PAGES;
 	}
 	if (copy->graph->number != number)
@@ -465,12 +471,12 @@ change(Reading *reading)
 	else if (copy->graph->shared == NULL &&
 	         (copy->unchanged < CALM_CALLS ||
 	          (copy->unchanged == CALM_CALLS && reading->reader.validation->read == 0)))
-		/* a snapshot that is older than others reads pages at each call, and does not offer its graph */
+		/* a session with an old snapshot reads pages at each call; it does not offer its graph */
 		is_offered = ++copy->unchanged > CALM_CALLS || is_offered;
 	return is_offered;
 }
 
-/* patch: replace the edges of the pages that were read, and of those that are gone. */
+/* patch: replace the edges of the pages that were read, and remove those of pages that are gone. */
 static void
 patch(Reading *reading)
 {
@@ -488,7 +494,7 @@ patch(Reading *reading)
 	copy->graph = graph;
 }
 
-/* take_row: take a visible row of a page. Returns false if there are too many edges. */
+/* take_row: add the edge of a visible row. Returns false if there are too many edges. */
 static bool
 take_row(void *arg, HeapTuple tuple)
 {
@@ -498,7 +504,7 @@ take_row(void *arg, HeapTuple tuple)
 	return !read_row(reading, tuple, &edge) || append_edge(reading, &edge);
 }
 
-/* read_row: convert a row of the table. Returns false if it is no edge of the graph. */
+/* read_row: convert a row of the table to an edge. Returns false if the row is not an edge of the graph. */
 static bool
 read_row(Reading *reading, HeapTuple tuple, HyEdge *edge)
 {

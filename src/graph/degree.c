@@ -2,7 +2,7 @@
  * degree.c
  *		hybrid_degree: the number of neighbors of each node, and the weight of the edges to them.
  *
- * The graph has one entry for each pair of nodes. So the neighbors are counted without a search.
+ * The graph has one entry for each pair of adjacent nodes, so a node has as many neighbors as entries.
  */
 #include "postgres.h"
 

@@ -4,9 +4,9 @@
  *
  * On a device, a graph is a unit like the units of an index (dispatch/run/residency.h). In the unit's
  * key, the field `place` is the graph's serial number, which this process never reuses. The field
- * `version` is the exponent of the hub whose divisors the unit holds. The unit depends on no other
- * parameter of the spreading. After a graph is dropped, its unit is never requested again. The cache
- * then evicts that unit before all others.
+ * `version` is the hub exponent, because the unit holds the divisors computed with it. The unit depends on
+ * no other parameter of hybrid_spread. After a graph is dropped, its unit is never requested again. The
+ * cache then evicts that unit before all others.
  */
 #include "postgres.h"
 
@@ -49,8 +49,8 @@ hybrid_graph_device_possible(void)
 }
 
 /*
- * by_device: run the task on a device. Returns false if the graph is not on the device or the
- * device failed. The caller must then run the task.
+ * by_device: run the task on a device. Returns false if the graph is not on a device, if it cannot be
+ * packed, or if the device failed. The caller must then run the task.
  */
 static bool
 by_device(HybridGraph *graph, HyTask *task, uint64 room)
@@ -65,7 +65,7 @@ by_device(HybridGraph *graph, HyTask *task, uint64 room)
 	switch (hy_resident_ask(hybrid_executor(), &shape, layout.bytes, &key, &resident))
 	{
 		case HY_RESIDENT_THERE:
-			/* the host has no description of the unit if the hub has changed and changed back */
+			/* the host has dropped the packed layout if the hub exponent changed and changed back */
 			there = pack(graph, room);
 			break;
 		case HY_RESIDENT_WANTED:
@@ -142,8 +142,8 @@ send_graph(HybridGraph *graph, HyResident *resident)
 }
 
 /*
- * forget: make the graph's unit the first that the cache evicts. Called when the graph is
- * freed, even after an error. Calls no device.
+ * forget: make the graph's unit the first that the cache evicts. Called when the layout is dropped or the
+ * graph is freed, even after an error. Does not access a device.
  */
 static void
 forget(void *arg)

@@ -22,8 +22,8 @@
 extern void hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room);
 
 /*
- * hybrid_graph_unpack: free the layout of a graph that has changed, and let the cache evict it from the
- * device.
+ * hybrid_graph_unpack: free the packed layout of a graph that has changed, and let the cache evict the graph
+ * from the device.
  */
 extern void hybrid_graph_unpack(HybridGraph *graph);
 

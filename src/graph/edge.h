@@ -27,7 +27,7 @@ typedef struct HybridEdgeRow
 	ItemPointerData tid;
 } HybridEdgeRow;
 
-/* HybridTypes: the types of the edges that are wanted. */
+/* HybridTypes: the edge types that a call selects. */
 typedef struct HybridTypes
 {
 	text **name; /* sorted by hybrid_set_types; NULL: all types */
@@ -45,8 +45,8 @@ extern int64 hybrid_edge_node(Datum value, Oid type);
 
 /*
  * hybrid_edge_weight: convert the weight as a cast to real would, but to 0 if it is too small for real.
- * The ends of edge must already be set. Raises an error that names them, and row if it is known, if the
- * weight is NULL, negative, not finite or too large for real. May leak memory into the current context.
+ * The ends of edge must already be set. Raises if the weight is NULL, negative, not finite or too large for real.
+ * The error names the ends of the edge, and its row if known. May leak memory into the current context.
  */
 extern float hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
                                 const HybridEdgeRow *row);
@@ -54,10 +54,10 @@ extern float hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdg
 /* hybrid_same_types: return whether two arrays of types have the same bytes. NULL means all types. */
 extern bool hybrid_same_types(const ArrayType *a, const ArrayType *b);
 
-/* hybrid_set_types: set the wanted types to the elements of an array, or to all if it is NULL. */
+/* hybrid_set_types: select the types in an array of names, or all types if the array is NULL. */
 extern void hybrid_set_types(HybridTypes *types, ArrayType *names);
 
-/* hybrid_is_wanted: return whether the type of an edge is wanted. types->name is not NULL. */
+/* hybrid_is_wanted: return whether an edge of this type is selected. types->name must not be NULL. */
 extern bool hybrid_is_wanted(const HybridTypes *types, Datum type, bool is_null);
 
 #endif

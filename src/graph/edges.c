@@ -3,8 +3,8 @@
  *		Reads the edges that a query returns.
  *
  * The executor passes each row directly into an array of edges. The memory limit covers the array,
- * the graph that is built from it, and the scratch memory for building it. The array may use only
- * its part of that limit.
+ * the graph that is built from it, and the scratch memory for building it. So the array may use only
+ * a part of the limit.
  */
 #include "postgres.h"
 

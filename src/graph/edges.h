@@ -25,7 +25,7 @@ typedef struct HybridEdgesQuery
 	ArrayType *params; /* text[]: the values of $1, $2, ... in the query; NULL: none */
 	HyDirection direction;
 	HyMerge merge;
-	bool registered; /* written for a registered graph: a row with an end that is NULL is no edge */
+	bool registered; /* the query of a registered graph: a row whose source or target is NULL is skipped */
 	bool names_rows; /* whether the columns tableoid and ctid follow the columns of the edge */
 	HybridTakeEdge
 		take; /* called for each edge, which is then not stored; NULL: edges are stored */
@@ -45,8 +45,9 @@ typedef struct HybridEdges
  * if the query has no weight column. Reads no more edges than can be built into a graph under
  * hybrid.graph_memory_limit.
  *
- * Raises if the query is not a plain read, returns other columns or returns too many edges. Raises if
- * a column of an edge is NULL, or if a weight is negative or not finite.
+ * Raises if the query is not a plain read, returns other columns or returns too many edges. Raises if a
+ * source, target or weight is NULL, or if a weight is negative, not finite or too large for real. A row of a
+ * registered graph without a source or target is skipped instead.
  */
 extern void hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges);
 
@@ -62,7 +63,7 @@ extern bool hybrid_is_edges_query(const char *query);
  */
 extern int64 hybrid_most_edges(HyDirection direction);
 
-/* hybrid_report_no_type: raise because types are wanted, and edges have none. */
+/* hybrid_report_no_type: raise an error: the call selects edge types, but the edges have no type column. */
 pg_noreturn extern void hybrid_report_no_type(bool registered);
 
 /* hybrid_check_graph_memory: raise if bytes exceed hybrid.graph_memory_limit. */

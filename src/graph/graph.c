@@ -193,14 +193,17 @@ hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch)
 	hybrid_graph_keep(graph);
 }
 
-/* make_own: give a graph that is to be changed arrays of its own. */
+/* make_own: give a graph arrays of its own, before it changes. */
 static HyStatus
 make_own(void *arg)
 {
 	return hybrid_shared_graph_leave((HybridGraph *) arg);
 }
 
-/* check: raise unless status is HY_OK. The weights of edges were checked when they were read. */
+/*
+ * check: raise unless status is HY_OK. HY_INVALID means that a sum of weights overflowed, because each weight
+ * was checked when it was read.
+ */
 static void
 check(HyStatus status, const char *what)
 {

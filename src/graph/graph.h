@@ -17,7 +17,7 @@
 #include "core/spread.h"
 #include "graph/edges.h"
 
-/* HybridGraph: a graph, and whether spreading with the last decay and fan converges. */
+/* HybridGraph: a graph, and results computed from it that later calls may use again. */
 typedef struct HybridGraph
 {
 	HyCsr csr;
@@ -25,12 +25,12 @@ typedef struct HybridGraph
 	double decay;
 	double fan;
 	bool typed;  /* whether the edges query has a type column */
-	bool normed; /* whether converges and norm are valid for decay and fan */
+	bool normed; /* whether converges and norm are valid for decay, fan and normed_hub */
 	bool converges;
 	double norm;
-	double normed_hub;     /* exponent of the hub for which they are valid */
-	double *hub;           /* divisors of a hub; NULL until allocated */
-	double hub_exponent;   /* exponent for which hub is valid; 0: none */
+	double normed_hub;     /* hub exponent for which converges and norm are valid */
+	double *hub;           /* divisors of hy_spread_hub for each node; NULL until allocated */
+	double hub_exponent;   /* hub exponent for which `hub` is valid; 0: none */
 	MemoryContext context; /* memory context of the whole graph */
 	uint64 number;         /* serial number among the graphs kept by this process; 0 if not kept */
 
@@ -40,7 +40,7 @@ typedef struct HybridGraph
 	MemoryContextCallback forget;
 
 	/* used by shared_graphs.c */
-	struct SharedGraph *shared; /* owner of the arrays; NULL if they are the graph's own */
+	struct SharedGraph *shared; /* shared graph that owns the arrays; NULL if this graph owns them */
 	uint64 left;                /* number of the shared graph that it was copied from; 0: none */
 	dlist_node shared_node;
 	MemoryContextCallback withdraw;
@@ -65,23 +65,24 @@ extern HybridGraph *hybrid_graph_build(HybridEdges *edges, HyDirection direction
 extern void hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch);
 
 /*
- * hybrid_graph_read_types: read the edges again, with their types, and pass each to query->take.
- * Returns false, without reading them, if they have no type column. graph is the graph of this query.
+ * hybrid_graph_read_types: read the edges again, with their types, and pass each edge to query->take.
+ * Returns false without reading them if there is no type column. graph is the graph of this query.
  */
 extern bool hybrid_graph_read_types(const HybridGraph *graph, const HybridEdgesQuery *query);
 
-/* hybrid_graph_keep: give the graph a number, because a later call may use it. */
+/* hybrid_graph_keep: give a graph that later calls may use a new serial number. */
 extern void hybrid_graph_keep(HybridGraph *graph);
 
 /*
- * hybrid_graph_hub: return the divisors of hy_spread_hub for this exponent, NULL for 0. They are
+ * hybrid_graph_hub: return the divisors of hy_spread_hub for this exponent, or NULL if it is 0. They are
  * valid until the function is called with another exponent above 0.
  */
 extern const double *hybrid_graph_hub(HybridGraph *graph, double exponent);
 
 /*
- * hybrid_graph_converges: return the results of hy_spread_converges for these parameters, whose hub
- * is that of the last call of hybrid_graph_hub.
+ * hybrid_graph_converges: return whether spreading with these parameters converges, and set *norm (see
+ * hy_spread_converges and hy_spread_hub_norm). params->hub is NULL or the result of the last call of
+ * hybrid_graph_hub.
  */
 extern bool hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double *norm);
 

@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* A leaf gets numbers for GROWTH times its pages and FEW_PAGES more. The last leaf gets all the others. */
+/* A leaf gets GROWTH numbers for each of its pages, and FEW_PAGES more. The last leaf gets all that remain. */
 #define GROWTH 2
 #define FEW_PAGES 64
 
@@ -95,7 +95,7 @@ hybrid_leaves_total(const HybridLeaves *leaves)
 bool
 hybrid_leaves_number(HybridLeaves *leaves)
 {
-	/* 0 is no origin */
+	/* 0 is not a valid origin */
 	uint64 next = 1;
 	int i;
 

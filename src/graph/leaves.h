@@ -1,11 +1,11 @@
 /*
  * leaves.h
- *		The tables that have the rows of a registered graph, as a copy (copy.h) knows them.
+ *		The tables that hold the rows of a registered graph, as a copy (copy.h) knows them.
  *
  * A table that is not partitioned has one leaf, itself. The leaves of a partitioned table are the partitions
  * that have no partitions. Each page of each leaf has a number, which is the origin of the edges of its rows
- * (core/csr.h). The numbers of a leaf are consecutive. There are more of them than the leaf has pages, so
- * a leaf can grow without other numbers for the pages of other leaves.
+ * (core/csr.h). The numbers of a leaf are consecutive. A leaf has more numbers than pages, so that it can grow
+ * without a change to the numbers of other leaves.
  */
 #ifndef HYBRID_GRAPH_LEAVES_H
 #define HYBRID_GRAPH_LEAVES_H
@@ -22,8 +22,8 @@ typedef struct HybridLeaf
 	RelFileLocator storage; /* file of the table */
 	HybridPages pages;
 	BlockNumber blocks; /* number of pages from which the graph may have edges */
-	uint32 first;       /* number of its first page */
-	uint32 room;        /* pages that have numbers */
+	uint32 first;       /* page number of its first page */
+	uint32 room;        /* count of page numbers reserved for it */
 } HybridLeaf;
 
 typedef struct HybridLeaves
@@ -32,23 +32,23 @@ typedef struct HybridLeaves
 	int count;
 } HybridLeaves;
 
-/* HybridLeafTotal: what is known of the pages of all leaves together. */
+/* HybridLeafTotal: totals over the pages of all leaves. */
 typedef struct HybridLeafTotal
 {
 	uint64 pages;
 	uint64 unread;
-	bool is_shorter;  /* whether pages are gone from which the graph may have edges */
-	bool is_outgrown; /* whether there are pages without a number */
+	bool is_shorter;  /* whether a leaf has lost pages from which the graph may have edges */
+	bool is_outgrown; /* whether a leaf has more pages than page numbers */
 } HybridLeafTotal;
 
-/* hybrid_leaves_make: allocate the leaves of a graph. Nothing is known of their pages. */
+/* hybrid_leaves_make: allocate the leaves of a graph. Their pages have not been examined yet. */
 extern void
 hybrid_leaves_make(HybridLeaves *leaves, const HybridRegistered *registered, MemoryContext context);
 
 /* hybrid_leaves_match: return whether a graph has these leaves, with the same storage. */
 extern bool hybrid_leaves_match(const HybridLeaves *leaves, const HybridRegistered *registered);
 
-/* hybrid_leaves_choose: make leaf number `at` the one whose pages the reader reads. */
+/* hybrid_leaves_choose: let the reader read the pages of leaf number `at`. */
 extern void hybrid_leaves_choose(HybridLeaves *leaves, const HybridRegistered *registered, int at,
                                  HybridPageReader *reader);
 
@@ -56,12 +56,12 @@ extern void hybrid_leaves_choose(HybridLeaves *leaves, const HybridRegistered *r
 extern void hybrid_leaves_examine(HybridLeaves *leaves, const HybridRegistered *registered,
                                   HybridPageReader *reader);
 
-/* hybrid_leaves_total: add up what is known of the pages. */
+/* hybrid_leaves_total: return the totals over all leaves. */
 extern HybridLeafTotal hybrid_leaves_total(const HybridLeaves *leaves);
 
 /*
- * hybrid_leaves_number: give numbers to all pages that were found by hybrid_leaves_examine. Returns false if
- * they are too many.
+ * hybrid_leaves_number: give numbers to all pages that hybrid_leaves_examine found. Returns false if there are
+ * more pages than 32-bit numbers.
  */
 extern bool hybrid_leaves_number(HybridLeaves *leaves);
 
@@ -72,7 +72,7 @@ extern void hybrid_leaves_forget(HybridLeaves *leaves, HybridPageReader *reader)
 extern void hybrid_leaves_finish(HybridLeaves *leaves);
 
 /*
- * hybrid_leaves_changed: return an array that tells for the number of each page whether the page must be read, or is
+ * hybrid_leaves_changed: return an array, indexed by page number, that says whether the page must be read or is
  * gone.
  */
 extern bool *hybrid_leaves_changed(const HybridLeaves *leaves);

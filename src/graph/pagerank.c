@@ -103,7 +103,7 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 	*params = (HySpreadParams){.fan = 1, .hops = -1, .combine = HY_COMBINE_SUM};
 	params->decay = hybrid_number_argument(fcinfo, DAMPING_ARGUMENT, "damping", &dampings);
 	tolerance = hybrid_spreading_tolerance(fcinfo, TOLERANCE_ARGUMENT);
-	/* a movement below half a unit in the last place of the sum of all ranks is lost in rounding */
+	/* a change of less than half a unit in the last place of the ranks' sum is lost in rounding */
 	params->tolerance = Max(tolerance, DBL_EPSILON / 2);
 	if (hybrid_spreading_steps(params->decay, params->tolerance) > HYBRID_MOST_STEPS)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

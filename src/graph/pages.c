@@ -2,19 +2,19 @@
  * pages.c
  *		The pages of a registered graph's table, and the proofs that they are unchanged: see pages.h.
  *
- * For each page of the table, data is kept that can later prove that a snapshot S sees the same rows
- * of the page as the read did. There are two proofs:
+ * For each page of the table, this module keeps data that can later prove that a snapshot S sees the same
+ * rows of the page as the read did. There are two proofs:
  *
  * 1. The visibility map said, when the copy was last validated, that all rows of the page are visible
  *    to everyone, and the bit was not cleared since. Setting a bit changes the LSN of the map's page.
  *    So if the bit was set and is set now, and the LSN is the same, the bit was never cleared. (In some
  *    versions clearing a bit changes the LSN, too, and the proof applies less often.) The map is copied
  *    before any page is read, so it proves nothing about rows that were read before it was copied.
- * 2. The page has the LSN that it had when it was read, so it holds the same rows. The same
- *    rows are visible to S as to R, the snapshot of that read, because for both of them all
- *    transactions on the page had ended: their IDs precede the xmin of R (the page is settled) and of
- *    S. The LSN alone proves nothing, since a transaction ends without a change to the page. S may be
- *    older than R, so the test for R does not cover S. The IDs include the updaters in multixacts.
+ * 2. The page has the LSN that it had when it was read, so it holds the same rows. Let R be the snapshot of
+ *    that read. S sees the same rows as R, because all transactions on the page had ended for both: their
+ *    IDs precede the xmin of R (the page is "settled") and the xmin of S. The LSN alone proves nothing,
+ *    since a transaction ends without a change to the page. S may be older than R, so the test for R does
+ *    not cover S. The IDs include the updaters in multixacts.
  *
  * A change whose LSN is not on the page yet belongs to a transaction that S does not see. So the LSN
  * is read without a lock on the contents of the page. When a page is read, the LSN is taken after
@@ -25,7 +25,7 @@
  * their edges. After an error or a cancel before that, the pages still count as unread, and the older
  * map stays. The older map is correct, too: it says which pages have not changed since an earlier time.
  *
- * Proofs need LSNs that grow. hybrid_registered_may_copy() excludes the other tables.
+ * Both proofs need tables whose changes raise the LSNs of pages. hybrid_registered_may_copy() excludes the others.
  */
 #include "postgres.h"
 
@@ -52,15 +52,15 @@
 typedef enum PageState
 {
 	PAGE_UNREAD = 0,
-	PAGE_SETTLED,  /* all transactions on the page had ended for the snapshot that read them */
+	PAGE_SETTLED,  /* all transactions on the page had ended for the snapshot that read it */
 	PAGE_UNSETTLED /* some had not: only the visibility map can prove that the page is unchanged */
 } PageState;
 
 struct HybridPage
 {
 	XLogRecPtr lsn;
-	Buffer buffer;        /* where the page was last; a hint */
-	TransactionId newest; /* newest transaction on it whose end matters, or InvalidTransactionId */
+	Buffer buffer;        /* buffer that last held the page; a hint */
+	TransactionId newest; /* newest transaction on the page whose end matters; may be invalid */
 	uint8 state;
 	uint8 next; /* if the page was unread: its state after hybrid_pages_finish */
 };
@@ -100,7 +100,7 @@ hybrid_pages_examine(HybridPageReader *reader)
 		pages->unread -= pages->page[pages->count - 1].state == PAGE_UNREAD;
 	make_room(pages, count);
 	read_map(reader, map_pages);
-	/* reading a large table must not displace what others have in shared buffers */
+	/* reading a large table must not evict other tables' pages from shared buffers */
 	if (reader->strategy == NULL && count > (BlockNumber) NBuffers / 4)
 		reader->strategy = GetAccessStrategy(BAS_BULKREAD);
 	for (number = 0; number < map_pages; number++)
@@ -250,7 +250,7 @@ hybrid_pages_load(HybridPages *pages, const char *from)
 	pages->unread = 0;
 }
 
-/* make_room: make entries for this many pages, and for their pages of the visibility map. */
+/* make_room: make entries for this many pages. New entries count as unread. */
 static void
 make_room(HybridPages *pages, BlockNumber count)
 {
@@ -298,7 +298,7 @@ make_map_room(HybridPages *pages, BlockNumber map_pages)
 	pages->map_pages = map_pages;
 }
 
-/* read_map: copy this many pages of the visibility map, those that exist, into fresh. */
+/* read_map: copy the first map_pages pages of the visibility map into fresh, as far as they exist. */
 static void
 read_map(HybridPageReader *reader, BlockNumber map_pages)
 {
@@ -398,8 +398,8 @@ is_unchanged(HybridPageReader *reader, BlockNumber block)
 }
 
 /*
- * newest_of: return the newer of newest and the transactions whose end decides whether a snapshot
- * sees the row.
+ * newest_of: return the newest of the transaction `newest` and those whose end decides whether a snapshot sees
+ * the row.
  */
 static TransactionId
 newest_of(HeapTupleHeader row, TransactionId newest)
@@ -409,7 +409,7 @@ newest_of(HeapTupleHeader row, TransactionId newest)
 
 	if (!HeapTupleHeaderXminFrozen(row) && !HeapTupleHeaderXminInvalid(row))
 		ids[0] = HeapTupleHeaderGetRawXmin(row);
-	/* of a multixact, only the transaction that updates or deletes the row */
+	/* in a multixact, only the transaction that updates or deletes the row matters */
 	if ((row->t_infomask & HEAP_XMAX_INVALID) == 0 && !HEAP_XMAX_IS_LOCKED_ONLY(row->t_infomask))
 		ids[1] = HeapTupleHeaderGetUpdateXid(row);
 	if ((row->t_infomask & HEAP_MOVED) != 0)

@@ -29,12 +29,12 @@ typedef struct HybridValidation
 typedef struct HybridPage HybridPage;
 typedef struct HybridMapPage HybridMapPage;
 
-/* HybridPages: what is known of the pages. If nothing is known, all fields but context are zero. */
+/* HybridPages: the state of a table's pages. Before the first validation, all fields but context are zero. */
 typedef struct HybridPages
 {
 	MemoryContext context;
-	BlockNumber count;  /* entries of page in use */
-	BlockNumber unread; /* entries of pages that must be read */
+	BlockNumber count;  /* entries of `page` in use */
+	BlockNumber unread; /* pages that must be read */
 	BlockNumber room;
 	HybridPage *page;
 	BlockNumber map_pages;
@@ -55,8 +55,8 @@ typedef struct HybridPageReader
 } HybridPageReader;
 
 /*
- * hybrid_pages_examine: find the pages that must be read, and count them in unread. Adds the others to by_map and
- * by_lsn.
+ * hybrid_pages_examine: find the pages that must be read, and count them in pages->unread. Counts each other
+ * page in by_map or by_lsn.
  */
 extern void hybrid_pages_examine(HybridPageReader *reader);
 
@@ -66,7 +66,7 @@ extern void hybrid_pages_forget(HybridPageReader *reader);
 /* hybrid_page_must_be_read: return whether the page must be read. */
 extern bool hybrid_page_must_be_read(const HybridPages *pages, BlockNumber block);
 
-/* hybrid_page_read: read the rows of a page that the snapshot sees. Returns false if take did. */
+/* hybrid_page_read: pass the rows of a page that the snapshot sees to `take`. Returns false if `take` does. */
 extern bool hybrid_page_read(HybridPageReader *reader, BlockNumber block);
 
 /* hybrid_pages_finish: mark the pages as read. */
@@ -74,8 +74,8 @@ extern void hybrid_pages_finish(HybridPages *pages);
 
 /*
  * hybrid_pages_bytes: return the bytes that hybrid_pages_store writes.
- * hybrid_pages_store: write what is known of the pages to a MAXALIGNed address. All pages must have been read.
- * hybrid_pages_load: replace what is known of the pages by what hybrid_pages_store has written.
+ * hybrid_pages_store: write the state of the pages to a MAXALIGNed address. All pages must have been read.
+ * hybrid_pages_load: replace the state of the pages by what hybrid_pages_store has written.
  */
 extern Size hybrid_pages_bytes(const HybridPages *pages);
 extern void hybrid_pages_store(const HybridPages *pages, char *to);

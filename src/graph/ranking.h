@@ -15,13 +15,13 @@ typedef struct HybridScored
 	int64 id;
 	double score;
 	int32 hop;
-	uint32 node; /* its number in the graph */
+	uint32 node; /* node number of the row's id */
 } HybridScored;
 
 /* HybridRanking: the first rows so far, by descending score, then by id. */
 typedef struct HybridRanking
 {
-	HybridScored *row; /* if it is full, a heap whose root is the last row in this order */
+	HybridScored *row; /* once full, a heap whose root is the last row in this order */
 	int64 count;
 	int64 room; /* at least 1 */
 } HybridRanking;

@@ -17,7 +17,7 @@ typedef struct HybridReached
 	HyReached nodes;
 } HybridReached;
 
-/* hybrid_reached_arguments: where the arguments of both functions are that say which edges to read. */
+/* hybrid_reached_arguments: positions of the arguments that select the edges, in both functions. */
 extern const HybridArguments hybrid_reached_arguments;
 
 /* hybrid_reached_find: begin the call, open its graph and find the nodes. */

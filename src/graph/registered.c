@@ -2,10 +2,9 @@
  * registered.c
  *		A registered graph: see registered.h.
  *
- * A copy answers only where it can be proved to equal what a query would return. All other cases
- * are left to a query:
+ * A copy answers only if it provably equals what a query would return. All other cases are left to a query:
  *
- * - SERIALIZABLE transactions, because only a scan by the executor records what they have read
+ * - SERIALIZABLE transactions, because only a scan by the executor records what they read
  * - row security for the caller
  * - expressions and predicates with more than columns, constants, casts and operators of plain types,
  *   because their values may change while no row does
@@ -19,8 +18,8 @@
  * - snapshots other than those of statements
  *
  * The rows of a partitioned table are in its leaves. The conditions for tables and indexes hold for each leaf, and
- * a leaf without an index that belongs to the graph's index is left to a query, too. The leaves are those that
- * a query reads: the partitions of the active snapshot, locked in the order in which the planner locks them.
+ * each leaf needs an index that belongs to the graph's index. If one leaf fails, a query reads the whole graph.
+ * The leaves are those that a query reads: the partitions of the active snapshot, locked in the planner's order.
  * Privileges and row security are those of the partitioned table, as for a query.
  */
 #include "postgres.h"
@@ -61,7 +60,7 @@
 
 #define MOST_NAMES 3 /* database, schema and index */
 
-/* PartitionIndex: the index of a partition that belongs to an index of the table above. */
+/* PartitionIndex: for a partition and an index of its parent, the index of the partition that is attached to it. */
 typedef struct PartitionIndex
 {
 	Oid table;
@@ -70,7 +69,7 @@ typedef struct PartitionIndex
 } PartitionIndex;
 
 static HTAB *partition_indexes = NULL; /* by table and index; NULL: not made */
-static bool are_outdated = false;      /* whether a relation has changed since they were found */
+static bool are_outdated = false;      /* whether a relation was invalidated since they were found */
 
 static Oid find_index(const char *name);
 static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);
@@ -138,7 +137,7 @@ hybrid_registered_may_copy(HybridRegistered *graph)
 bool
 hybrid_registered_names_rows(const HybridRegistered *graph)
 {
-	/* the ctid of a row in a shard does not identify it without the shard */
+	/* the ctid of a row in a Citus shard does not identify the row without the shard */
 	return pg_class_aclcheck(RelationGetRelid(graph->table), GetUserId(), ACL_SELECT) ==
 	           ACLCHECK_OK &&
 	       !is_elsewhere(graph->table);
@@ -185,7 +184,7 @@ hybrid_registered_check(TupleDesc columns)
 		(void) hybrid_edge_type((enum HybridEdgeColumn) i, TupleDescAttr(columns, i)->atttypid);
 }
 
-/* find_index: return the relation of this name. Locks it, and its table before it if it has one. */
+/* find_index: return the relation of this name, and lock it. If it is an index, locks its table first. */
 static Oid
 find_index(const char *name)
 {
@@ -209,8 +208,8 @@ find_index(const char *name)
 }
 
 /*
- * lock_table: lock the table of the index that was found, before the index is locked. This is the
- * order in which all statements lock them. Called again if the name means another index meanwhile.
+ * lock_table: lock the table of the index that was found, before the index is locked. All statements lock
+ * them in this order. Called again if the name has come to mean another index.
  */
 static void
 lock_table(const RangeVar *name, Oid found, Oid before, void *arg)
@@ -289,7 +288,7 @@ open_leaves(HybridRegistered *graph)
 		add_leaf(graph, graph->table, graph->index);
 		return has_proofs(graph->table);
 	}
-	/* the tables may have been locked before, so their locks do not make earlier changes of partitions known */
+	/* a lock that is held already reads no invalidation messages, so the list of partitions may be stale */
 	AcceptInvalidationMessages();
 	if (!open_partitions(graph, graph->table, RelationGetRelid(graph->index)))
 		return false;
@@ -300,8 +299,8 @@ open_leaves(HybridRegistered *graph)
 }
 
 /*
- * open_partitions: open the leaves below a partitioned table, whose index is given. Returns false if one of them
- * must be read by a query.
+ * open_partitions: open the leaves below a partitioned table. `index` is the index of this table. Returns false if
+ * a leaf must be read by a query.
  */
 static bool
 open_partitions(HybridRegistered *graph, Relation parent, Oid index)
@@ -313,7 +312,7 @@ open_partitions(HybridRegistered *graph, Relation parent, Oid index)
 	int i;
 
 	check_stack_depth();
-	/* opening a table may build the descriptor anew */
+	/* opening a table may rebuild the descriptor */
 	if (count > 0)
 		memcpy(oids, partitions->oids, sizeof(Oid) * (Size) count);
 	for (i = 0; ok && i < count; i++)
@@ -350,9 +349,9 @@ open_partitions(HybridRegistered *graph, Relation parent, Oid index)
 }
 
 /*
- * partition_index: return the index of a partition that belongs to an index of the table above, InvalidOid if
- * there is none. Looks it up once, until the server invalidates what this session knows of any relation: a
- * lookup takes longer than all else that is done for a leaf.
+ * partition_index: return the index of a partition that is attached to an index of its parent, or InvalidOid.
+ * Keeps the answer until the server invalidates any relation in this session, because a lookup takes longer than
+ * all other work for a leaf.
  */
 static Oid
 partition_index(Relation table, Oid index)
@@ -379,7 +378,7 @@ partition_index(Relation table, Oid index)
 	if (known != NULL)
 		return known->own;
 	key.own = index_get_partition(table, index);
-	/* the lookup may have learned of a change */
+	/* the lookup may have processed an invalidation */
 	if (!are_outdated)
 	{
 		known = hash_search(partition_indexes, &key, HASH_ENTER, NULL);
@@ -388,7 +387,7 @@ partition_index(Relation table, Oid index)
 	return key.own;
 }
 
-/* relation_changed: forget the indexes of partitions at the next lookup. Called for any relation. */
+/* relation_changed: let the next lookup forget all kept answers. Called when any relation is invalidated. */
 static void
 relation_changed(Datum arg, Oid relation)
 {
@@ -433,9 +432,9 @@ is_new(Relation table)
 /*
  * depends_on_more: return whether an expression or the predicate of the index contains more than
  * columns, constants, casts and operators of plain types. The value of anything else may change while
- * no row does: a function may be replaced, and others depend on a setting, on the columns of a row, or
- * on a text search configuration. Looks at the catalog, because functions are inlined in the
- * expressions of an open index.
+ * no row does: a function may be replaced, and other expressions depend on a setting, on the columns of
+ * a row type, or on a text search configuration. Reads the catalog, because the expressions of an open
+ * index have functions inlined.
  */
 static bool
 depends_on_more(Relation index)
@@ -465,7 +464,7 @@ is_more(Node *node, void *context)
 		case T_BoolExpr:
 			break;
 		case T_Var:
-			/* a whole row depends on more than columns: the columns of its type may change */
+			/* excludes whole rows: the columns of a row type may change */
 			if (((const Var *) node)->varattno <= 0 || !is_plain(exprType(node)))
 				return true;
 			break;
@@ -498,7 +497,7 @@ is_more(Node *node, void *context)
 	       expression_tree_walker(node, is_more, context);
 }
 
-/* is_plain: return whether values of the type, or its elements, mean the same whatever else changes. */
+/* is_plain: return whether the meaning of the type's values, or of its elements' values, never changes. */
 static bool
 is_plain(Oid type)
 {

@@ -41,15 +41,15 @@ extern void hybrid_registered_close(HybridRegistered *graph);
 
 /*
  * hybrid_registered_may_copy: return whether a copy of the graph's rows can be validated under the
- * active snapshot. Opens and locks the leaves of the graph: the table, or if it is partitioned, its partitions
- * that have rows. Otherwise the rows must be read by a query. Raises if the caller may not read
- * the columns.
+ * active snapshot. If not, the rows must be read by a query. Opens and locks the leaves of the graph: the
+ * table, or if it is partitioned, its partitions that have rows. Raises if the caller may not read the
+ * columns.
  */
 extern bool hybrid_registered_may_copy(HybridRegistered *graph);
 
 /*
- * hybrid_registered_names_rows: return whether the caller may see the ctid of rows. A caller with
- * privileges for some columns only may not.
+ * hybrid_registered_names_rows: return whether errors may name the ctid of a row. They may not if the
+ * caller may read only some columns, or if the rows are in Citus shards.
  */
 extern bool hybrid_registered_names_rows(const HybridRegistered *graph);
 

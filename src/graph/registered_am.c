@@ -39,7 +39,7 @@ hybrid_graph_handler(PG_FUNCTION_ARGS)
 	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
 
 	(void) fcinfo;
-	/* an index of several columns, no conditions, no order; what is not set is false or NULL */
+	/* several columns, but no search conditions and no order; fields that are not set are false or NULL */
 	routine->amcanmulticol = true;
 	routine->amoptionalkey = false;
 	routine->amkeytype = InvalidOid;
@@ -73,12 +73,12 @@ hybrid_registered_build(Relation table, Relation index, IndexInfo *info)
 	(void) table;
 	(void) info;
 	hybrid_registered_check(RelationGetDescr(index));
-	/* the rows of the table have not been counted, so the statistics of the table stay as they are */
+	/* -1: no rows were counted, so the statistics of the table stay as they are */
 	result->heap_tuples = -1;
 	return result;
 }
 
-/* build_empty: make the initial contents of the index of an unlogged table, which has none. */
+/* build_empty: write the initial contents of the index of an unlogged table: nothing. */
 static void
 build_empty(Relation index)
 {
@@ -117,7 +117,7 @@ vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	return stats;
 }
 
-/* cost_estimate: discourage scans. The planner does not ask, because no operator is indexable. */
+/* cost_estimate: discourage scans. The planner never calls it, because no operator is indexable. */
 static void
 cost_estimate(PlannerInfo *root, IndexPath *path, double loops, Cost *startup, Cost *total,
               Selectivity *selectivity, double *correlation, double *pages)
@@ -140,7 +140,7 @@ options(Datum reloptions, bool validate)
 	return NULL;
 }
 
-/* validate_class: check an operator class. It names a type, and has no operators or functions. */
+/* validate_class: check that an operator class has no operators or functions. It only names a type. */
 static bool
 validate_class(Oid class)
 {

@@ -12,8 +12,8 @@
 #include "access/genam.h"
 
 /*
- * hybrid_registered_build: check the columns of a new index. Writes nothing. Its address identifies the
- * access method.
+ * hybrid_registered_build: check the columns of a new index. Writes nothing. hybrid_is_registered recognizes
+ * the access method by the address of this function.
  */
 extern IndexBuildResult *hybrid_registered_build(Relation table, Relation index, IndexInfo *info);
 

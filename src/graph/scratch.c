@@ -2,11 +2,11 @@
  * scratch.c
  *		Working memory that a session keeps: see scratch.h.
  *
- * The memory is one block. Allocations take the block's parts one after the other, from its start. The end
- * of the block is free again when all parts there have been freed, in any order. So each slice of a batch
- * takes the same parts. What does not fit comes from the call's context. If the last call needed more than
- * the block has, the next call enlarges the block. But a block never has more than 1 / SHARE of
- * hybrid.graph_memory_limit. Calls that need more memory take so long that page faults matter less.
+ * The memory is one block. Each allocation takes the next part of the block. A part is reused when it and all
+ * later parts have been freed, in any order. So each slice of a batch takes the same parts. An allocation that
+ * does not fit the block comes from the call's context. If the last call needed more than the block has, the
+ * next call enlarges the block, but to no more than 1 / SHARE of hybrid.graph_memory_limit. Calls that need
+ * more memory take so long that page faults matter less.
  *
  * A call takes the block with its first allocation, after it has read the edges. So the graph functions
  * that an edges query calls use the block, too, and so do those in the statement of hybrid_associate.
@@ -36,8 +36,8 @@ static struct
 	Size size;
 	Size used;
 	Part *last;     /* the part that ends at `used`; NULL if there is none */
-	Size outside;   /* bytes that the current call has now because they did not fit the block */
-	Size requested; /* most bytes that the current call has needed; between calls, the last one */
+	Size outside;   /* bytes that the current call has allocated outside the block */
+	Size requested; /* peak bytes of the current call; between calls, of the last call */
 } kept;
 
 static void take(MemoryContext context);
@@ -57,7 +57,7 @@ hybrid_scratch(MemoryContext context)
 	return (HyAllocator){.alloc = scratch_alloc, .free = scratch_free, .arg = context};
 }
 
-/* take: let this context use the block, unless there is no memory to note that. */
+/* take: let this context use the block. Does nothing if there is no memory for the callback that ends the use. */
 static void
 take(MemoryContext context)
 {
@@ -77,7 +77,7 @@ take(MemoryContext context)
 	kept.requested = 0;
 }
 
-/* resize_block: enlarge the block to what the last call needed, unless this exceeds the limit. */
+/* resize_block: enlarge the block to what the last call needed, within the limit. Frees a block above the limit. */
 static void
 resize_block(void)
 {
@@ -105,7 +105,7 @@ give_back(void *arg)
 	kept.owner = NULL;
 }
 
-/* bytes_outside: return the bytes that an allocation outside of the block would take of it. */
+/* bytes_outside: return the bytes that an allocation outside the block would have taken in it. */
 static Size
 bytes_outside(void *pointer)
 {

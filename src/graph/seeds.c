@@ -111,7 +111,7 @@ hybrid_seeds_of_rank(const HyCsr *csr, const HybridSeed *seeds, int count, uint3
 	return starts;
 }
 
-/* elements: return the elements of an array. Raises unless they are as many as seeds, and none is NULL. */
+/* elements: return the elements of an array. Raises if there are not as many as seeds, or if one is NULL. */
 static const void *
 elements(ArrayType *array, const char *name, int given)
 {

@@ -3,13 +3,13 @@
  *		Graphs in shared memory: see shared_graphs.h.
  *
  * The memory is requested when the server starts. It has the same address in all processes, so pointers into
- * it are stored there. A graph takes one stretch of it. There are few graphs, so a free stretch is found by
- * looking at all of them. (PostgreSQL's dynamic shared areas would scatter small blocks of their own over the
- * memory, and a graph of half its size then found no room.)
+ * it can be stored in it. Each graph takes one contiguous stretch. There are few graphs, so the search for a
+ * free stretch looks at all of them. (PostgreSQL's dynamic shared areas would scatter small blocks of their own
+ * over the memory. A graph half as large as the memory then found no room.)
  *
- * A lock guards the table of graphs. A graph is freed when it is no longer current and no session uses it.
- * Each session withdraws from the graphs that it uses: when it drops its copy, or at the latest when it exits.
- * If a session is killed, the postmaster creates all shared memory again.
+ * One lock guards the table of graphs. A graph is freed when it is no longer current and no session uses it.
+ * A session withdraws from a graph when it drops its copy, at the latest when it exits. If a session is killed,
+ * the postmaster creates all shared memory again.
  */
 #include "postgres.h"
 
@@ -35,7 +35,7 @@ typedef struct SharedGraph
 	HyOrigins origins;
 	const char *pages;
 	bool is_current; /* other sessions may take it */
-	int64 sessions;  /* that use it, or build it */
+	int64 sessions;  /* number of sessions that use it or build it */
 	uint64 number;   /* serial number */
 	uint64 last_use;
 } SharedGraph;
@@ -87,7 +87,7 @@ hybrid_shared_graph_take(const HybridCopyKey *key, const ArrayType *types, Memor
 
 	if (!attach())
 		return NULL;
-	/* an error frees the graph, which withdraws */
+	/* an error frees the graph, and the callback `forget` withdraws from the shared graph */
 	graph = hybrid_graph_make(CurrentMemoryContext);
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	shared = find(key, types);
@@ -112,7 +112,7 @@ hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types, Hybr
 	const HyAllocator own = hybrid_allocator(graph->context);
 	const Size arrays = hy_csr_copy_bytes(&graph->csr, &graph->origins);
 	const Size type_bytes = types == NULL ? 0 : MAXALIGN(VARSIZE(types));
-	/* so every stretch is aligned */
+	/* rounded up, so that every stretch is aligned */
 	const Size bytes =
 		TYPEALIGN(HY_CSR_COPY_ALIGN, arrays + type_bytes + hybrid_pages_bytes(pages));
 	char *next; /* the part of the stretch that is still free */
@@ -210,7 +210,7 @@ hybrid_shared_graphs_list(HybridSharedGraphInfo *info, int most)
 	{
 		const SharedGraph *shared = &table->graph[i];
 
-		/* a graph that is being built has no key */
+		/* an entry that is being built has no key, so its database is 0 */
 		if (shared->bytes > 0 && shared->key.database == MyDatabaseId)
 			info[count++] = (HybridSharedGraphInfo){.key = shared->key,
 			                                        .all_types = shared->types == NULL,
@@ -268,8 +268,8 @@ attach(void)
 	if (!attached && table != NULL)
 	{
 		/*
-		 * All hooks of before_shmem_exit run first. They end the threads of this session, which may still read
-		 * a shared graph, and abort the transaction, which releases the lock if this process holds it.
+		 * All callbacks of before_shmem_exit run first. They end the threads of this session, which may still read
+		 * a shared graph. They also abort the transaction, which releases the lock if this process holds it.
 		 */
 		on_shmem_exit(end_session, (Datum) 0);
 		attached = true;
@@ -289,7 +289,7 @@ end_session(int code, Datum arg)
 	attached = false;
 }
 
-/* find: return the current graph of this key, NULL if there is none. */
+/* find: return the current graph of this key, or NULL if there is none. The caller holds the lock. */
 static SharedGraph *
 find(const HybridCopyKey *key, const ArrayType *types)
 {
@@ -307,8 +307,8 @@ find(const HybridCopyKey *key, const ArrayType *types)
 }
 
 /*
- * reserve: make an entry that only this session uses, with a stretch of memory. Evicts as many graphs as this
- * needs. Returns NULL if there is no room. The caller holds the lock.
+ * reserve: make an entry with a stretch of memory, used only by this session. Evicts graphs until there is room.
+ * Returns NULL if there cannot be enough. The caller holds the lock.
  */
 static SharedGraph *
 reserve(Size bytes)
@@ -317,7 +317,7 @@ reserve(Size bytes)
 	char *memory;
 	int i;
 
-	/* a graph that finds no room evicts no other */
+	/* evict nothing if even that would not make room */
 	if (find_room(bytes, true) == NULL)
 		return NULL;
 	for (;;)
@@ -338,8 +338,8 @@ reserve(Size bytes)
 }
 
 /*
- * find_room: return the first free stretch of this size, or NULL. If evicted, graphs that no session uses count
- * as free.
+ * find_room: return the first free stretch of this size, or NULL. If `evicted` is true, graphs that no session
+ * uses count as free.
  */
 static char *
 find_room(Size bytes, bool evicted)
@@ -436,7 +436,7 @@ withdraw(HybridGraph *graph)
 	LWLockRelease(lock);
 }
 
-/* forget: end the use of a graph whose memory is freed. */
+/* forget: withdraw from the shared graph when the memory of this session's graph is freed. */
 static void
 forget(void *arg)
 {
@@ -446,7 +446,7 @@ forget(void *arg)
 		withdraw(graph);
 }
 
-/* take_array: take an array from a stretch that has room for it. */
+/* take_array: allocate an array at the start of the free part of a stretch. The caller has made it large enough. */
 static void *
 take_array(void *arg, size_t size)
 {

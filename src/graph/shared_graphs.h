@@ -2,11 +2,11 @@
  * shared_graphs.h
  *		Keeps graphs in shared memory, for the copies of registered graphs (copy.h) of all sessions.
  *
- * A session that builds a graph offers it to the others, with what it knows of the pages of the table. A
- * session without a copy takes the graph. It validates the pages as if it had read them itself, because a
- * proof that a page is unchanged (pages.h) holds for any session. A graph in shared memory never changes. If
- * the snapshot of a session sees other edges, the session copies the graph into its own memory and patches
- * the copy. When the copy has not changed for some calls, the session offers it, or takes a newer one.
+ * A session that builds a graph offers it to the others, together with the state of the table's pages. A session
+ * without a copy takes the graph. It validates the pages as if it had read them itself, because a proof that a
+ * page is unchanged (pages.h) holds for any session. A graph in shared memory never changes. If the snapshot of a
+ * session sees other edges, the session copies the graph into its own memory and patches the copy. When the copy
+ * has not changed for some calls, the session offers it, or takes a newer shared graph.
  *
  * With a shared graph, the first answer of a session on WordNet takes 6 ms. It takes 107 ms if the session
  * has to build the graph, and 114 ms if it reads the edges by a query.
@@ -26,7 +26,7 @@
 
 #define HYBRID_SHARED_GRAPHS 64 /* maximum number of shared graphs */
 
-/* HybridCopyKey: identifies a copy, together with its types. It has no padding, so memcmp compares keys. */
+/* HybridCopyKey: identifies a copy, together with its edge types. No padding, so memcmp compares keys. */
 typedef struct HybridCopyKey
 {
 	Oid database;
@@ -42,16 +42,15 @@ typedef struct HybridCopyKey
 extern void hybrid_shared_graphs_init(void);
 
 /*
- * hybrid_shared_graph_take: return the shared graph of this key, in a new child of context. Stores what is
- * known of its pages in `pages`. types is NULL for all types. Returns NULL if there is
- * no such graph.
+ * hybrid_shared_graph_take: return the shared graph of this key, in a new child of context. Stores the state of the
+ * table's pages in `pages`. types is NULL for all types. Returns NULL if there is no such graph.
  */
 extern HybridGraph *hybrid_shared_graph_take(const HybridCopyKey *key, const ArrayType *types,
                                              MemoryContext context, HybridPages *pages);
 
 /*
- * hybrid_shared_graph_is_newer: return whether the arrays of a graph are its own, and there is a shared graph of
- * this key that it was not copied from.
+ * hybrid_shared_graph_is_newer: return whether a graph owns its arrays, and there is a shared graph of this key
+ * other than the one that it was copied from.
  */
 extern bool hybrid_shared_graph_is_newer(const HybridCopyKey *key, const ArrayType *types,
                                          const HybridGraph *graph);

@@ -1,7 +1,7 @@
 /*
  * spread.c
- *		hybrid_spread and hybrid_spread_batch: activation spreading over a graph, from one set of seeds
- *		or from many.
+ *		hybrid_spread and hybrid_spread_batch: spread activation over a graph, from one set of seeds or
+ *		from many.
  */
 #include "postgres.h"
 
@@ -77,7 +77,7 @@ answer(FunctionCallInfo fcinfo, int shift)
 	return hybrid_call_end(&call);
 }
 
-/* read_params: read and check the arguments about how activation spreads, but for hub. */
+/* read_params: read and check the arguments that say how activation spreads, except hub. */
 static HySpreadParams
 read_params(FunctionCallInfo fcinfo, int shift)
 {
@@ -104,7 +104,7 @@ read_params(FunctionCallInfo fcinfo, int shift)
 	return params;
 }
 
-/* answer_row: store a row. Only hybrid_spread_batch returns its set. */
+/* answer_row: store a row. Only the rows of hybrid_spread_batch have the column of the set. */
 static void
 answer_row(void *arg, const HybridSpreadRow *row)
 {

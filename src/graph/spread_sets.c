@@ -3,8 +3,8 @@
  *		Spreads activation from sets of seeds: see spread_sets.h.
  *
  * The sets go to the dispatcher in slices that fit the memory limit. A seed that occurs in no edge is
- * unknown. If unknown seeds are wanted, each is a node without edges, which keeps its activation and is
- * only added to the result.
+ * unknown. If the caller wants unknown seeds, each counts as a node without edges: it keeps its activation
+ * and is only added to the result.
  */
 #include "postgres.h"
 
@@ -19,17 +19,20 @@
 #include "server/threads.h"
 
 /*
- * Bytes for each node: y, charge, the times fired and bitmaps of a thread in core; this, the divisor of a hub
- * and a row of the answer; and for each set its activation, hops and what it has sent.
+ * Bytes for each node. A thread in core needs y, charge, the times fired and bitmaps. The call needs a hub's
+ * divisor and a row of the answer. Each set of seeds needs its activation, hops and sent activation.
  */
 #define THREAD_BYTES (2 * sizeof(double) + sizeof(int32) + 1)
 #define TASK_BYTES (THREAD_BYTES + sizeof(double) + sizeof(HybridScored))
 #define SET_BYTES (2 * sizeof(double) + sizeof(int32))
 
-/* If no device can run it, a slice is this large at most, or has few sets for each thread. */
+/*
+ * Without a device, a slice takes at most this many bytes, or has at most HY_SPREAD_SETS_PER_THREAD sets for each
+ * thread if that is more.
+ */
 #define HOST_SLICE_BYTES (UINT64CONST(4) << 20)
 
-/* Number of a seed that is not in the graph, in HybridScored. */
+/* Node number of an unknown seed, in HybridScored. */
 #define UNKNOWN_NODE UINT32_MAX
 
 /* Slice: the sets that one task spreads from. */
@@ -40,12 +43,12 @@ typedef struct Slice
 	int end;
 	int sets;
 	int64 *start;  /* start of each set among the seeds that are nodes of the graph */
-	uint32 *node;  /* their nodes */
-	double *value; /* their activation */
+	uint32 *node;  /* node numbers of these seeds */
+	double *value; /* activation of these seeds */
 	/* activation of all seeds of a set, divided by the activation of its seeds in the graph */
 	double all_inside;
 	HySpreadResult result;
-	uint64 *reached;       /* bitmap of the nodes that may have activation; others have no result */
+	uint64 *reached;       /* bitmap of the nodes that may have activation; only they have results */
 	HybridRanking ranking; /* rows of one set */
 	double lane[HY_SPREAD_LANES]; /* the lanes of the sum of all activation of one set */
 } Slice;
@@ -93,15 +96,15 @@ make_slice(const HybridSpreadSets *all, Slice *slice)
 
 	for (end = 0; end < all->seed_count; end = end_of_set(all, end))
 		sets++;
-	/* several sets may be on several threads, each of which needs memory; at most half of what there is */
+	/* several threads may work on the sets, each with memory of its own, at most half of the room together */
 	wanted = Min(hybrid_threads_limit(), Max(sets / HY_SPREAD_SETS_PER_THREAD, 1));
 	threads = Min(wanted, 1 + (int64) (call->room / 2 / thread_bytes));
 	call->room -= (uint64) (threads - 1) * thread_bytes;
 	most = Min(1 + (int64) (call->room / set_bytes), Max(sets, 1));
-	/* too few for more threads than these to take whole sets */
+	/* with more sets, core would use more threads than have memory */
 	if (threads < wanted)
 		most = Min(most, (threads + 1) * HY_SPREAD_SETS_PER_THREAD - 1);
-	/* the CPU gains nothing from more sets in a slice; small slices can use the same memory again */
+	/* the CPU gains nothing from more sets in a slice, and small slices reuse the same memory */
 	if (!hybrid_graph_device_possible())
 		most = Min(most, Max(1 + (int64) (HOST_SLICE_BYTES / set_bytes),
 		                     threads * HY_SPREAD_SETS_PER_THREAD));
@@ -117,7 +120,7 @@ make_slice(const HybridSpreadSets *all, Slice *slice)
 	return most;
 }
 
-/* fill_slice: add at most this many sets, from slice->first on. */
+/* fill_slice: put the sets from seed slice->first on into the slice, at most `most`, all with one all_inside. */
 static void
 fill_slice(Slice *slice, int64 most)
 {
@@ -138,7 +141,7 @@ fill_slice(Slice *slice, int64 most)
 	}
 }
 
-/* spread_slice: spread from the sets of a slice, and answer each. */
+/* spread_slice: spread from the sets of a slice, and store the answer of each set. */
 static void
 spread_slice(Slice *slice)
 {
@@ -165,7 +168,7 @@ spread_slice(Slice *slice)
 	}
 }
 
-/* end_of_set: return the end of the set whose first seed is given. */
+/* end_of_set: return the end of the set that begins with seed `first`. */
 static int
 end_of_set(const HybridSpreadSets *all, int first)
 {
@@ -205,8 +208,8 @@ add_set(Slice *slice, int first, int end)
 
 /*
  * answer_set: answer one set, whose seeds are first .. end - 1. There is a row for each node with
- * activation above 0 and, if unknown seeds are wanted, for each of them. The sum is canonical: each node
- * adds to the next lane, even if its activation is 0.
+ * activation above 0 and, if unknown seeds are wanted, for each of them. The sum of the activation is
+ * canonical: the position of a node in the order of all ids decides to which lane it adds.
  */
 static void
 answer_set(Slice *slice, int first, int end, const HySpreadResult *result, const uint64 *reached)
@@ -227,7 +230,7 @@ answer_set(Slice *slice, int first, int end, const HySpreadResult *result, const
 		const HybridSeed *seed = &all->seeds[first];
 		int64 next = hy_csr_first(csr, seed->id);
 
-		/* a seed in the graph is a node like the others */
+		/* rank_nodes handles seeds that are in the graph */
 		if (next < csr->nodes && csr->ids[next] == seed->id)
 			continue;
 		rank_nodes(slice, node, next, unknown, result, reached);
@@ -260,7 +263,7 @@ answer_set(Slice *slice, int first, int end, const HySpreadResult *result, const
 	}
 }
 
-/* rank_nodes: rank the nodes from .. stop - 1 that are reached. Others add nothing to the sum. */
+/* rank_nodes: rank the nodes from .. stop - 1 that are reached. The other nodes would add 0 to the sum. */
 static void
 rank_nodes(Slice *slice, int64 from, int64 stop, int64 unknown, const HySpreadResult *result,
            const uint64 *reached)

@@ -14,14 +14,14 @@
 extern double hybrid_spreading_tolerance(FunctionCallInfo fcinfo, int n);
 
 /*
- * Maximum number of hops until convergence. On a graph with 16 million edges, they take about an hour on one
- * processor.
+ * Maximum number of hops until convergence. On a graph with 16 million edges, so many hops take about an hour on
+ * one processor.
  */
 #define HYBRID_MOST_STEPS 100000
 
 /*
- * hybrid_spreading_steps: return the maximum number of hops until the activation that moves is less
- * than this share, if a hop passes on at most the share `kept` of what it receives. kept is below 1.
+ * hybrid_spreading_steps: return the maximum number of hops until the activation that is still passed on
+ * falls below the share `tolerance`. Each hop passes on at most the share `kept`, which is below 1.
  */
 extern double hybrid_spreading_steps(double kept, double tolerance);
 
@@ -33,9 +33,9 @@ extern double hybrid_spreading_steps(double kept, double tolerance);
 extern void hybrid_spreading_check_converges(HybridCall *call, const HySpreadParams *params);
 
 /*
- * hybrid_spreading_run: set the result for each set, as hy_spread does. If reached is not NULL,
- * only the results of the nodes whose bits in reached are then set are valid. Uses at most
- * call->room additional bytes to keep the graph on a device.
+ * hybrid_spreading_run: set the result for each set, as hy_spread does. If reached is not NULL, results are
+ * valid only for the nodes whose bits are set in it on return. Uses at most call->room additional bytes to
+ * keep the graph on a device.
  */
 extern void
 hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpreadSeeds *seeds,

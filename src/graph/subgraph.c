@@ -2,8 +2,8 @@
  * subgraph.c
  *		hybrid_subgraph: the edges between the nodes within a number of hops.
  *
- * A graph does not hold the types of its edges. If they have types, the edges are read again after the
- * nodes are found, and those between the nodes are sorted (typed_edges.h).
+ * A graph does not hold the types of its edges. If the edges have types, they are read again after the nodes
+ * are found. The edges between these nodes are then sorted (typed_edges.h).
  */
 #include "postgres.h"
 

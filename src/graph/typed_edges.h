@@ -27,8 +27,8 @@ extern void hybrid_typed_edges_begin(HybridTypedEdges *edges, const HybridCall *
 extern void hybrid_typed_edges_add(HybridTypedEdges *edges, const HyEdge *edge, text *type);
 
 /*
- * hybrid_typed_edges_answer: store the edges by source, target and type, parallel ones once. Raises if the
- * sum of their weights is out of range.
+ * hybrid_typed_edges_answer: store the edges by source, target and type. Parallel edges of the same type become
+ * one row with the sum of their weights. Raises if this sum is out of the range of real.
  */
 extern void hybrid_typed_edges_answer(HybridTypedEdges *edges, HybridCall *call);
 
