@@ -26,7 +26,7 @@
 typedef struct Wanted
 {
 	int64 root;      /* must be first, for hybrid_compare_positions */
-	double distance; /* the distance, if copies are not rounded */
+	double distance; /* distance of the row, unless copies are rounded */
 	int32 query;
 } Wanted;
 
@@ -50,7 +50,7 @@ static void look_up(Pass *pass);
 Size
 hybrid_approximate_bytes(int64 many)
 {
-	/* a candidate to look up, and a row in the memory of the search, which usually has more of them */
+	/* a candidate to look up, and a row found by the search, which usually finds more than `many` rows */
 	return (Size) many * (sizeof(Wanted) + sizeof(HybridFoundRow));
 }
 
@@ -110,7 +110,7 @@ take_candidates(void *arg, int query, const HybridFoundRow *found, int count)
 	pass->sure[query] = count < pass->many;
 	for (i = 0; i < count; i++)
 	{
-		/* the distance is NaN */
+		/* the row has no distance: NaN */
 		if (isinf(found[i].distance) && found[i].distance > 0 && isinf(found[i].width))
 			continue;
 		/* rounded copies may add any number of candidates, up to all rows if their bounds are infinite */

@@ -15,9 +15,9 @@ extern Size hybrid_approximate_bytes(int64 many);
 
 /*
  * hybrid_approximate_search: find `many` candidates for each query by candidates->search, look them up in
- * the table, and put the nearest visible rows into answers, which are empty heaps. Sets sure[i] if query i
- * has all its rows, or if there are no more candidates. Otherwise clears sure[i] and empties the heap. Does
- * not free its working memory.
+ * the table, and put the nearest visible rows into answers, which are empty heaps. Sets sure[i] if heap i is
+ * full, or if query i has no more candidates. Otherwise clears sure[i] and empties the heap. Does not free
+ * its working memory.
  */
 extern void
 hybrid_approximate_search(const HybridCandidates *candidates, const HybridQueries *queries,
@@ -25,9 +25,9 @@ hybrid_approximate_search(const HybridCandidates *candidates, const HybridQuerie
 
 /*
  * hybrid_approximate_read: pass the rows of the table to take as hybrid_rows_read does, but in the order of
- * the lists of the index. (WordNet, 2,000 rows as queries: with 32 MB of shared buffers, their searches take .67 s of
- * processor time in this order, and 1.2 s in the order of the table. With the whole index in shared buffers, 16,000 take
- * 4.8 to 5.2 s in either order.) `rows` reads the table of the candidates, and the column of the index.
+ * the lists of the index. (WordNet, 2,000 rows as queries: with 32 MB of shared buffers, the searches take .67 s of
+ * processor time in this order, and 1.2 s in the order of the table. With the whole index in shared buffers, 16,000
+ * queries take 4.8 to 5.2 s in either order.) `rows` must read the table of the candidates and the index's column.
  */
 extern void hybrid_approximate_read(const HybridCandidates *candidates, HybridRows *rows,
                                     HybridTakeRow take, void *arg);

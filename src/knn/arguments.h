@@ -29,8 +29,8 @@ typedef struct HybridVectorTypes
 extern HybridVectorTypes hybrid_vector_types(FunctionCallInfo fcinfo);
 
 /*
- * hybrid_recall_argument: return the recall that this argument asks for: from 0.5 to below 1 for an
- * approximate search, or 1 for an exact one, also if the argument is NULL or was not passed. Raises on
+ * hybrid_recall_argument: return the recall given by this argument: at least 0.5 and below 1 for an
+ * approximate search, or 1 for an exact one. An argument that is NULL or was not passed means 1. Raises on
  * other numbers.
  */
 extern double hybrid_recall_argument(FunctionCallInfo fcinfo, int number);

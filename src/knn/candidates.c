@@ -2,9 +2,9 @@
  * candidates.c
  *		Searches the store of an index for candidates: see candidates.h.
  *
- * A store only suggests rows. An entry may belong to a row that the snapshot does not see. It names
- * the root of a chain of versions, while the result needs the visible version. In a float16 store,
- * the stored vector only approximates the original. So a search of the store keeps more than k
+ * A store, the copies of the vectors in an index, only suggests rows. An entry may belong to a row that the
+ * snapshot does not see. An entry names the root of a HOT chain, while the result needs the visible version.
+ * In a float16 store, the stored vector only approximates the original. So a search keeps more than k
  * entries. The nearest entries are looked up in the table, each only once. Dead rows are dropped.
  * If the store is lossy, the distance is computed again from the row itself.
  *
@@ -152,7 +152,7 @@ hybrid_few_allowed(const HybridRows *rows, const HybridStoreShape *shape)
 	return filter != NULL && filter->count < LEAST_SHARE * shape->places;
 }
 
-/* is_better: compare two indexes. A search by codes is slower in an index with keys. */
+/* is_better: return whether store a is better than b. If ordered, an index without keys comes first: it is faster. */
 static bool
 is_better(const HybridStoreShape *a, const HybridStoreShape *b, bool ordered)
 {
@@ -307,8 +307,8 @@ tell_progress(void *arg)
 }
 
 /*
- * least_distance: return a lower bound on the distance of a row, given the distance of its stored
- * vector. The row must not be an outlier.
+ * least_distance: return a lower bound on the distance of a row that is not an outlier, given the
+ * distance of its stored vector.
  */
 static double
 least_distance(const Pass *pass, int query, double distance)

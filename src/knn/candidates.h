@@ -24,7 +24,7 @@ typedef struct HybridCandidates
 	HybridProgress *progress;
 	/* searches the index by codes, so that results are approximate; NULL: the whole store is read */
 	HybridIndexSearch *search;
-	double recall; /* for this search */
+	double recall; /* target recall of `search` */
 } HybridCandidates;
 
 /*
@@ -36,7 +36,7 @@ typedef struct HybridCandidates
 extern bool hybrid_find_store(const HybridRows *rows, HyMetric metric, bool ordered,
                               HybridCandidates *candidates);
 
-/* hybrid_few_allowed: return whether a filter allows so few rows that these are fetched one by one. */
+/* hybrid_few_allowed: return whether a filter allows so few rows that fetching them one by one is faster. */
 extern bool hybrid_few_allowed(const HybridRows *rows, const HybridStoreShape *shape);
 
 /* hybrid_candidates_first: return the number of candidates per query in the first search. */

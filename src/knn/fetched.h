@@ -9,21 +9,21 @@
 
 #include "executor/spi.h"
 
-/* HybridFetched: a relation whose rows a query returns. */
+/* HybridFetched: counts the rows of a relation that a query fetches from a foreign server. */
 typedef struct HybridFetched
 {
 	const char *function; /* name of the SQL function; NULL: report nothing */
 	const char *relation;
 	const char *column;
-	bool counts; /* whether each row comes from a foreign server */
-	int64 rows;  /* number of rows so far, if counts */
+	bool counts; /* whether the plan is a foreign scan, so that each row comes from a foreign server */
+	int64 rows;  /* number of rows so far, if counts is true */
 } HybridFetched;
 
-/* hybrid_fetched_expect: report if the plan is expected to fetch many rows. Sets counts. */
+/* hybrid_fetched_expect: raise a NOTICE if the plan is expected to fetch many rows. Sets counts. */
 extern void hybrid_fetched_expect(HybridFetched *fetched, SPIPlanPtr plan);
 
 /*
- * hybrid_fetched_row: count a row, and report if there have been many. This is for foreign tables
+ * hybrid_fetched_row: count a row, and raise the NOTICE when there have been many. This is for foreign tables
  * that were never analyzed, for which estimates are too low.
  */
 extern void hybrid_fetched_row(HybridFetched *fetched);

@@ -113,7 +113,7 @@ hybrid_fuse(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* read_list: return the elements of the bigint[] of argument n, none if it is NULL. */
+/* read_list: return the elements of argument n, a bigint[]. There are none if it is NULL. */
 static IdList
 read_list(FunctionCallInfo fcinfo, int n, const char *name)
 {
@@ -131,7 +131,7 @@ read_list(FunctionCallInfo fcinfo, int n, const char *name)
 	return list;
 }
 
-/* number_argument: return the finite number >= 0 of argument n. */
+/* number_argument: return argument n. Raises unless it is finite and >= 0. */
 static double
 number_argument(FunctionCallInfo fcinfo, int n, const char *name)
 {
@@ -149,8 +149,8 @@ number_argument(FunctionCallInfo fcinfo, int n, const char *name)
 }
 
 /*
- * merge_same_ids: leave one entry for each id, with its first rank in each list. Returns the number of entries, which
- * are then in the order of the ids.
+ * merge_same_ids: leave one entry for each id, with its first rank in each list. Returns the number of entries, and
+ * sorts them by id.
  */
 static int
 merge_same_ids(FusedId *fused, int count)

@@ -2,8 +2,8 @@
  * join.c
  *		Finds the nearest rows of one relation for each row of another: see join.h.
  *
- * The left rows are read in the order of hybrid_target_read, one at a time and gathered as queries. When work_mem
- * cannot hold more queries and their results, one search of the right side serves the whole group.
+ * The left rows are read one at a time, in the order of hybrid_target_read, and gathered as queries. When work_mem
+ * cannot hold more queries and their results, one search of the right relation serves the whole group.
  */
 #include "postgres.h"
 
@@ -107,7 +107,7 @@ grow(Join *join)
 }
 
 /*
- * search_group: search for the gathered rows and pass the results to take. done is the share of the
+ * search_group: search for the gathered rows and pass the results to join->take. `done` is the share of the
  * left rows read so far; < 0 if unknown.
  */
 static void

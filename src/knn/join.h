@@ -16,17 +16,17 @@ typedef struct HybridJoined
 {
 	int count;
 	const int64 *positions; /* positions of the left rows */
-	const int64 *ids;       /* ids of the left rows; valid if the left side has an id column */
+	const int64 *ids;       /* ids of the left rows; valid if they are read with an id column */
 	const HyTopK *answers;  /* sorted results per left row; row holds the position of a right row */
 } HybridJoined;
 
 typedef void (*HybridTakeJoined)(void *arg, const HybridJoined *joined);
 
 /*
- * hybrid_join: read the left rows in groups that fit work_mem, search the right side once per
- * group, and pass each group to take. The memory context in which take runs is reset after each
- * call. take may allocate `beside` bytes per left row in this context. Raises if the vectors of the
- * two sides differ in length.
+ * hybrid_join: read the left rows in groups that fit work_mem, search the right relation once per
+ * group, and pass each group to `take`. The memory context in which `take` runs is reset after each
+ * call. `take` may allocate `beside` bytes per left row in this context. Raises if the vectors of the
+ * two relations differ in dimensions.
  */
 extern void
 hybrid_join(HybridRows *left, HybridTarget *right, Size beside, HybridTakeJoined take, void *arg);

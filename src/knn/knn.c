@@ -1,6 +1,7 @@
 /*
  * knn.c
- *		hybrid_knn: the exact nearest rows of a relation for many queries at once.
+ *		hybrid_knn: the nearest rows of a relation for many queries at once. The result is exact unless the
+ *		recall is below 1.
  *
  * If the heaps of all queries do not fit work_mem, the queries are divided into groups, and the
  * rows are read once for each group.

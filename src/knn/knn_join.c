@@ -40,7 +40,7 @@ hybrid_knn_join(PG_FUNCTION_ARGS)
 	hybrid_check_k(options.k);
 	options.recall = hybrid_recall_argument(fcinfo, 6);
 	left = hybrid_rows_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), &types, NULL, NULL);
-	/* if both sides are the same relation, one report is enough */
+	/* if both relations are the same, one report is enough */
 	if (PG_GETARG_OID(0) != PG_GETARG_OID(2))
 		hybrid_rows_report_fetched(left, options.what);
 	right = hybrid_target_open(PG_GETARG_OID(2), NameStr(*PG_GETARG_NAME(3)), &types, &options);

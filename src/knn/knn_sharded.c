@@ -1,17 +1,17 @@
 /*
  * knn_sharded.c
- *		hybrid_knn_sharded: the exact nearest rows of a relation whose rows lie in several places.
+ *		hybrid_knn_sharded: the exact nearest rows of a relation whose rows lie in several tables or on
+ *		several servers.
  *
- * Each place answers with its own k nearest rows, as ids and distances, and these are merged in one
- * heap per query. A foreign server and a shard of Citus run hybrid_knn_sharded as well, so their
- * table may itself be partitioned. Foreign servers are asked first, through server/remote.h. While
- * they compute, this process searches its own tables. Citus runs its shards by its own function
- * run_command_on_shards.
+ * Each table or server answers with its own k nearest rows, as ids and distances. One heap per query merges
+ * these answers. A foreign server and a Citus shard run hybrid_knn_sharded as well, so their table may
+ * itself be partitioned. Foreign servers are asked first, through server/remote.h. While they compute, this
+ * process searches its own tables. Citus searches its shards with its own function run_command_on_shards.
  *
- * Ties are ordered by id, but hybrid_knn orders them by position. So a table is asked for k + 1
- * rows. If the last of these rows has the distance of row k, rows with smaller ids may have been
- * left out, and the query is repeated for twice as many rows, until a larger distance or the end of
- * the table is reached.
+ * Ties are ordered by id, but hybrid_knn orders them by position. So hybrid_knn is asked for k + 1 rows of
+ * a table. If the last of these rows has the distance of row k, rows with smaller ids may have been left
+ * out. The query is then repeated for twice as many rows, until a larger distance or the end of the table is
+ * reached.
  *
  * The answers are held in memory, so queries are processed in groups that fit work_mem.
  */
@@ -37,10 +37,10 @@
 
 PG_FUNCTION_INFO_V1(hybrid_knn_sharded);
 
-/* bytes that a candidate of a query needs: its row in SPI's table, and its places in heap and array */
+/* bytes of one candidate of a query: its row in SPI's table, and its elements in the heap and the arrays */
 #define CANDIDATE_BYTES 192
 
-/* The text of a group's queries must stay far below the size of a string. */
+/* The text of a group's queries must stay far below the maximum size of a string, 1 GB. */
 #define MOST_TEXT_BYTES (256 * 1024 * 1024)
 #define NUMBER_BYTES 16 /* an element of a vector as text, with its comma */
 
@@ -55,8 +55,8 @@ PG_FUNCTION_INFO_V1(hybrid_knn_sharded);
 #define ANSWER_COLUMNS "query pg_catalog.int4[], id pg_catalog.int8[], distance pg_catalog.float8[]"
 
 /*
- * The settings that may change which rows a query finds, or where and how it is computed. Their
- * values here apply on all servers. The other settings describe a machine and its load.
+ * The settings that may change which rows a query finds, or where and how it is computed. This session's
+ * values apply on all servers. The other settings describe a machine and its load.
  */
 static const char *const sent_settings[] = {"hybrid.target_recall",       "hybrid.probes",
                                             "hybrid.iterative_scan",      "hybrid.max_scan_tuples",
@@ -200,7 +200,7 @@ list_settings(void)
 	int i;
 
 	initStringInfo(&list);
-	/* the text of a float8 has all digits */
+	/* extra_float_digits: the text of a float8 keeps all digits */
 	appendStringInfo(&list, "('extra_float_digits', '1'), ('%s', '%d')", DEPTH_SETTING,
 	                 get_depth() + 1);
 	for (i = 0; i < (int) lengthof(sent_settings); i++)
@@ -292,8 +292,8 @@ put_answers(const Sharded *call)
 }
 
 /*
- * group_text: return the group as an SQL literal of type vector[]. Written here because array_out
- * takes as long again to look for characters that need quoting. A vector's text has none.
+ * group_text: return the group as an SQL literal of type vector[]. array_out would take twice as long,
+ * because it looks for characters that need quoting. A vector's text has none.
  */
 static const char *
 group_text(Sharded *call)
@@ -323,7 +323,7 @@ group_text(Sharded *call)
 	return call->text;
 }
 
-/* make_array: return the queries of the group that have these numbers as an array. */
+/* make_array: return an array of the group's queries with these numbers. */
 static ArrayType *
 make_array(const Sharded *call, const int *numbers, int count)
 {
@@ -379,8 +379,8 @@ take_answer(void *arg, int i, HeapTuple row, TupleDesc columns)
 }
 
 /*
- * take_arrays: offer the candidates in three columns, which are arrays of numbers of queries, ids
- * and distances. Returns false if they are not an answer for the group.
+ * take_arrays: add an answer's candidates to the heaps. Three columns, from number `first` on, contain
+ * arrays: the query numbers, ids and distances. Returns false if they are not an answer for the group.
  */
 static bool
 take_arrays(const Sharded *call, HeapTuple row, TupleDesc columns, int first)
@@ -410,7 +410,7 @@ take_arrays(const Sharded *call, HeapTuple row, TupleDesc columns, int first)
 	return true;
 }
 
-/* take_array: return the number of elements of an array, or -1 if it or one of them is NULL. */
+/* take_array: store the elements of an array, and return their number; -1 if the array or an element is NULL. */
 static int
 take_array(HeapTuple row, TupleDesc columns, int number, Oid type, Datum **elements)
 {
@@ -429,7 +429,7 @@ take_array(HeapTuple row, TupleDesc columns, int number, Oid type, Datum **eleme
 	return count;
 }
 
-/* fitting_queries: return the number of queries, at least 1, whose k candidates each fit in work_mem. */
+/* fitting_queries: return how many queries with k candidates each fit in work_mem, at least 1. */
 static int
 fitting_queries(int64 k)
 {
@@ -470,7 +470,7 @@ search_local(const Sharded *call, const HybridShard *shard)
 
 /*
  * ask_local: find k rows for each of count queries of the group. Returns the number of queries for
- * which more rows are needed because of ties, and puts these queries at the front of numbers.
+ * which more rows are needed because of ties, and moves their numbers to the front of `numbers`.
  */
 static int
 ask_local(const Sharded *call, const HybridShard *shard, int32 k, int *numbers, int count)
@@ -496,7 +496,7 @@ ask_local(const Sharded *call, const HybridShard *shard, int32 k, int *numbers, 
 	return left;
 }
 
-/* take_local: take the rows of ask_local from SPI_tuptable, and return what it returns. */
+/* take_local: add the rows in SPI_tuptable to the heaps. The result and `numbers` are as in ask_local. */
 static int
 take_local(const Sharded *call, const HybridShard *shard, int32 k, int *numbers)
 {
@@ -623,7 +623,7 @@ statement_head(const Sharded *call, const char *outputs)
 	                call->settings, outputs);
 }
 
-/* statement_row: begin a row of VALUES. The name of the relation and a parenthesis follow. */
+/* statement_row: begin a row of VALUES. The caller appends the relation's name and a parenthesis. */
 static char *
 statement_row(const HybridShard *shard)
 {

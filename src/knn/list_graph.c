@@ -1,11 +1,11 @@
 /*
  * list_graph.c
- *		The nearest rows of each row of a table, by way of the lists of an index: see list_graph.h.
+ *		The nearest rows of each row of a table, found with the lists of an index: see list_graph.h.
  *
  * Many rows are compared with the rows of a list at once, so that each row costs much less than a search of its
- * own. The lists are divided into runs. Each row is compared with the rows of its own run and of the few others
+ * own. The lists are divided into runs. Each row is compared with the rows of its own run and of the few other runs
  * whose means are nearest to it. Then it is compared with neighbors of its neighbors (core/descent.c), in several
- * rounds. After each of them, the exact neighbors of a sample of the rows show which recall has been reached.
+ * rounds. A sample of rows, whose exact neighbors are computed, shows after each round which recall is reached.
  */
 #include "postgres.h"
 
@@ -25,28 +25,31 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#define NEAR_RUNS 8  /* number of runs with whose rows a row is compared */
-#define RUN_ROWS 128 /* about as many rows are in a run */
-#define QUERIES 2048 /* most rows that are compared at a time */
+#define NEAR_RUNS 8  /* number of runs that each row is compared with */
+#define RUN_ROWS 128 /* approximate number of rows of a run */
+#define QUERIES 2048 /* maximum number of rows that are compared at a time */
 
-/* In these cases each row is searched for: a larger k or recall, more dimensions of means, after so many rounds. */
+/*
+ * Each row gets a search of its own if k or the recall is larger than this, if the means of all runs have more
+ * numbers than this, or if the recall is not reached after this many rounds.
+ */
 #define MOST_K 129
 #define MOST_RECALL 0.99
 #define MOST_MEANS (2 * 1000 * 1000)
 #define ROUNDS 6
 
-/* Shares of the whole call that are done afterwards, for its progress; the rest is for searches for each row. */
+/* Progress of the whole call after each phase. The rest is for searches for each row. */
 #define READ_SHARE 0.1
 #define NEAREST_SHARE 0.2
 #define LISTS_SHARE 0.4
 #define ROUNDS_SHARE 0.5
 
 #define SAMPLE_MISSES                                                                              \
-	25 /* rows of a sample that lack all neighbors, if the recall is just the wanted one */
+	25 /* misses in the sample if the recall is just the target, each as large as all neighbors of a row */
 #define SAMPLE_LEAST 500
 #define SAMPLE_MOST (int) (SAMPLE_MISSES / (1 - MOST_RECALL))
 #define SAMPLE_SEED UINT64CONST(0x6b6e6e)
-#define DOUBT (0.05 / (ROUNDS + 1)) /* of each of the tests whether the recall is reached */
+#define DOUBT (0.05 / (ROUNDS + 1)) /* error probability of each test whether the recall is reached */
 #define MOST_STAKE 0.95
 
 /* Graph: the state of hybrid_list_graph. */
@@ -54,26 +57,26 @@ typedef struct Graph
 {
 	const HybridCandidates *candidates;
 	HybridListRows rows;
-	HyTopK *best; /* for each row */
+	HyTopK *best; /* neighbors of each row */
 
 	int32 near;      /* number of runs with which each row is compared */
-	int32 *nearest;  /* these runs; -1 for none */
-	bool all;        /* whether they are all runs */
+	int32 *nearest;  /* these runs for each row; -1: none */
+	bool all;        /* whether each row is compared with all runs */
 	int64 *begin;    /* the visitors of run i are those from begin[i] to begin[i + 1] - 1 */
 	int32 *visitors; /* rows that are compared with the rows of a run */
 
-	/* a search: some rows, and the results */
+	/* buffers of one search: vectors of its rows, limits of their distances, and the results */
 	float *queries;
 	double *limits;
 	HyNeighbor *out;
 	int32 *counts;
 
-	/* the sample: rows, the number of other rows among the exact neighbors, and the distance of the farthest */
+	/* for each row of the sample: row number, number of exact neighbors but itself, distance of the farthest */
 	int samples;
 	int64 *sample;
 	int32 *wanted;
 	double *farthest;
-	double mean; /* recall of the sample */
+	double mean; /* mean recall of the sample */
 } Graph;
 
 static int sample_size(const HybridCandidates *candidates);
@@ -127,7 +130,10 @@ sample_size(const HybridCandidates *candidates)
 	return size < SAMPLE_LEAST ? SAMPLE_LEAST : size > SAMPLE_MOST ? SAMPLE_MOST : (int) size;
 }
 
-/* most_rows: return the number of rows for which there is memory; 0 if the table surely has more. */
+/*
+ * most_rows: return the number of rows for which there is memory. Returns 0 if the table surely has more, or if
+ * each row must be searched for because of MOST_K, MOST_RECALL or MOST_MEANS.
+ */
 static int64
 most_rows(const Graph *graph, HyDtype dtype)
 {
@@ -165,7 +171,7 @@ find_neighbors(Graph *graph)
 	hybrid_progress_range(graph->candidates->progress, READ_SHARE, NEAREST_SHARE);
 	find_nearest_runs(graph);
 	hybrid_progress_range(graph->candidates->progress, NEAREST_SHARE, LISTS_SHARE);
-	/* with neighbors from the nearest run, few rows of the others are near enough to be compared exactly */
+	/* neighbors from a row's own run set a limit, so few rows of the other runs must be compared exactly */
 	compare_lists(graph, 0, 1);
 	compare_lists(graph, 1, graph->near);
 	if (graph->all)
@@ -186,7 +192,7 @@ find_neighbors(Graph *graph)
 		hybrid_progress_update(graph->candidates->progress, (double) round / ROUNDS);
 		if (reaches_recall(graph))
 			return true;
-		/* a round gains less than the one before it */
+		/* each round gains less than the one before it, so the recall is out of reach */
 		if (graph->mean + (graph->mean - before) * (ROUNDS - round) < graph->candidates->recall)
 			return false;
 	}
@@ -214,7 +220,7 @@ begin(Graph *graph)
 		hy_topk_init(&graph->best[i], items + i * k, k);
 }
 
-/* find_means: compute the mean of each run; under cosine, of the directions. */
+/* find_means: compute the mean vector of each run; under cosine, of the vectors scaled to length 1. */
 static void
 find_means(const Graph *graph, float *means)
 {
@@ -242,7 +248,7 @@ find_means(const Graph *graph, float *means)
 	pfree(row);
 }
 
-/* find_nearest_runs: find the run of each row, and the nearest others by their means, or all runs if they are few. */
+/* find_nearest_runs: store each row's own run and the runs with the nearest means, or all runs if there are few. */
 static void
 find_nearest_runs(Graph *graph)
 {
@@ -288,8 +294,8 @@ find_nearest_runs(Graph *graph)
 }
 
 /*
- * take_nearest_runs: store the run of a row, and those of the nearest means: all runs if they are few. A mean without a
- * direction has no distances.
+ * take_nearest_runs: store a row's own run and the runs of the nearest means in `found`, or all runs if there are
+ * few. Means without a direction are missing in `found`, because they have no distances.
  */
 static void
 take_nearest_runs(Graph *graph, int32 row, const HyNeighbor *found, int32 count)
@@ -311,7 +317,7 @@ take_nearest_runs(Graph *graph, int32 row, const HyNeighbor *found, int32 count)
 		nearest[runs++] = -1;
 }
 
-/* invert: list the rows that have each run among their nearest runs from .. end - 1. */
+/* invert: for each run, list the rows that have it among their nearest runs from .. end - 1. */
 static void
 invert(Graph *graph, int32 from, int32 end)
 {
@@ -363,7 +369,7 @@ compare_lists(Graph *graph, int32 from, int32 end)
 	}
 }
 
-/* search_run: compare some rows with those of a run. */
+/* search_run: compare some rows with the rows of a run. */
 static void
 search_run(Graph *graph, int32 run, const int32 *visitors, int32 count)
 {
@@ -396,7 +402,7 @@ search_run(Graph *graph, int32 run, const int32 *visitors, int32 count)
 	}
 }
 
-/* task_over: return a search for these queries, without targets and results. */
+/* task_over: return a task that searches for these queries. The caller sets its targets and results. */
 static HyTask
 task_over(const Graph *graph, const float *queries, int64 count)
 {
@@ -412,7 +418,7 @@ task_over(const Graph *graph, const float *queries, int64 count)
 	return task;
 }
 
-/* improve: compare each row with neighbors of its neighbors. */
+/* improve: compare each row with neighbors of its neighbors, in one round. */
 static void
 improve(HyDescent *descent)
 {
@@ -474,10 +480,10 @@ find_sample(Graph *graph)
 }
 
 /*
- * reaches_recall: return whether the mean recall of all rows reaches the wanted one, by that of the sample, and
- * set graph->mean. This is a bet, as in I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random
- * variables by betting", 2024. The stake on each row is chosen by the rows before it. If the mean of all rows
- * is lower than the wanted recall, the capital grows to 1 / DOUBT with a probability of at most DOUBT, whatever
+ * reaches_recall: test on the sample whether the mean recall of all rows reaches the target, and set
+ * graph->mean. The test is a bet, as in I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random
+ * variables by betting", 2024. The stake on each row depends only on the rows before it. If the mean recall
+ * of all rows is below the target, the capital reaches 1 / DOUBT with a probability of at most DOUBT, whatever
  * the distribution is.
  */
 static bool
@@ -494,7 +500,7 @@ reaches_recall(Graph *graph)
 
 		if (graph->wanted[i] == 0)
 			continue;
-		/* one row with half of the wanted recall is assumed before the others */
+		/* the estimate starts as if a row with half of the target recall had come first */
 		mean = (sum + wanted / 2) / (rows + 1);
 		variance =
 			Max((squares + wanted * wanted / 4) / (rows + 1) - mean * mean, 0.25 / (rows + 1));
@@ -513,7 +519,7 @@ reaches_recall(Graph *graph)
 	return rows == 0 || most >= 1 / DOUBT;
 }
 
-/* recall_of: return the recall of a row of the sample. A row as near as the farthest exact neighbor counts. */
+/* recall_of: return the recall of a row of the sample. Any row as near as the farthest exact neighbor is a hit. */
 static double
 recall_of(const Graph *graph, int i)
 {

@@ -1,6 +1,6 @@
 /*
  * list_graph.h
- *		The nearest rows of each row of a table, by way of the lists of an index.
+ *		The nearest rows of each row of a table, found with the lists of an index.
  */
 #ifndef HYBRID_LIST_GRAPH_H
 #define HYBRID_LIST_GRAPH_H
@@ -18,9 +18,10 @@ typedef void (*HybridTakeNeighbors)(void *arg, int64 row, const HyTopK *best, co
 
 /*
  * hybrid_list_graph: find the candidates->k nearest rows of each row that the index contains, and pass them
- * to take. rows reads the table of the candidates, the column of the index, and ids. Returns false, before
- * the first call of take, if work_mem does not hold all vectors and neighbors, or if a sample of the rows
- * does not reach candidates->recall. Then each row must be searched for.
+ * to `take`. `rows` must read the table of the candidates, the column of the index, and ids. Returns false
+ * before the first call of `take` if k or the recall is too large, if work_mem does not hold all vectors and
+ * neighbors, or if a sample of the rows does not reach candidates->recall. Then the caller must search for
+ * each row.
  */
 extern bool hybrid_list_graph(const HybridCandidates *candidates, HybridRows *rows,
                               HybridTakeNeighbors take, void *arg);

@@ -14,7 +14,7 @@
 #include "utils/snapmgr.h"
 
 #define READ_ENTRIES 512 /* entries of the index read at a time */
-#define RUN_LEAST 64     /* shorter lists are joined */
+#define RUN_LEAST 64     /* lists with fewer rows are joined to one run */
 
 /* Reading: the state of take_row. */
 typedef struct Reading
@@ -57,7 +57,7 @@ hybrid_list_rows_read(const HybridCandidates *candidates, HybridRows *rows, int6
 	read->runs_room = (int32) (read->room / (RUN_LEAST / 2) + 2);
 	read->first = MemoryContextAllocHuge(CurrentMemoryContext, read->runs_room * sizeof(int32));
 	read->first[0] = 0;
-	/* a unit has at least one list, and no second one if it has entries */
+	/* with a limit of 1 byte, a unit that has entries is a single list */
 	while (!reading.full && stores->unit(store, 1, &list))
 	{
 		int count;
@@ -112,7 +112,7 @@ take_row(void *arg, const HybridRow *row)
 	return true;
 }
 
-/* end_run: let a run end here, unless it is short and not the last. A long one becomes several. */
+/* end_run: end the current run, unless it is short and not the last. A long run becomes several. */
 static void
 end_run(HybridListRows *read, bool last)
 {

@@ -32,12 +32,12 @@ typedef struct HybridListRows
 /* HYBRID_RUN_MOST: maximum number of rows of a run */
 #define HYBRID_RUN_MOST 256
 
-/* hybrid_list_rows_bytes: return the memory that each row takes, and its share of the memory of the runs. */
+/* hybrid_list_rows_bytes: return the bytes of memory that each row takes. */
 extern Size hybrid_list_rows_bytes(const HybridCandidates *candidates, HyDtype dtype);
 
 /*
  * hybrid_list_rows_read: read at most `most` rows that the snapshot sees, in the current memory context.
- * Returns false if there are more.
+ * Returns false if the index has more.
  */
 extern bool hybrid_list_rows_read(const HybridCandidates *candidates, HybridRows *rows, int64 most,
                                   HybridListRows *read);

@@ -24,7 +24,7 @@
 
 #define GROWTH 4
 #define AHEAD_ROWS 16 /* rows read at a time while other threads search */
-/* most queries at once; no palloc'd array takes over 64 bytes per query */
+/* maximum number of queries at once, because no palloc'd array takes more than 64 bytes per query */
 #define MOST_QUERIES (MaxAllocSize / 64)
 
 struct HybridTarget
@@ -116,8 +116,8 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
 }
 
 /*
- * find_codes: begin to search an index by codes, which every index on vectors has. Raises if there is no index
- * for this metric. The exact search is used if few rows are allowed.
+ * find_codes: begin an approximate search of an index by codes, the quantized copies of its vectors. Raises if there
+ * is no index for this metric. If the filter allows few rows, leaves store->index NULL, for an exact search.
  */
 static void
 find_codes(HybridTarget *target)
@@ -255,7 +255,7 @@ uses_store(const HybridTarget *target, int dims)
 	           memory_for_queries();
 }
 
-/* is_same_column: return whether rows reads the column that is searched, from the table. */
+/* is_same_column: return whether `rows` reads the searched column directly from the table. */
 static bool
 is_same_column(const HybridTarget *target, const HybridRows *rows)
 {

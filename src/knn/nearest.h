@@ -58,15 +58,15 @@ extern int hybrid_target_group(const HybridTarget *target, int dims, Size beside
 extern void hybrid_target_range(HybridTarget *target, double from, double to);
 
 /*
- * hybrid_target_read: pass the rows of a relation to take as hybrid_rows_read does. If the rows are those
- * that an approximate search searches, they come in an order that makes these searches fast.
+ * hybrid_target_read: pass the rows of a relation to `take`, as hybrid_rows_read does. If an approximate
+ * search searches the same column, the rows come in an order that makes these searches fast.
  */
 extern void
 hybrid_target_read(const HybridTarget *target, HybridRows *rows, HybridTakeRow take, void *arg);
 
 /*
- * hybrid_target_candidates: return the index that an approximate search searches by codes, if rows reads the
- * column that it indexes. Returns NULL otherwise.
+ * hybrid_target_candidates: return the index that an approximate search searches by codes, if `rows` reads the
+ * indexed column from the same table. Returns NULL otherwise.
  */
 extern const HybridCandidates *
 hybrid_target_candidates(const HybridTarget *target, const HybridRows *rows);

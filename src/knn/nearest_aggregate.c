@@ -9,9 +9,9 @@
  * Layout: the header, the query as stored, the query as floats (only if it is stored in half precision), then the heap.
  * Each part begins at a multiple of MAXIMUM_ALIGNOF. The heap's capacity follows from the size of the bytea.
  *
- * The functions change a state in place, so accumulating and combining are refused outside an aggregate. Any user can
- * define an aggregate with these functions and an arbitrary initial state. Every state is therefore checked before use.
- * Whatever passes the check cannot make the functions read or write outside of it.
+ * The functions change a state in place, so those that accumulate and combine raise an error outside an aggregate. Any
+ * user can define an aggregate with these functions and an arbitrary initial state. Every state is therefore checked
+ * before use. A state that passes the check cannot make the functions read or write outside of it.
  */
 #include "postgres.h"
 
@@ -48,7 +48,7 @@ enum AccumArgument
 	METRIC_ARGUMENT /* optional */
 };
 
-/* The first bytes of a state. They change with its layout, and differ on a machine of the other byte order. */
+/* Identifies the layout of a state. A machine of the other byte order reads another number. */
 #define NEAREST_MAGIC 0x6e727301
 
 #define FIRST_CAPACITY 16 /* entries of a new heap, unless k is smaller */
@@ -74,7 +74,7 @@ typedef struct Detoasted
 	struct varatt_external source;
 } Detoasted;
 
-/* NearestCall: what one call site keeps from row to row. A join passes one of the two values in many rows. */
+/* NearestCall: what one call site keeps from row to row. A join passes the same vector or query in many rows. */
 typedef struct NearestCall
 {
 	Detoasted vector;
@@ -145,7 +145,7 @@ hybrid_nearest_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* hybrid_nearest_final: return the rows of a state, which stays as it is; NULL if there are none. */
+/* hybrid_nearest_final: return the rows of a state as an array, or NULL if there are none. Keeps the state as it is. */
 Datum
 hybrid_nearest_final(PG_FUNCTION_ARGS)
 {
@@ -282,7 +282,7 @@ call_site(FunctionCallInfo fcinfo)
 
 /*
  * dense_argument: return a detoasted argument. A value from a TOAST table is kept for the next row, because fetching it
- * takes many times as long as a distance. Within one statement, a TOAST pointer identifies its value.
+ * takes many times as long as computing a distance. Within one statement, a TOAST pointer identifies its value.
  */
 static const HybridDense *
 dense_argument(FunctionCallInfo fcinfo, int n, HyDtype dtype, Detoasted *kept)
@@ -381,7 +381,7 @@ check_query(FunctionCallInfo fcinfo, NearestState *state, NearestCall *call)
 	check_same_query(state, query->x, query->dim);
 }
 
-/* check_same: raise unless the state is of this type, k and metric. */
+/* check_same: raise unless the state has this type, k and metric. */
 static void
 check_same(const NearestState *state, HyDtype dtype, int32 k, HyMetric metric)
 {

@@ -6,7 +6,7 @@
  * A tid identifies a row within one table. The rows of a partitioned table lie in several tables,
  * and so may those of a view. The definition of a view tells which tables its column ctid comes
  * from, through subqueries, WITH, UNION and other views. If the column is computed in any other way,
- * its author is responsible for the values.
+ * the author of the view is responsible for its values.
  */
 #include "postgres.h"
 
@@ -83,8 +83,8 @@ refuse_citus(Relation relation, const char *column)
 }
 
 /*
- * add_relation: add the relation to the list, followed by the tables that it reads: its partitions
- * and children, and what a view reads. The list may contain a table twice.
+ * add_relation: add the relation to the list, followed by its partitions and children, or by the
+ * relations that a view reads. The list may contain a table twice.
  */
 static void
 add_relation(List **relids, Oid relid)
@@ -149,7 +149,7 @@ refuse_children(Relation relation)
 	         errhint("Call the function for each leaf table.")));
 }
 
-/* leaf_tables: return the table, its partitions and its children, without partitioned tables. */
+/* leaf_tables: return the table and all its partitions and children, except partitioned tables. */
 static List *
 leaf_tables(Oid relid, LOCKMODE lock)
 {
@@ -229,7 +229,7 @@ trace_column(const Query *query, AttrNumber column, Trace *trace)
 	}
 }
 
-/* trace_operation: do the same for a tree of UNION, INTERSECT and EXCEPT. */
+/* trace_operation: add these tables for a tree of UNION, INTERSECT and EXCEPT. */
 static void
 trace_operation(const Query *query, const Node *operation, AttrNumber column, Trace *trace)
 {
@@ -247,7 +247,7 @@ trace_operation(const Query *query, const Node *operation, AttrNumber column, Tr
 		trace_entry(query, castNode(RangeTblRef, operation)->rtindex, column, trace);
 }
 
-/* trace_entry: do the same for a column of a range table entry. */
+/* trace_entry: add these tables for a column of a range table entry. */
 static void
 trace_entry(const Query *query, Index number, AttrNumber column, Trace *trace)
 {

@@ -47,7 +47,7 @@ struct HybridRows
 	BlockNumber blocks;
 	BlockNumber block;
 	int64 next_allowed;
-	double share_at; /* as in hybrid_rows_at; 0: another read */
+	double share_at; /* share given to hybrid_rows_at; 0: the current read is another one */
 
 	/* scan: the current read of the table; NULL: no read, or the rows come from a query */
 	TableScanDesc scan;
@@ -358,7 +358,7 @@ find_dtype(const HybridRows *rows, const char *column, const HybridVectorTypes *
 	return base == types->vector ? HY_F32 : HY_F16;
 }
 
-/* set_vector: point row at the elements of value. */
+/* set_vector: point `row` at the elements of `value`. */
 static void
 set_vector(const HybridRows *rows, HybridRow *row, Datum value)
 {
@@ -384,7 +384,7 @@ find_id_column(HybridRows *rows, const char *column)
 		                column, RelationGetRelationName(rows->relation), format_type_be(type))));
 }
 
-/* make_query: return the text of a query for ctid, column and, unless it is NULL, other. */
+/* make_query: return the text of a query for ctid, `column` and, unless it is NULL, `other`. */
 static char *
 make_query(const HybridRows *rows, const char *column, const char *other)
 {
@@ -413,7 +413,7 @@ get_id(const HybridRows *rows, Datum value, bool isnull)
 	return DatumGetInt64(value);
 }
 
-/* read_table: pass the rows of the table to take in ascending order of tid. */
+/* read_table: pass the rows of the table to `take`, in ascending order of tid. */
 static void
 read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 {
@@ -473,8 +473,8 @@ next_slot(HybridRows *rows, TupleTableSlot *slot)
 }
 
 /*
- * pass_row: pass the row in a slot to take, unless its vector is NULL. take runs in the given
- * context, which is then reset. Returns false if take does.
+ * pass_row: pass the row in a slot to `take`, unless its vector is NULL. `take` runs in the given
+ * context, which is then reset. Returns false if `take` does.
  */
 static bool
 pass_row(HybridRows *rows, TupleTableSlot *slot, MemoryContext context, HybridTakeRow take,

@@ -27,8 +27,8 @@ typedef struct HybridRow
 
 /*
  * hybrid_rows_open: open a reader of a column of relation relid on the active snapshot. The type of
- * the column is one of types, or a domain over one of them. filter is NULL or a query that returns
- * the tids of the only rows to read. id_column is NULL or the name of an integer column that is
+ * the column must be one of `types`, or a domain over one of them. filter is NULL, or a query that returns
+ * tids: only rows with these tids are read. id_column is NULL, or the name of an integer column that is
  * read with each row.
  *
  * Raises if hybrid_check_relation does, if a column is missing or has another type, or if the user
@@ -58,24 +58,23 @@ extern HyDtype hybrid_rows_dtype(const HybridRows *rows);
 typedef bool (*HybridTakeRow)(void *arg, const HybridRow *row);
 
 /*
- * hybrid_rows_read: pass each row whose vector is not NULL to take, as soon as it is read. take
+ * hybrid_rows_read: pass each row whose vector is not NULL to `take`, as soon as it is read. `take`
  * runs in a memory context that is reset after each row. Raises if the id of such a row is NULL.
  * May be called several times, always on the same snapshot.
  */
 extern void hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg);
 
 /*
- * hybrid_rows_ahead: pass the next rows, at most `most`, to take. Must be called from the take function
- * of hybrid_rows_read, which afterwards continues behind these rows. Ends when take returns false.
- * Returns false if there are no more rows, or if the rows come from a query, which cannot be read
- * ahead.
+ * hybrid_rows_ahead: pass the next rows, at most `most`, to `take`. Must be called from the `take` function
+ * of hybrid_rows_read, which continues after these rows. Ends when `take` returns false. Returns false if
+ * there are no more rows, or if the rows come from a query, which cannot be read ahead.
  */
 extern bool hybrid_rows_ahead(HybridRows *rows, int most, HybridTakeRow take, void *arg);
 
 /*
- * hybrid_rows_at: pass the visible versions of the rows whose roots are at these positions to take, as
- * hybrid_rows_read does. The rows do not come from a query. share is the share of the relation that is
- * processed with them. Returns false if take does.
+ * hybrid_rows_at: pass the visible versions of the rows whose roots are at these positions to `take`, as
+ * hybrid_rows_read does. The rows must not come from a query. `share` is the share of the relation that has
+ * been processed after them. Returns false if `take` does.
  */
 extern bool hybrid_rows_at(HybridRows *rows, const int64 *roots, int count, double share,
                            HybridTakeRow take, void *arg);
@@ -87,7 +86,7 @@ extern bool hybrid_rows_at(HybridRows *rows, const int64 *roots, int count, doub
 extern double hybrid_rows_share(const HybridRows *rows);
 
 /*
- * hybrid_rows_ids: set ids[i] to the id of the row at positions[i]. The positions ascend, and
+ * hybrid_rows_ids: set ids[i] to the id of the row at positions[i]. The positions must ascend, and
  * hybrid_rows_read must have returned each of them. Raises if the rows come from a query that now
  * returns such a row twice or not at all.
  */
@@ -95,7 +94,7 @@ extern void hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 coun
 
 /*
  * hybrid_rows_check_ids: raise if the id of a row that has a vector is NULL, as hybrid_rows_read does. Reads
- * no vectors. The rows do not come from a query.
+ * no vectors. The rows must not come from a query.
  */
 extern void hybrid_rows_check_ids(const HybridRows *rows);
 

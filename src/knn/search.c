@@ -328,7 +328,7 @@ order_batch(HybridSearch *search)
 	pfree(order);
 }
 
-/* flush_batch: search the batch, and then batches that were read ahead meanwhile and are full. */
+/* flush_batch: search the batch, and after it each batch that was read ahead meanwhile and is full. */
 static void
 flush_batch(HybridSearch *search, HyFlush cause)
 {
@@ -375,7 +375,7 @@ read_some_ahead(void *arg)
 }
 
 /*
- * take_ahead: make the rows that were read ahead the next batch. Returns the cause for which it must be
+ * take_ahead: make the rows that were read ahead the next batch. Returns the reason why this batch must be
  * flushed now, or HY_FLUSH_NONE.
  */
 static HyFlush
@@ -403,9 +403,9 @@ take_ahead(HybridSearch *search)
 }
 
 /*
- * count_rows: count the rows that were stored after the current rows of the batch. Returns the cause
- * for which the batch must be flushed now, or HY_FLUSH_NONE. All of the rows join the batch, even if it
- * is full before the last of them.
+ * count_rows: count the rows that were stored after the current rows of the batch. Returns the reason why
+ * the batch must be flushed now, or HY_FLUSH_NONE. All of the rows join the batch, even if it is full
+ * before the last of them.
  */
 static HyFlush
 count_rows(HybridSearch *search, int64 rows)
@@ -452,8 +452,8 @@ task_over(const HybridSearch *search, int64 rows)
 }
 
 /*
- * take_found: push the task's results into the heaps. positions holds the position of each searched
- * row.
+ * take_found: push the task's results into the heaps. positions[n] is the position of row n of the
+ * task.
  */
 static void
 take_found(HybridSearch *search, const HyTask *task, const int64 *positions)

@@ -31,7 +31,7 @@ typedef struct HybridSearch
 	void *batch_done_arg;
 
 	/*
-	 * called while other threads search a batch: reads some rows, about 0.1 ms long, and passes each to
+	 * called while other threads search a batch: reads rows for about 0.1 ms, and passes each to
 	 * hybrid_search_ahead; returns false if there are no more; NULL: rows cannot be read ahead
 	 */
 	bool (*read_ahead)(void *arg);
@@ -77,7 +77,7 @@ extern void
 hybrid_search_read_ahead(HybridSearch *search, bool (*read_ahead)(void *arg), void *arg);
 extern bool hybrid_search_ahead(HybridSearch *search, const void *vector, int64 position);
 
-/* hybrid_search_add: copy a row into the batch. Results for the row carry position. */
+/* hybrid_search_add: copy a row into the batch. Results for the row have this position. */
 extern void hybrid_search_add(HybridSearch *search, const void *vector, int64 position);
 
 /*
@@ -89,8 +89,8 @@ extern int hybrid_search_room(HybridSearch *search, int most);
 extern void hybrid_search_took(HybridSearch *search, int rows);
 
 /*
- * hybrid_search_piece: return the largest number of rows to stage. They take at most a quarter of
- * work_mem, unless a single row takes more.
+ * hybrid_search_piece: return the largest number of rows that can be staged at once. They take at most a
+ * quarter of work_mem, unless a single row takes more.
  * hybrid_search_stage: flush the batch and allocate space for this many rows, at most
  * hybrid_search_piece. The caller writes them from the beginning of the batch.
  * hybrid_search_staged: record that the caller has written this many rows, and sort them by
@@ -106,8 +106,8 @@ extern void hybrid_search_discard(HybridSearch *search);
 extern HyShape hybrid_search_shape(const HybridSearch *search, int64 rows);
 
 /*
- * hybrid_search_resident: search rows that are on a device. positions holds their positions, in the
- * order of the rows there. Returns false if the device failed.
+ * hybrid_search_resident: search rows that are on a device. `positions` holds the positions of these rows, in
+ * their order on the device. Returns false if the device failed.
  */
 extern bool
 hybrid_search_resident(HybridSearch *search, HyResident *resident, const int64 *positions);

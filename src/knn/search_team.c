@@ -3,10 +3,10 @@
  *		Searches an index by codes for many queries, in several processes: see search_team.h.
  *
  * A search reads pages of the index, so it cannot run on a thread. PostgreSQL's parallel workers run it, as many
- * as a parallel query may have. The queries and the entries found are in shared memory, for some thousand queries
- * at a time, because a container may have little of it. Each process takes a few queries at a time, in their
- * order, so that each has queries that are near each other if the caller's are. The leader takes its share, and
- * what workers do not take that start late or never.
+ * as a parallel query may have. Shared memory holds the queries and the entries found, for a few thousand queries
+ * at a time, because a container may have little shared memory. Each process takes a few queries at a time, in
+ * order: if successive queries are near each other, so are the queries of a process. The leader takes queries,
+ * too, including those left by workers that start late or never.
  */
 #include "postgres.h"
 
@@ -29,14 +29,14 @@
 #define KEY_BUFFERS UINT64CONST(0xB3)
 #define KEY_QUERY UINT64CONST(0xB4)
 
-#define SEGMENT_BYTES (4 * 1024 * 1024) /* about the most shared memory */
+#define SEGMENT_BYTES (4 * 1024 * 1024) /* approximate maximum of shared memory */
 #define AT_A_TIME 16                    /* number of queries that a process takes at a time */
 /*
  * minimum number of queries for each process; a worker takes 1 to 3 ms to start, and a search .1 ms or more
  */
 #define WORTHWHILE 128
 
-/* Shared: the work of all processes. The queries, the counts and the entries found follow it. */
+/* Shared: the work of all processes. The queries, the counts and the entries found follow this struct. */
 typedef struct Shared
 {
 	Oid index;
@@ -46,7 +46,7 @@ typedef struct Shared
 	int many;
 	int room; /* number of entries per query for which there is space */
 	pg_atomic_uint32 next;
-	Size counts; /* offsets from the beginning */
+	Size counts; /* offsets of the counts and the entries, from the beginning of this struct */
 	Size found;
 } Shared;
 
@@ -67,7 +67,7 @@ void
 hybrid_search_team(const HybridCandidates *candidates, const HybridQueries *queries, int many,
                    HybridTakeFound take, void *arg)
 {
-	/* rounded copies may add entries; if they add more, the leader repeats the search */
+	/* room for some entries that rounded copies add; if they add more, the leader repeats the search */
 	Shared shape = {.index = RelationGetRelid(candidates->index),
 	                .recall = candidates->recall,
 	                .dims = queries->dims,
@@ -99,7 +99,7 @@ workers_for(const HybridCandidates *candidates, int queries)
 	return Min(hybrid_threads_limit(), Max(queries / WORTHWHILE, 1)) - 1;
 }
 
-/* slice_of: return the number of queries at a time, so that shared memory has room for them. */
+/* slice_of: return the number of queries at a time that fit into SEGMENT_BYTES, at least 1. */
 static int
 slice_of(const HybridQueries *queries, int room)
 {
@@ -183,7 +183,7 @@ lay_out(Shared *shape)
 	return add_size(size, mul_size(mul_size(shape->queries, shape->room), sizeof(HybridFoundRow)));
 }
 
-/* share_work: put the work into shared memory. Returns NULL if there is none. */
+/* share_work: put the work into shared memory. Returns NULL if there is no shared memory for it. */
 static Shared *
 share_work(ParallelContext *context, const Shared *shape, const float *x)
 {
@@ -247,7 +247,7 @@ search_some(Shared *shared, HybridIndexSearch *search, HybridProgress *progress)
 	}
 }
 
-/* finish: wait for the workers, and add up what they have used. */
+/* finish: wait for the workers, and add their buffer and WAL usage to that of this process. */
 static void
 finish(ParallelContext *context)
 {

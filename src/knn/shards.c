@@ -2,9 +2,9 @@
  * shards.c
  *		Finds the shards of a relation: see shards.h.
  *
- * hybrid_knn checks the privileges and policies of the tables that it searches here. A server checks
- * those of its own tables. This file checks only what neither of them sees: the partitioned table,
- * the foreign table and the table of Citus, which have privileges of their own.
+ * hybrid_knn checks the privileges and policies of the tables that it searches here. A foreign server checks
+ * those of its own tables. This file checks the relations that neither of them sees: the partitioned table,
+ * the foreign table and the table of Citus have privileges of their own.
  */
 #include "postgres.h"
 
@@ -104,7 +104,10 @@ make_shard(Relation relation, const char *column, const char *id_column)
 	return shard;
 }
 
-/* find_foreign: fill in where a foreign table lies and what its names are there. */
+/*
+ * find_foreign: set the server of a foreign table's shard, and the names of the table and its columns there. Raises
+ * if the table does not belong to postgres_fdw.
+ */
 static void
 find_foreign(HybridShard *shard, Relation relation)
 {

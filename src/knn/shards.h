@@ -33,8 +33,8 @@ typedef struct HybridShard
  * hybrid_shards: return the shards of a relation as a list of HybridShard: its leaf partitions if
  * it is partitioned, otherwise the relation itself. The relation stays locked.
  *
- * Raises if a column is missing or has a wrong type. If hybrid_knn does not check
- * a relation itself, raises if the user may not select the columns. Raises if row security restricts the
+ * Raises if a column is missing or has a wrong type. Raises if the user may not select the columns of a
+ * relation that hybrid_knn does not check itself. Raises if row security restricts the
  * rows of a partitioned table, because its partitions do not have its policies. Raises if a foreign
  * table does not belong to postgres_fdw.
  */

@@ -8,9 +8,9 @@
  * Then the unit's lists are read again for each range of positions that fits the batch. Each vector
  * is read once. Only the pages that hold the tids of the unit are read repeatedly.
  *
- * Half of work_mem is for batches. While a unit is sent, this half is divided. A quarter of
- * work_mem is for a range of rows. The other quarter is for the HostData of all rows of the unit,
- * which limits the number of rows.
+ * Half of work_mem is for batches. While a unit is sent, this half is divided: a quarter of work_mem is
+ * for a range of rows, and a quarter is for the HostData of all rows of the unit, which limits the number
+ * of rows.
  */
 #include "postgres.h"
 
@@ -286,8 +286,7 @@ host_data_size(int64 rows, int64 lost)
 }
 
 /*
- * most_lost: return the maximum number of rows, among this many rows, that can have lost precision.
- * In a lossless store, this is 0.
+ * most_lost: return how many of this many rows can have lost precision. In a lossless store, this is 0.
  */
 static int64
 most_lost(const HybridUnits *units, int64 rows)

@@ -38,9 +38,9 @@ hybrid_units_begin(HybridUnits *units, HybridSearch *search, HybridStore *store,
                    const HybridStoreShape *shape, HybridOutliers *outliers, HyMetric metric);
 
 /*
- * hybrid_units_next: search units on devices until a unit cannot be searched there. Returns true if
- * there is such a unit; the caller then reads it from the store until the store returns 0 rows.
- * Returns false if no unit is left.
+ * hybrid_units_next: search units on devices until one cannot be searched there. Returns true if there is
+ * such a unit; the caller then reads it from the store until the store returns 0 rows. Returns false if no
+ * unit is left. Without devices, the whole store is one unit for the caller to read.
  */
 extern bool hybrid_units_next(HybridUnits *units);
 
