@@ -63,7 +63,7 @@ hybrid_citus_table(const List *relids)
 	return found;
 }
 
-/* is_listed: look a table up in the catalog; without the index (InvalidOid), by a scan. */
+/* is_listed: return whether the catalog lists a table. Scans the catalog if there is no index (InvalidOid). */
 static bool
 is_listed(Relation catalog, AttrNumber column, Oid index, Oid relid)
 {

@@ -2,9 +2,9 @@
  * compat.h
  *		Differences between PostgreSQL versions, and nothing else.
  *
- * The source is written for PostgreSQL 18. Here older versions get the names and parameters of newer ones,
- * and newer versions get what they have removed. A file that uses one of these names includes this header.
- * All tests run with 15, and a part of them with 17 and 18 (test/versions.sh).
+ * The source is written for PostgreSQL 18. This header gives older versions the names and parameters of newer
+ * ones, and newer versions the names that they have removed. A file that uses one of these names includes this
+ * header. All tests run with 15, and a part of them with 17 and 18 (test/versions.sh).
  */
 #ifndef HYBRID_COMPAT_H
 #define HYBRID_COMPAT_H
@@ -88,7 +88,7 @@ object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 	LockAcquireExtended(tag, mode, session, dont_wait, memory_error, local)
 #endif
 
-/* hybrid_local_transaction: return this backend's number of its current transaction. */
+/* hybrid_local_transaction: return the local ID of this backend's current transaction. */
 static inline LocalTransactionId
 hybrid_local_transaction(void)
 {
@@ -161,8 +161,8 @@ hybrid_disable_path(IndexPath *path)
 }
 
 /*
- * hybrid_set_summarizing: say that an access method has no entry for a single row. From 16 on, an update of
- * its columns alone can be HOT.
+ * hybrid_set_summarizing: declare that an access method has no entries for single rows. From 16 on, an update
+ * of its columns alone can be HOT.
  */
 static inline void
 hybrid_set_summarizing(IndexAmRoutine *routine)

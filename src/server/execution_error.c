@@ -95,7 +95,10 @@ code_of(const HyDecision *decision)
 	return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 }
 
-/* names_of_backends: list each backend once, and each plug-in that could not be loaded with the reason. */
+/*
+ * names_of_backends: list each backend once; after a plug-in that could not be loaded, give the reason in
+ * parentheses.
+ */
 static char *
 names_of_backends(const HyExecutor *executor)
 {

@@ -44,7 +44,7 @@ static MemoryContext executor_context;
 static uint64 configured_generation;
 static uint64 listed_generation; /* hybrid_device_generation at the last listing of devices */
 static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loaded */
-static Oid queue_role;           /* the role for which tasks wait in the queue */
+static Oid queue_role;           /* role for which this backend's tasks wait in the queue */
 static HyLosses losses;          /* kept until the process ends, across executors */
 static char *configured_plugins; /* hybrid.plugins when the executor was created */
 static HySimd configured_simd;   /* kernels to which the CPU's history applies */
@@ -130,8 +130,8 @@ hybrid_run_with_main_thread_work(HyTask *task, const char *what, bool (*work)(vo
 	if (task->allocator == NULL)
 		task->allocator = &allocator;
 	/*
-	 * If the process ends in work, threads and devices must stop before another exit hook frees their memory.
-	 * Hooks run in reverse order.
+	 * If the process exits while it does `work`, threads and devices must stop before another exit hook frees
+	 * their memory. Hooks run in reverse order.
 	 */
 	if (work != NULL)
 		before_shmem_exit(close_at_exit, MAIN_THREAD_WORK_HOOK);
@@ -221,7 +221,7 @@ create_executor(void)
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextReset(executor_context); /* frees the memory of an attempt that raised */
 	executor_allocator = hybrid_allocator(executor_context);
-	/* the first call reads files and may raise; pure code makes the later ones */
+	/* the first call reads files and may raise; later calls come from pure code, which must not raise */
 	(void) hybrid_cores();
 	/*
 	 * everything that may raise is done before `executor` is set, so that it never points to an incomplete
@@ -253,8 +253,8 @@ create_executor(void)
 }
 
 /*
- * apply_changes: follow the changes of other backends, the load of the machine and the role.  Load the
- * calibration into an executor that is new or that was reset.
+ * apply_changes: take over the changes of other backends, read the load of the machine, and join the queue for
+ * the current role.  Load the calibration into an executor that is new or that was reset.
  */
 static void
 apply_changes(void)
@@ -266,7 +266,7 @@ apply_changes(void)
 		primed_epoch = hy_executor_epoch(executor);
 }
 
-/* join_queue: join the queue for devices, if there is one.  Turns go by role, which SET ROLE changes. */
+/* join_queue: join the queue for devices, if there is one.  Roles take turns, and SET ROLE changes the role. */
 static void
 join_queue(void)
 {
@@ -297,8 +297,9 @@ read_load(void)
 }
 
 /*
- * drop_executor: destroy the executor after the plug-ins, the number of their devices or the CPU's instruction
- * set changed.  The next executor starts with the session's counters at zero.  The losses are kept.
+ * drop_executor: destroy the executor after a change of the plug-ins, the number of their devices, the CPU's
+ * instruction set or hybrid.precision.  The next executor starts with the session's counters at zero.  The losses
+ * are kept.
  */
 static void
 drop_executor(void)
@@ -422,7 +423,10 @@ close_at_exit(int code, Datum arg)
 	hy_executor_close_devices(executor);
 }
 
-/* was_forced: test whether hybrid.execution requires a device, so that the CPU may not run the task. */
+/*
+ * was_forced: test whether hybrid.execution required a device, so that the CPU may not run the task.  This is
+ * false if the user's settings sent the task to the CPU.
+ */
 static bool
 was_forced(const HyDecision *decision)
 {

@@ -13,7 +13,7 @@
 
 /*
  * hybrid_clock: return the clock of the dispatcher and the plug-ins.  Their time stamps can be compared
- * only with times of this clock.  It includes the simulated time of emulated devices.
+ * only with times of this clock.  The clock includes the simulated time of emulated devices.
  */
 extern const HyClock *hybrid_clock(void);
 
@@ -31,8 +31,9 @@ extern HyExecutor *hybrid_executor(void);
 extern void hybrid_run(HyTask *task, const char *what);
 
 /*
- * hybrid_run_with_main_thread_work: do the same, and let the main thread do other work while other threads
- * run the task (see hybrid_threads_set_main_thread_work).  Some of this work, or all of it, may be left undone.
+ * hybrid_run_with_main_thread_work: run a task as hybrid_run does, and let the main thread do other work while
+ * other threads run the task (see hybrid_threads_set_main_thread_work).  Part or all of this work may be left
+ * undone.
  */
 extern void hybrid_run_with_main_thread_work(HyTask *task, const char *what,
                                              bool (*work)(void *arg), void *arg);

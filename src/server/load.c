@@ -117,7 +117,7 @@ cores_of_cgroups(void)
 
 /*
  * cores_of_cgroup: return the quota of a cgroup in cores, from its file cpu.max, or from the files of version 1
- * if path is NULL.  Infinity: no quota.
+ * if path is NULL.  Returns infinity if there is no quota.
  */
 static double
 cores_of_cgroup(const char *path)

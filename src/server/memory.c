@@ -2,8 +2,8 @@
  * memory.c
  *		A HyAllocator over a MemoryContext, arrays that grow, and the memory limit for maintenance.
  *
- * palloc raises when it fails.  A longjmp through pure code would leave inconsistent state behind, so the
- * allocation returns NULL instead.
+ * palloc raises when it fails.  A longjmp through pure code would leave inconsistent state behind, so this
+ * allocator returns NULL instead.
  */
 #include "postgres.h"
 

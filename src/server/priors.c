@@ -35,7 +35,7 @@
 StaticAssertDecl(sizeof(HyModelState) == HY_MODEL_NUMBERS * sizeof(float8),
                  "a model is kept as an array of float8");
 
-#define SIZE_NUMBERS 4 /* numbers for each size, after those of the model */
+#define SIZE_NUMBERS 4 /* numbers of the column `state` for each task size, after those of the model */
 
 static void load_prior(void *arg, const HyPrior *prior);
 static Oid find_table(void);
@@ -104,8 +104,8 @@ hybrid_read_priors(const HyExecutor *executor, void (*take)(void *arg, const HyP
 }
 
 /*
- * load_prior: import one row.  If other sessions have shared history of this kind of task, its cost model is
- * kept and only the sizes are imported.
+ * load_prior: import one row.  If other sessions have shared a cost model of this kind of task, that model is
+ * kept, and only the sizes of the row are imported.
  */
 static void
 load_prior(void *arg, const HyPrior *prior)
@@ -139,7 +139,7 @@ find_table(void)
 	return OidIsValid(namespace) ? get_relname_relid(TABLE, namespace) : InvalidOid;
 }
 
-/* parse_row: return false for a device that is not present, and for impossible values. */
+/* parse_row: parse a row of the table.  Returns false if its device is not present, or a value is impossible. */
 static bool
 parse_row(const HyExecutor *executor, TupleTableSlot *slot, HyPrior *prior)
 {

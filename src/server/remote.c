@@ -8,10 +8,10 @@
  * identity of the operating system's user who runs PostgreSQL. A connection of our own through
  * libpq would have to repeat these rules, and each later correction of them.
  *
- * The functions of dblink are called through SPI, with the user's privileges. There are three
- * exceptions. Those that cancel and disconnect must also work after an error, when no query can be
- * run, and in a process that ends. The one that connects is called directly because SPI may raise a
- * cancel after it has returned. The connection would then be open without being known here.
+ * The functions of dblink are called through SPI, with the user's privileges. Three of them are called
+ * directly instead. Those that cancel and disconnect must also work after an error, when no query can run,
+ * and in a process that exits. As for dblink_connect, SPI may raise a cancel after the function has returned.
+ * The connection would then be open, but unknown here.
  *
  * dblink can wait for one server only, and in PostgreSQL 15 this wait cannot be interrupted. So this
  * file asks dblink at intervals whether an answer has arrived, and reads an answer only then. The
@@ -239,7 +239,7 @@ close_at_exit(int code, Datum arg)
 		close_all(innermost);
 }
 
-/* close_all: cancel what runs, and close the connections. Also works after an error. */
+/* close_all: cancel the running statements, and close the connections. Also works after an error. */
 static void
 close_all(HybridRemotes *remotes)
 {
@@ -383,7 +383,7 @@ receive(HybridRemotes *remotes, int i, const char *columns, HybridTakeRemote tak
 	rows = SPI_tuptable;
 	count = SPI_processed;
 	/*
-	 * dblink accepts the next statement only after a second call, which returns nothing. It reads
+	 * dblink accepts the next statement only after a second call, which returns nothing. That call reads
 	 * the end of the answer, which may arrive later.
 	 */
 	while (!answered(remotes, remote))

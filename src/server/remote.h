@@ -20,13 +20,13 @@ typedef void (*HybridUseRemotes)(HybridRemotes *remotes, void *arg);
 /* HybridTakeRemote: process a row of the answer of server number i, counted from 0. */
 typedef void (*HybridTakeRemote)(void *arg, int i, HeapTuple row, TupleDesc columns);
 
-/* hybrid_is_postgres_fdw: return whether a server belongs to the wrapper that postgres_fdw created. */
+/* hybrid_is_postgres_fdw: return whether a server's foreign-data wrapper uses the handler of postgres_fdw. */
 extern bool hybrid_is_postgres_fdw(const ForeignServer *server);
 
 /*
- * hybrid_remotes_use: connect to the servers, a list of OIDs, as the current user, and call use.
- * The connections are closed when use returns or raises, and when this process ends. A server that
- * still runs a statement at that time is told to cancel it. The caller has connected to SPI.
+ * hybrid_remotes_use: connect to the servers, a list of OIDs, as the current user, and call `use`.
+ * The connections are closed when `use` returns or raises, and when this process ends. A server that
+ * still runs a statement at that time is told to cancel it. The caller must have connected to SPI.
  *
  * Raises if dblink does not exist, or refuses a connection. An error of a server names the server.
  */
@@ -56,7 +56,7 @@ extern void hybrid_remote_send(HybridRemotes *remotes, int i, const char *statem
 
 /*
  * hybrid_remotes_receive: wait until all statements that were sent have ended, and pass the rows of
- * each answer to take. columns defines the columns of all answers, as in "id pg_catalog.int4, name
+ * each answer to `take`. `columns` defines the columns of all answers, as in "id pg_catalog.int4, name
  * pg_catalog.text". Raises if a statement has failed.
  */
 extern void hybrid_remotes_receive(HybridRemotes *remotes, const char *columns,

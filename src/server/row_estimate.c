@@ -97,8 +97,8 @@ rows_of(const SupportRequestRows *request, HeapTuple function, const List *argum
 }
 
 /*
- * argument_of: return the argument with this name, as a constant if its value can be estimated; NULL if there is
- * none.
+ * argument_of: return the argument with this name, as a constant if its value can be estimated; NULL if there is no
+ * such argument.
  */
 static Node *
 argument_of(const SupportRequestRows *request, HeapTuple function, const List *arguments,

@@ -9,11 +9,11 @@
 
 #include "nodes/pathnodes.h"
 
-#define HYBRID_QUERY_VECTORS 32 /* number of vectors of a query for MaxSim, if it is not known */
+#define HYBRID_QUERY_VECTORS 32 /* assumed number of vectors of a MaxSim query, if it is not known */
 
 /*
- * hybrid_query_vectors: return the number of vectors of the query among the arguments of MaxSim. It is known if the
- * value of an argument can be estimated.
+ * hybrid_query_vectors: return the number of vectors of the query of a MaxSim call, from the first argument whose
+ * number of elements can be estimated, or HYBRID_QUERY_VECTORS if there is none.
  */
 extern double hybrid_query_vectors(PlannerInfo *root, const List *arguments);
 

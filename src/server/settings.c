@@ -1,8 +1,6 @@
 /*
  * settings.c
- *		The settings under "hybrid.": names, defaults and ranges.
- *
- * The dispatcher's configuration is computed from them.
+ *		The settings under "hybrid.": names, defaults, ranges, and the dispatcher's configuration from them.
  *
  * A new value takes effect at the session's next statement.  If the dispatcher reads the setting, its
  * assignment increases a generation number, and the next dispatch configures the executor again.
@@ -200,7 +198,7 @@ hybrid_setting_text(void *arg, const char *name)
 static void
 define_dispatcher_settings(void)
 {
-	static char executions[HY_WORDS_LENGTH + 64]; /* the server keeps no copy of it */
+	static char executions[HY_WORDS_LENGTH + 64]; /* static, because the server keeps no copy */
 	char list[HY_WORDS_LENGTH];
 
 	snprintf(executions, sizeof(executions), "Valid values: %s, or the name of a backend.",
@@ -340,8 +338,8 @@ define_emulated_settings(void)
 }
 
 /*
- * check_bare_names: allow only file names without a path.  With a path or an empty name, a library could be
- * loaded from anywhere.
+ * check_bare_names: allow only file names without a path.  With a path, a library could be loaded from
+ * anywhere.
  */
 static bool
 check_bare_names(char **newval, void **extra, GucSource source)

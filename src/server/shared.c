@@ -1,11 +1,11 @@
 /*
  * shared.c
- *		The table that all backends share, their queue for devices and the count of their threads, when the
- *		library is preloaded.
+ *		Shared memory of all backends, when the library is preloaded: the table, the queue for devices and
+ *		the count of threads.
  *
  * The postmaster requests the segment once, with a fixed size.  If a backend ends without running its exit hooks,
- * the postmaster restarts all backends and creates the shared memory again.  So nothing outlives a backend that was
- * killed while it wrote to the table or to the queue, and plain data under an LWLock suffices for both.
+ * the postmaster restarts all backends and creates the shared memory again.  So no table or queue survives that a
+ * killed backend has left half-written, and plain data under an LWLock suffices for both.
  */
 #include "postgres.h"
 

@@ -1,13 +1,13 @@
 /*
  * store.h
- *		The store of an index: read all vectors that it keeps.
+ *		Reads the store of an index: all vectors that the index keeps.
  *
- * The access method registers the functions that read its stores.  Callers include none of its headers.
+ * The access method registers the functions that read its stores, so callers include none of its headers.
  *
- * A store has an entry for every row that a snapshot sees.  Rows with a NULL vector are an exception.  If the
- * index orders by cosine, rows with a vector of all zeroes are another exception.  A store also has entries of
- * rows that no snapshot sees any more.  An entry's tid is the root of a chain of versions, and the table says
- * which version is visible.
+ * A store has an entry for every row that a snapshot sees, except rows with a NULL vector.  If the index orders
+ * by cosine, it also has no entries for vectors of all zeroes.  A store may have entries of rows that no
+ * snapshot sees any more.  An entry's tid is the root of a HOT chain, and the table says which version is
+ * visible.
  */
 #ifndef HYBRID_STORE_H
 #define HYBRID_STORE_H
@@ -62,7 +62,7 @@ typedef struct HybridLoss
 /* HybridStoreUnit: a run of lists that may stay on a device (dispatch/run/resident.h). */
 typedef struct HybridStoreUnit
 {
-	bool named; /* the unit has entries and a key */
+	bool named; /* whether the unit has entries and a key */
 	HyUnitKey key;
 	int64 rows;
 	int first; /* first list; like the next field, private to the store */
@@ -138,13 +138,13 @@ typedef struct HybridFoundRow
 	int64 position; /* position of the entry's tid */
 } HybridFoundRow;
 
-/* minimum number of entries that a search by codes is asked for; recall is measured with this number */
+/* minimum number of entries that is requested from a search by codes; recall is measured with this number */
 #define HYBRID_FIRST_NEAREST 12
 
 /*
- * hybrid_first_nearest: return the number of entries that a search by codes is asked for first, if k rows are wanted.
- * There are some more than k, so that the executor knows that the k rows are in order. The more rows are wanted, the
- * closer together they are.
+ * hybrid_first_nearest: return the number of entries to request first from a search by codes for k rows. A few more
+ * than k are needed for the executor to know that the k rows are in order. The larger k is, the closer together the
+ * rows are, so the surplus grows with k.
  */
 static inline int64
 hybrid_first_nearest(int64 k)
@@ -154,7 +154,7 @@ hybrid_first_nearest(int64 k)
 
 typedef struct HybridIndexSearch HybridIndexSearch;
 
-/* HybridSearchMethods: searches by codes, for many queries, each as an index scan searches. */
+/* HybridSearchMethods: a search by codes for each of many queries, like that of an index scan. */
 typedef struct HybridSearchMethods
 {
 	/*

@@ -5,7 +5,7 @@
  * A process uses at most as many threads as it has cores, its main thread included, and at most 1 +
  * max_parallel_workers_per_gather (in CREATE INDEX and VACUUM, 1 + max_parallel_maintenance_workers).  A process
  * of a parallel query or a parallel build uses its main thread only, because there are already as many processes
- * as the settings allow.  So does a process of autovacuum, which must not disturb others.
+ * as the settings allow.  An autovacuum worker also uses its main thread only, so as not to disturb others.
  *
  * Over all sessions there are at most max_parallel_workers threads, main threads not counted.  PostgreSQL's
  * count of parallel workers is private, so our threads are counted separately.  If the library is preloaded,
@@ -19,9 +19,9 @@
  * Pure code calls the functions that take threads, so they must not raise an error.  They keep the error until the
  * dispatcher has returned.  The same holds for work that the main thread does while other threads compute.
  *
- * However a process ends, its locks are released.  A session can end while threads are taken: in work of the main
- * thread, or anywhere in a background worker that sets no handler for SIGTERM, because PostgreSQL's handler ends it
- * at once.  The exit hook therefore ends the threads and corrects the counter.  After a crash the postmaster
+ * However a process ends, its locks are released.  A session can end while threads are taken: during work of the
+ * main thread, or anywhere in a background worker that sets no handler for SIGTERM, because PostgreSQL's handler
+ * ends it at once.  The exit hook therefore ends the threads and corrects the counter.  After a crash the postmaster
  * creates shared memory again.
  */
 #include "postgres.h"
@@ -108,7 +108,7 @@ hybrid_threads_set_main_thread_work(bool (*work)(void *arg), void *arg)
 	main_thread_work = work;
 	current = (HyMainThreadWork){run_main_thread_work, arg};
 	hy_threads_set_main_thread_work(work != NULL ? &current : NULL);
-	/* hooks run in reverse order, and one that drops temporary tables frees the memory of the task */
+	/* hooks run in reverse order, and another hook, which drops temporary tables, frees the memory of the task */
 	if (work != NULL && !was_set)
 		before_shmem_exit(stop_at_exit, MAIN_THREAD_WORK_HOOK);
 	else if (work == NULL && was_set)
@@ -314,7 +314,7 @@ limit_for(HyOp op)
 	return limit_of(op == HY_OP_ASSIGN || op == HY_OP_SCORE_CODES);
 }
 
-/* work_of: return at least as many multiplications as a task takes; 0 if it runs on one thread anyway. */
+/* work_of: return the size of a task in multiplications, as hy_threads_for expects it. */
 static double
 work_of(const HyShape *shape)
 {

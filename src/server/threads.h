@@ -31,15 +31,15 @@ extern HyStatus
 hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg);
 
 /*
- * hybrid_threads_set_main_thread_work: while tasks run on several threads, let the main thread call work,
+ * hybrid_threads_set_main_thread_work: while tasks run on several threads, let the main thread call `work`,
  * which may raise an error, until it returns false.  Each call takes about 0.1 ms at most.  An error ends the
- * task, and hybrid_threads_check raises it.  NULL: no such work.
+ * task, and hybrid_threads_check raises it.  If `work` is NULL, there is no such work.
  */
 extern void hybrid_threads_set_main_thread_work(bool (*work)(void *arg), void *arg);
 
 /*
- * hybrid_threads_limit: return the most threads or processes that a query of this session may use, the
- * caller's own included.
+ * hybrid_threads_limit: return the maximum number of threads or processes that a query of this session may use,
+ * the caller's own included.
  */
 extern int hybrid_threads_limit(void);
 

@@ -23,8 +23,8 @@ hybrid_array_length(ArrayType *array)
 }
 
 /*
- * hybrid_array_floats: copy n elements to x. Without NULLs, elements of a fixed-length type are
- * contiguous.
+ * hybrid_array_floats: copy the n elements to x. The array has no NULLs, so elements of a fixed-length type
+ * are contiguous.
  */
 void
 hybrid_array_floats(ArrayType *array, float *x, int n)

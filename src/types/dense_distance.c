@@ -139,7 +139,7 @@ look_up(HybridRecurringArgument *recurring, const HybridDenseType *type, const H
 	return recurring;
 }
 
-/* measure_pair: compute one distance. known holds results computed from a, or is NULL. */
+/* measure_pair: compute one distance. `known` holds results computed from `a`, or is NULL. */
 static double
 measure_pair(HybridRecurringArgument *known, Measure measure, const float *a, HyDtype dtype,
              const void *b, int dims)

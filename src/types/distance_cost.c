@@ -14,8 +14,8 @@
  * distance. If a distance cost nine operators or more, the local LIMIT would therefore seem cheaper.
  * This server would then fetch up to 100 rows, even if fewer are wanted.
  *
- * The price of MaxSim (CREATE FUNCTION) is that of a query with HYBRID_QUERY_VECTORS vectors. The cost grows with the
- * number of vectors of the query.
+ * The COST of MaxSim in CREATE FUNCTION is for a query with HYBRID_QUERY_VECTORS vectors. The cost reported here is
+ * proportional to the number of vectors of the query.
  *
  * An index stores copies of the values, so its cost excludes detoasting. A request without a
  * PlannerInfo gets the cost without detoasting (index/cost.c).
@@ -104,8 +104,8 @@ hybrid_distance_cost(PG_FUNCTION_ARGS)
 }
 
 /*
- * table_of: return the table of an argument and its column. The argument must be a column of a table,
- * or a function of a column such as a cast. Returns NULL for any other argument.
+ * table_of: return the table that an argument reads, and the column in *column. The argument must be a
+ * column of a table, or a function of a column such as a cast. Returns NULL for any other argument.
  */
 static const RangeTblEntry *
 table_of(PlannerInfo *root, const Node *argument, const Var **column)
@@ -217,9 +217,9 @@ has_toast_table(Oid relation)
 }
 
 /*
- * value_size: return the size in bytes of a column's values. That of arrays is estimated from the table. That of
- * others follows from the type modifier or, without a modifier, from the constant that the column is compared with.
- * Returns 0 if it is unknown.
+ * value_size: return the size in bytes of a column's values, or 0 if it is unknown. For arrays, this is an estimate
+ * from the size of the TOAST table. For other types, the size follows from the type modifier or, without a modifier,
+ * from the constant that the column is compared with.
  */
 static double
 value_size(const RangeTblEntry *table, const Var *column, const Node *other)

@@ -2,9 +2,9 @@
  * maxsim.c
  *		MaxSim of two arrays of vectors or halfvecs.
  *
- * Vectors of the same dimensions have the same size, so they lie at equal distances in an array, which
- * the kernels read in place. A query usually compares one array with each row. So the call site keeps a
- * copy of that array, and rounds it when it comes a second time (core/maxsim.h).
+ * Vectors of the same dimensions have the same size, so they follow each other in an array at a fixed stride,
+ * and the kernels read them in place. A query usually compares one array with each row. So the call site
+ * keeps a copy of that array, and rounds it when it comes a second time (core/maxsim.h).
  */
 #include "postgres.h"
 
@@ -67,7 +67,7 @@ maxsim_of_args(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, 
 	PG_RETURN_FLOAT8(sign < 0 ? 0 - sum : sum);
 }
 
-/* know: return the query of this call site. Rounds the query if it is that of the previous call. */
+/* know: return the query of this call site. Rounds the query when it is the same as in the previous call. */
 static KnownQuery *
 know(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, ArrayType *array,
      const HyMatrix *matrix)

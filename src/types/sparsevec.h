@@ -100,8 +100,8 @@ hybrid_sparsevec_view(HybridSparsevec *vector)
 extern HybridSparsevec *hybrid_sparsevec_new(int32 dim, int32 nnz);
 
 /*
- * hybrid_sparsevec_of_floats: convert the n elements of a dense vector. Makes all checks that are made
- * for an input.
+ * hybrid_sparsevec_of_floats: convert the n elements of a dense vector. Makes the same checks as the input
+ * function.
  */
 extern HybridSparsevec *hybrid_sparsevec_of_floats(const float *x, int n);
 

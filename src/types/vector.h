@@ -46,7 +46,7 @@ pg_noreturn extern void hybrid_dense_refuse(const HybridDense *value, HyDtype dt
 
 /*
  * hybrid_dense_checked: return a detoasted value of this element type. Raises ERRCODE_DATA_CORRUPTED
- * unless its header counts as many elements as the value has.
+ * unless the number of elements in its header agrees with its length.
  */
 static inline HybridDense *
 hybrid_dense_checked(struct varlena *detoasted, HyDtype dtype)
@@ -66,13 +66,13 @@ hybrid_dense_checked(struct varlena *detoasted, HyDtype dtype)
 
 /*
  * hybrid_dense_peek_dims: return the number of dimensions of a stored value without fetching its
- * elements. Raises ERRCODE_DATA_CORRUPTED if the value has another length.
+ * elements. Raises ERRCODE_DATA_CORRUPTED if its length does not agree with this number.
  */
 extern int hybrid_dense_peek_dims(Datum datum);
 
 /*
  * hybrid_vectors_of: return the elements of a detoasted array of vectors or halfvecs as the rows of a matrix,
- * in place. Values of the same dimensions have the same size, so they are at equal distances. Raises unless the
+ * in place. Values of the same dimensions have the same size, so they have a fixed stride. Raises unless the
  * array has at most one dimension, no NULL, and elements of the same dimensions.
  */
 extern HyMatrix hybrid_vectors_of(ArrayType *array, HyDtype dtype);
