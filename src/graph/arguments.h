@@ -9,7 +9,7 @@
 #include "fmgr.h"
 #include "utils/array.h"
 
-/* hybrid_require_argument: raise if argument n, called name, is NULL. */
+/* hybrid_require_argument: raise an error with the argument's name if argument n is NULL. */
 extern void hybrid_require_argument(FunctionCallInfo fcinfo, int n, const char *name);
 
 /* HybridWords: the words that an argument accepts. */

@@ -69,7 +69,7 @@ extern void hybrid_call_open(HybridCall *call, const HybridArguments *arguments,
  */
 extern void hybrid_call_reserve(HybridCall *call, uint64 node_bytes, uint64 edge_bytes);
 
-/* hybrid_call_array: allocate an array of count elements, or of one if count is 0. It may exceed 1 GB. */
+/* hybrid_call_array: allocate an array of count elements, or of one if count is 0. The array may exceed 1 GB. */
 extern void *hybrid_call_array(HybridCall *call, int64 count, Size size);
 
 /* hybrid_call_direction: return the direction that argument n names. */

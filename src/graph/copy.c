@@ -272,9 +272,9 @@ drop_graph(HybridCopy *copy)
 }
 
 /*
- * fit_limits: return whether the copies of this session fit hybrid.graph_memory_limit, and those of all sessions
- * fit hybrid.graph_memory_total. Drops other copies of this session until they do, the least recently used first.
- * If this copy alone exceeds a limit, no other copy is dropped for its sake.
+ * fit_limits: return whether this session's copies fit hybrid.graph_memory_limit, and the copies of all
+ * sessions fit hybrid.graph_memory_total. Drops other copies of this session, the least recently used first,
+ * until they fit. If this copy alone exceeds a limit, no other copy is dropped for its sake.
  */
 static bool
 fit_limits(HybridCopy *copy)
@@ -463,7 +463,7 @@ change(Reading *reading)
 	if (total.unread > 0 || total.is_shorter)
 	{
 		patch(reading);
-		/* otherwise the next session that takes the shared graph must read as many pages */
+		/* otherwise the next session that takes the shared graph must read all these pages, too */
 		is_offered = was_shared && reading->reader.validation->read > FEW_PAGES;
 	}
 	if (copy->graph->number != number)

@@ -237,7 +237,7 @@ take_edge(void *arg, TupleTableSlot *slot)
 	return true;
 }
 
-/* report_null: raise for an edge with an end that is NULL. */
+/* report_null: raise an error for an edge whose source or target is NULL. */
 static void
 report_null(const TupleTableSlot *slot, const Receiver *receiver)
 {

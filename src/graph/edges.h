@@ -25,7 +25,7 @@ typedef struct HybridEdgesQuery
 	ArrayType *params; /* text[]: the values of $1, $2, ... in the query; NULL: none */
 	HyDirection direction;
 	HyMerge merge;
-	bool registered; /* the query of a registered graph: a row whose source or target is NULL is skipped */
+	bool registered; /* for a registered graph: rows without source or target are skipped */
 	bool names_rows; /* whether the columns tableoid and ctid follow the columns of the edge */
 	HybridTakeEdge
 		take; /* called for each edge, which is then not stored; NULL: edges are stored */

@@ -21,7 +21,7 @@
 typedef struct HybridGraph
 {
 	HyCsr csr;
-	HyOrigins origins; /* of a copy of a registered graph (copy.h) */
+	HyOrigins origins; /* origins of the edges; only in a copy of a registered graph (copy.h) */
 	double decay;
 	double fan;
 	bool typed;  /* whether the edges query has a type column */
@@ -40,14 +40,14 @@ typedef struct HybridGraph
 	MemoryContextCallback forget;
 
 	/* used by shared_graphs.c */
-	struct SharedGraph *shared; /* shared graph that owns the arrays; NULL if this graph owns them */
+	struct SharedGraph *shared; /* owner of the arrays; NULL if this graph owns them */
 	uint64 left;                /* number of the shared graph that it was copied from; 0: none */
 	dlist_node shared_node;
 	MemoryContextCallback withdraw;
 } HybridGraph;
 
 /*
- * hybrid_graph_of: return the graph of these edges. It is valid until the current memory context is
+ * hybrid_graph_of: return the graph of these edges. The graph is valid until the current memory context is
  * reset or deleted. query->text is an edges query or the name of a registered graph.
  */
 extern HybridGraph *hybrid_graph_of(const HybridEdgesQuery *query);
@@ -70,7 +70,7 @@ extern void hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch);
  */
 extern bool hybrid_graph_read_types(const HybridGraph *graph, const HybridEdgesQuery *query);
 
-/* hybrid_graph_keep: give a graph that later calls may use a new serial number. */
+/* hybrid_graph_keep: give the graph a new serial number, because later calls may use the graph. */
 extern void hybrid_graph_keep(HybridGraph *graph);
 
 /*

@@ -298,7 +298,7 @@ make_map_room(HybridPages *pages, BlockNumber map_pages)
 	pages->map_pages = map_pages;
 }
 
-/* read_map: copy the first map_pages pages of the visibility map into fresh, as far as they exist. */
+/* read_map: copy the first map_pages pages of the visibility map into `fresh`. Marks missing pages as not present. */
 static void
 read_map(HybridPageReader *reader, BlockNumber map_pages)
 {
@@ -397,10 +397,7 @@ is_unchanged(HybridPageReader *reader, BlockNumber block)
 	return lsn == page->lsn;
 }
 
-/*
- * newest_of: return the newest of the transaction `newest` and those whose end decides whether a snapshot sees
- * the row.
- */
+/* newest_of: return the newest of `newest` and the transactions whose end decides whether a snapshot sees the row. */
 static TransactionId
 newest_of(HeapTupleHeader row, TransactionId newest)
 {

@@ -54,7 +54,7 @@ hybrid_ranking_answer(HybridRanking *ranking, HybridCall *call, double divisor)
 		                                Float8GetDatum(ranking->row[i].score / divisor)});
 }
 
-/* sink: move row i of the heap down to its place. */
+/* sink: move row i down the heap until the heap is in order. */
 static void
 sink(HybridRanking *ranking, int64 i)
 {

@@ -18,7 +18,7 @@
  * - snapshots other than those of statements
  *
  * The rows of a partitioned table are in its leaves. The conditions for tables and indexes hold for each leaf, and
- * each leaf needs an index that belongs to the graph's index. If one leaf fails, a query reads the whole graph.
+ * each leaf needs an index that belongs to the graph's index. Otherwise a query reads the whole graph.
  * The leaves are those that a query reads: the partitions of the active snapshot, locked in the planner's order.
  * Privileges and row security are those of the partitioned table, as for a query.
  */
@@ -60,7 +60,10 @@
 
 #define MOST_NAMES 3 /* database, schema and index */
 
-/* PartitionIndex: for a partition and an index of its parent, the index of the partition that is attached to it. */
+/*
+ * PartitionIndex: for a partition and an index of its parent, the partition's index that is attached to the
+ * latter.
+ */
 typedef struct PartitionIndex
 {
 	Oid table;
@@ -68,8 +71,8 @@ typedef struct PartitionIndex
 	Oid own; /* InvalidOid: none */
 } PartitionIndex;
 
-static HTAB *partition_indexes = NULL; /* by table and index; NULL: not made */
-static bool are_outdated = false;      /* whether a relation was invalidated since they were found */
+static HTAB *partition_indexes = NULL; /* entries by table and index; NULL: not made */
+static bool are_outdated = false; /* whether a relation was invalidated since they were found */
 
 static Oid find_index(const char *name);
 static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);

@@ -3,7 +3,7 @@
  *		A registered graph: an index of the access method hybrid_graph.
  *
  * The index has no entries. It only says which columns of its table are the source, the target, the
- * weight and the type of an edge. Its rows are read from the table, either by a query, or from a
+ * weight and the type of an edge. The rows of the graph are read from the table by a query, or from a
  * copy that the session keeps (copy.h).
  */
 #ifndef HYBRID_GRAPH_REGISTERED_H

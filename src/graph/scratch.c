@@ -5,8 +5,8 @@
  * The memory is one block. Each allocation takes the next part of the block. A part is reused when it and all
  * later parts have been freed, in any order. So each slice of a batch takes the same parts. An allocation that
  * does not fit the block comes from the call's context. If the last call needed more than the block has, the
- * next call enlarges the block, but to no more than 1 / SHARE of hybrid.graph_memory_limit. Calls that need
- * more memory take so long that page faults matter less.
+ * next call enlarges the block, unless it would then exceed 1 / SHARE of hybrid.graph_memory_limit. Calls that
+ * need more memory take so long that page faults matter less.
  *
  * A call takes the block with its first allocation, after it has read the edges. So the graph functions
  * that an edges query calls use the block, too, and so do those in the statement of hybrid_associate.
@@ -77,7 +77,10 @@ take(MemoryContext context)
 	kept.requested = 0;
 }
 
-/* resize_block: enlarge the block to what the last call needed, within the limit. Frees a block above the limit. */
+/*
+ * resize_block: enlarge the block to what the last call needed, unless this exceeds the limit. Frees a block that
+ * exceeds the limit.
+ */
 static void
 resize_block(void)
 {

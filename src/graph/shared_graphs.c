@@ -42,7 +42,7 @@ typedef struct SharedGraph
 
 typedef struct Table
 {
-	pg_atomic_uint64 private_bytes; /* of the copies of all sessions */
+	pg_atomic_uint64 private_bytes; /* bytes of the private copies of all sessions */
 	uint64 uses;
 	SharedGraph graph[HYBRID_SHARED_GRAPHS];
 } Table;
@@ -52,7 +52,7 @@ static LWLock *lock;
 static char *area;
 static bool attached;                             /* end_session will be called */
 static uint64 counted;                            /* this session's part of private_bytes */
-static dlist_head used = DLIST_STATIC_INIT(used); /* graphs of this session that are shared */
+static dlist_head used = DLIST_STATIC_INIT(used); /* this session's graphs with shared arrays */
 
 static Size memory_bytes(void);
 static Size area_bytes(void);

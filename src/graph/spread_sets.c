@@ -27,7 +27,7 @@
 #define SET_BYTES (2 * sizeof(double) + sizeof(int32))
 
 /*
- * Without a device, a slice takes at most this many bytes, or has at most HY_SPREAD_SETS_PER_THREAD sets for each
+ * Without a device, a slice takes at most about this many bytes, or has at most HY_SPREAD_SETS_PER_THREAD sets for each
  * thread if that is more.
  */
 #define HOST_SLICE_BYTES (UINT64CONST(4) << 20)
@@ -45,12 +45,12 @@ typedef struct Slice
 	int64 *start;  /* start of each set among the seeds that are nodes of the graph */
 	uint32 *node;  /* node numbers of these seeds */
 	double *value; /* activation of these seeds */
-	/* activation of all seeds of a set, divided by the activation of its seeds in the graph */
+	/* sum of the activation of a set's seeds, divided by that of its seeds in the graph */
 	double all_inside;
 	HySpreadResult result;
-	uint64 *reached;       /* bitmap of the nodes that may have activation; only they have results */
+	uint64 *reached;       /* bitmap of nodes that may have activation; only these have results */
 	HybridRanking ranking; /* rows of one set */
-	double lane[HY_SPREAD_LANES]; /* the lanes of the sum of all activation of one set */
+	double lane[HY_SPREAD_LANES]; /* lanes that add up the activation of one set */
 } Slice;
 
 static int64 make_slice(const HybridSpreadSets *all, Slice *slice);
@@ -96,12 +96,12 @@ make_slice(const HybridSpreadSets *all, Slice *slice)
 
 	for (end = 0; end < all->seed_count; end = end_of_set(all, end))
 		sets++;
-	/* several threads may work on the sets, each with memory of its own, at most half of the room together */
+	/* several threads may share the sets; their additional memory is at most half of the room */
 	wanted = Min(hybrid_threads_limit(), Max(sets / HY_SPREAD_SETS_PER_THREAD, 1));
 	threads = Min(wanted, 1 + (int64) (call->room / 2 / thread_bytes));
 	call->room -= (uint64) (threads - 1) * thread_bytes;
 	most = Min(1 + (int64) (call->room / set_bytes), Max(sets, 1));
-	/* with more sets, core would use more threads than have memory */
+	/* with more sets, core would use more threads than there is memory for */
 	if (threads < wanted)
 		most = Min(most, (threads + 1) * HY_SPREAD_SETS_PER_THREAD - 1);
 	/* the CPU gains nothing from more sets in a slice, and small slices reuse the same memory */
@@ -294,7 +294,7 @@ rank_nodes(Slice *slice, int64 from, int64 stop, int64 unknown, const HySpreadRe
 	}
 }
 
-/* add_to_sum: add the activation of a node. place is its position in the order of all ids. */
+/* add_to_sum: add the activation of a node. `place` is the node's position in the order of all ids. */
 static inline void
 add_to_sum(Slice *slice, int64 place, int64 id, double activation)
 {

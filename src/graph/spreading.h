@@ -14,8 +14,8 @@
 extern double hybrid_spreading_tolerance(FunctionCallInfo fcinfo, int n);
 
 /*
- * Maximum number of hops until convergence. On a graph with 16 million edges, so many hops take about an hour on
- * one processor.
+ * Maximum number of hops until convergence. On a graph with 16 million edges, this number of hops takes about
+ * an hour on one processor.
  */
 #define HYBRID_MOST_STEPS 100000
 

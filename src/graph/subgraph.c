@@ -45,7 +45,7 @@ hybrid_subgraph(PG_FUNCTION_ARGS)
 	return hybrid_call_end(call);
 }
 
-/* answer_untyped: store the entries of the graph whose ends are reached. */
+/* answer_untyped: store the entries of the graph between nodes that are reached. */
 static void
 answer_untyped(HybridReached *reached)
 {
@@ -72,7 +72,7 @@ answer_untyped(HybridReached *reached)
 	}
 }
 
-/* take_edge: keep an edge whose ends are reached. */
+/* take_edge: keep an edge between nodes that are reached. */
 static void
 take_edge(void *arg, const HyEdge *edge, text *type)
 {

@@ -21,7 +21,7 @@ static bool is_parallel(const TupleTableSlot *a, const TupleTableSlot *b);
 void
 hybrid_typed_edges_begin(HybridTypedEdges *edges, const HybridCall *call)
 {
-	/* by source, target and type, and parallel edges by weight, so that their sum is canonical */
+	/* sort by source, target and type, and parallel edges by weight, so that the sum of their weights is canonical */
 	static AttrNumber key[COLUMNS] = {1, 2, 4, 3};
 	static Oid collation[COLUMNS] = {[2] = C_COLLATION_OID};
 	static bool nulls_first[COLUMNS];

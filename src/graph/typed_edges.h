@@ -18,8 +18,8 @@ typedef struct HybridTypedEdges
 } HybridTypedEdges;
 
 /*
- * hybrid_typed_edges_begin: start with no edges. The function of the call returns source, target, weight
- * and type.
+ * hybrid_typed_edges_begin: start with no edges. The call's SQL function must return source, target, weight and
+ * type.
  */
 extern void hybrid_typed_edges_begin(HybridTypedEdges *edges, const HybridCall *call);
 

@@ -1,6 +1,9 @@
 /*
  * approximate.h
  *		Searches an index by codes for the nearest rows of many queries.
+ *
+ * Codes are quantized copies of the vectors (index/README.md). A search by codes reads only some lists of
+ * the index, so it may miss rows.
  */
 #ifndef HYBRID_APPROXIMATE_H
 #define HYBRID_APPROXIMATE_H
@@ -24,7 +27,7 @@ hybrid_approximate_search(const HybridCandidates *candidates, const HybridQuerie
                           int many, HyTopK *answers, bool *sure);
 
 /*
- * hybrid_approximate_read: pass the rows of the table to take as hybrid_rows_read does, but in the order of
+ * hybrid_approximate_read: pass the rows of the table to `take` as hybrid_rows_read does, but in the order of
  * the lists of the index. (WordNet, 2,000 rows as queries: with 32 MB of shared buffers, the searches take .67 s of
  * processor time in this order, and 1.2 s in the order of the table. With the whole index in shared buffers, 16,000
  * queries take 4.8 to 5.2 s in either order.) `rows` must read the table of the candidates and the index's column.

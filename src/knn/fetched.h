@@ -15,7 +15,7 @@ typedef struct HybridFetched
 	const char *function; /* name of the SQL function; NULL: report nothing */
 	const char *relation;
 	const char *column;
-	bool counts; /* whether the plan is a foreign scan, so that each row comes from a foreign server */
+	bool counts; /* whether the plan is a foreign scan, so that each row counts */
 	int64 rows;  /* number of rows so far, if counts is true */
 } HybridFetched;
 

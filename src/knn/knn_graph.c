@@ -76,7 +76,7 @@ hybrid_knn_graph(PG_FUNCTION_ARGS)
 	target = hybrid_target_open(PG_GETARG_OID(0), column, &types, &options);
 	graph.rows = rows;
 	candidates = hybrid_target_candidates(target, rows);
-	/* a cosine index has no entries for zero vectors, so their ids are checked here */
+	/* a cosine index has no entries for zero vectors, so the ids of all rows are checked here */
 	if (candidates != NULL && graph.metric == HY_METRIC_COSINE)
 		hybrid_rows_check_ids(rows);
 	if (candidates == NULL || !hybrid_list_graph(candidates, rows, put_neighbors, &graph))

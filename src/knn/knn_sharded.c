@@ -83,7 +83,7 @@ typedef struct Sharded
 	int group;
 	int first;
 
-	HyTopK *nearest;  /* of each query of the group */
+	HyTopK *nearest;  /* heap of each query of the group */
 	const char *text; /* the group as an SQL literal; NULL: not needed so far */
 } Sharded;
 
@@ -339,7 +339,7 @@ make_array(const Sharded *call, const int *numbers, int count)
 	return construct_array(elements, count, call->vector, typlen, typbyval, typalign);
 }
 
-/* ask_server: start one statement on a server, for all shards that lie there. */
+/* ask_server: start one statement on a server, for all shards on that server. */
 static void
 ask_server(Sharded *call, HybridRemotes *remotes, int i)
 {

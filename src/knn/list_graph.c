@@ -45,11 +45,11 @@
 #define ROUNDS_SHARE 0.5
 
 #define SAMPLE_MISSES                                                                              \
-	25 /* misses in the sample if the recall is just the target, each as large as all neighbors of a row */
+	25 /* expected misses in the sample at the target recall; one miss is all neighbors of a row */
 #define SAMPLE_LEAST 500
 #define SAMPLE_MOST (int) (SAMPLE_MISSES / (1 - MOST_RECALL))
 #define SAMPLE_SEED UINT64CONST(0x6b6e6e)
-#define DOUBT (0.05 / (ROUNDS + 1)) /* error probability of each test whether the recall is reached */
+#define DOUBT (0.05 / (ROUNDS + 1)) /* error probability of each test of the recall */
 #define MOST_STAKE 0.95
 
 /* Graph: the state of hybrid_list_graph. */
@@ -71,7 +71,7 @@ typedef struct Graph
 	HyNeighbor *out;
 	int32 *counts;
 
-	/* for each row of the sample: row number, number of exact neighbors but itself, distance of the farthest */
+	/* for each row of the sample: row number, number of exact neighbors without itself, distance of the farthest */
 	int samples;
 	int64 *sample;
 	int32 *wanted;
@@ -294,8 +294,8 @@ find_nearest_runs(Graph *graph)
 }
 
 /*
- * take_nearest_runs: store a row's own run and the runs of the nearest means in `found`, or all runs if there are
- * few. Means without a direction are missing in `found`, because they have no distances.
+ * take_nearest_runs: store a row's own run and, from `found`, the runs with the nearest means, or all runs if
+ * there are few. `found` lacks means without a direction, because they have no distances.
  */
 static void
 take_nearest_runs(Graph *graph, int32 row, const HyNeighbor *found, int32 count)
@@ -535,7 +535,7 @@ recall_of(const Graph *graph, int i)
 	return Min(hits, graph->wanted[i]) / (double) graph->wanted[i];
 }
 
-/* pass_neighbors: sort the neighbors of each row, and pass them to take. */
+/* pass_neighbors: sort the neighbors of each row, and pass them to `take`. */
 static void
 pass_neighbors(Graph *graph, HybridTakeNeighbors take, void *arg)
 {

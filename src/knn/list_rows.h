@@ -37,7 +37,7 @@ extern Size hybrid_list_rows_bytes(const HybridCandidates *candidates, HyDtype d
 
 /*
  * hybrid_list_rows_read: read at most `most` rows that the snapshot sees, in the current memory context.
- * Returns false if the index has more.
+ * Returns false if there are more.
  */
 extern bool hybrid_list_rows_read(const HybridCandidates *candidates, HybridRows *rows, int64 most,
                                   HybridListRows *read);

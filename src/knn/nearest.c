@@ -24,7 +24,7 @@
 
 #define GROWTH 4
 #define AHEAD_ROWS 16 /* rows read at a time while other threads search */
-/* maximum number of queries at once, because no palloc'd array takes more than 64 bytes per query */
+/* maximum number of queries at once: arrays take at most 64 bytes per query, and palloc allows MaxAllocSize */
 #define MOST_QUERIES (MaxAllocSize / 64)
 
 struct HybridTarget

@@ -48,7 +48,7 @@ enum AccumArgument
 	METRIC_ARGUMENT /* optional */
 };
 
-/* Identifies the layout of a state. A machine of the other byte order reads another number. */
+/* Identifies the layout of a state. A machine of the other byte order reads it as another number. */
 #define NEAREST_MAGIC 0x6e727301
 
 #define FIRST_CAPACITY 16 /* entries of a new heap, unless k is smaller */

@@ -33,8 +33,8 @@ typedef struct HybridOutliers
 } HybridOutliers;
 
 /*
- * hybrid_outliers_offer: record a row of the store, either as an outlier or in others. The initial
- * state of outliers is all zeros.
+ * hybrid_outliers_offer: record a row of the store, either as an outlier or in `others`. The initial state of
+ * outliers is all zeros.
  */
 extern void hybrid_outliers_offer(HybridOutliers *outliers, HyMetric metric, int64 position,
                                   float norm, float residual);

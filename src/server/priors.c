@@ -35,7 +35,7 @@
 StaticAssertDecl(sizeof(HyModelState) == HY_MODEL_NUMBERS * sizeof(float8),
                  "a model is kept as an array of float8");
 
-#define SIZE_NUMBERS 4 /* numbers of the column `state` for each task size, after those of the model */
+#define SIZE_NUMBERS 4 /* numbers for each task size, after those of the model */
 
 static void load_prior(void *arg, const HyPrior *prior);
 static Oid find_table(void);
@@ -104,8 +104,8 @@ hybrid_read_priors(const HyExecutor *executor, void (*take)(void *arg, const HyP
 }
 
 /*
- * load_prior: import one row.  If other sessions have shared a cost model of this kind of task, that model is
- * kept, and only the sizes of the row are imported.
+ * load_prior: import one row. If the executor already has a cost model of this kind of task, from other
+ * sessions, that model is kept, and only the sizes of the row are imported.
  */
 static void
 load_prior(void *arg, const HyPrior *prior)

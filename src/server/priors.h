@@ -9,7 +9,7 @@
 
 #include "dispatch/tools/calibration.h"
 
-/* Columns of hybrid_calibration, and those that hybrid_run_calibration() returns, up to measured_at. */
+/* Columns of hybrid_calibration. hybrid_run_calibration() returns those before measured_at. */
 enum
 {
 	HYBRID_PRIOR_BACKEND,

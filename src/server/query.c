@@ -4,7 +4,7 @@
  *
  * The rows go from the executor directly to the reader (a DestReceiver).  So no row is held twice, and the
  * reader can measure how long it waits for a row.  read_only makes SPI use the active snapshot as it is, and
- * reject all other statements, such as a data-modifying WITH or FOR UPDATE.
+ * reject statements that do more than read, such as a data-modifying WITH or FOR UPDATE.
  */
 #include "postgres.h"
 

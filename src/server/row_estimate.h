@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-#define HYBRID_QUERY_VECTORS 32 /* assumed number of vectors of a MaxSim query, if it is not known */
+#define HYBRID_QUERY_VECTORS 32 /* number of vectors of a MaxSim query, if not known */
 
 /*
  * hybrid_query_vectors: return the number of vectors of the query of a MaxSim call, from the first argument whose

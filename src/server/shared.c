@@ -4,8 +4,8 @@
  *		the count of threads.
  *
  * The postmaster requests the segment once, with a fixed size.  If a backend ends without running its exit hooks,
- * the postmaster restarts all backends and creates the shared memory again.  So no table or queue survives that a
- * killed backend has left half-written, and plain data under an LWLock suffices for both.
+ * the postmaster restarts all backends and creates the shared memory again.  So a table or queue that a killed
+ * backend left half-written does not survive, and plain data under an LWLock suffices for both.
  */
 #include "postgres.h"
 

@@ -37,8 +37,8 @@ typedef struct HybridRecurringArgument
 extern void hybrid_recurring_init(HybridRecurringArgument *recurring, const FmgrInfo *function);
 
 /*
- * hybrid_recurring_argument: return the number of the detoasted argument that is a constant, or has the same
- * address as in the previous call, or -1 if neither argument does.
+ * hybrid_recurring_argument: return the number of the argument that is a constant or has the same address as in
+ * the previous call, or -1 if there is none. a and b are the detoasted arguments.
  */
 extern int
 hybrid_recurring_argument(HybridRecurringArgument *recurring, const void *a, const void *b);
