@@ -56,10 +56,7 @@ hybrid_associate(PG_FUNCTION_ARGS)
 	return hybrid_call_end(&call);
 }
 
-/*
- * check_arguments: raise on NULL and on numbers out of range. Arguments that the statement passes to
- * other functions are checked there.
- */
+/* check_arguments: raise on NULL and on numbers out of range. The other arguments are checked where they are used. */
 static void
 check_arguments(FunctionCallInfo fcinfo)
 {

@@ -25,7 +25,7 @@
 	"(($8" OP("*") similarity ")" OP("+") "((1" OP("-") "$8)" OP("*") activation "))"
 
 /*
- * These parts are inserted: 1 the relation, 2 its id column, 3 the distance of row r, 4 the similarity
+ * psprintf inserts these parts: 1 the relation, 2 its id column, 3 the distance of row r, 4 the similarity
  * computed from f.distance, 5 the schema of the extension.
  */
 #define STATEMENT \

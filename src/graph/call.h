@@ -93,7 +93,7 @@ extern void hybrid_call_row(HybridCall *call, const Datum *values);
 /* hybrid_call_row_with_nulls: store a row of the answer. nulls says which values are NULL. */
 extern void hybrid_call_row_with_nulls(HybridCall *call, const Datum *values, const bool *nulls);
 
-/* hybrid_call_end: free the memory of the call, and return what the function returns. */
+/* hybrid_call_end: free the memory of the call, and return the result of the SQL function. */
 extern Datum hybrid_call_end(HybridCall *call);
 
 #endif

@@ -84,7 +84,7 @@ typedef struct Reading
 } Reading;
 
 static dlist_head copies = DLIST_STATIC_INIT(copies); /* most recently used first */
-static MemoryContext all_context = NULL;              /* parent of the memory of all copies */
+static MemoryContext all_context = NULL;              /* parent context of all copies */
 
 static HybridCopy *find_copy(const HybridRegistered *registered, const HybridEdgesQuery *query);
 static HybridCopy *make_copy(const HybridRegistered *registered, const HybridEdgesQuery *query);

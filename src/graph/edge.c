@@ -129,7 +129,7 @@ hybrid_set_types(HybridTypes *types, ArrayType *names)
 		return;
 	hybrid_check_array(names, "types");
 	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, NULL, &types->count);
-	/* without any type, elements is NULL */
+	/* for an empty array, `elements` is NULL */
 	types->name = types->count == 0 ? palloc(sizeof(text *)) : (text **) elements;
 	qsort(types->name, types->count, sizeof(text *), compare_texts);
 }

@@ -35,8 +35,8 @@ typedef struct HybridTypes
 } HybridTypes;
 
 /*
- * hybrid_edge_type: return the base type of an edge's column of the given type. Raises if the column
- * cannot have this type.
+ * hybrid_edge_type: return the base type of `type`, the type of an edge's column. Raises if the column cannot
+ * have this type.
  */
 extern Oid hybrid_edge_type(enum HybridEdgeColumn column, Oid type);
 

@@ -35,7 +35,7 @@ typedef struct HybridEdgesQuery
 typedef struct HybridEdges
 {
 	HyEdge *edge;
-	uint32 *origin; /* number of the page of each edge (leaves.h); NULL if it does not matter */
+	uint32 *origin; /* page number of each edge (leaves.h); NULL: not recorded */
 	int64 count;
 	bool typed; /* whether the query has a type column */
 } HybridEdges;

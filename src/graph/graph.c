@@ -67,7 +67,7 @@ hybrid_graph_hub(HybridGraph *graph, double exponent)
 		return NULL;
 	if (graph->hub_exponent != exponent)
 	{
-		/* a unit on a device holds the divisors, too */
+		/* the graph's unit on a device holds the old divisors */
 		hybrid_graph_unpack(graph);
 		graph->hub_exponent = 0;
 		if (graph->hub == NULL)

@@ -1,6 +1,6 @@
 /*
  * leaves.c
- *		The tables that have the rows of a registered graph: see leaves.h.
+ *		The tables that hold the rows of a registered graph: see leaves.h.
  */
 #include "postgres.h"
 

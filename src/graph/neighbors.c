@@ -1,6 +1,6 @@
 /*
  * neighbors.c
- *		hybrid_neighbors: the nodes within a number of hops.
+ *		hybrid_neighbors: the nodes within a number of hops of given nodes.
  */
 #include "postgres.h"
 

@@ -95,7 +95,7 @@ hybrid_pages_examine(HybridPageReader *reader)
 	BlockNumber map_pages = count / PAGES_PER_MAP_PAGE + (count % PAGES_PER_MAP_PAGE > 0);
 	BlockNumber number;
 
-	/* VACUUM has cut off the other pages */
+	/* VACUUM has truncated the pages after `count` */
 	for (; pages->count > count; pages->count--)
 		pages->unread -= pages->page[pages->count - 1].state == PAGE_UNREAD;
 	make_room(pages, count);

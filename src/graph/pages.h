@@ -38,8 +38,8 @@ typedef struct HybridPages
 	BlockNumber room;
 	HybridPage *page;
 	BlockNumber map_pages;
-	HybridMapPage *map;   /* as of the last complete validation */
-	HybridMapPage *fresh; /* as of the validation in progress */
+	HybridMapPage *map;   /* visibility map as of the last complete validation */
+	HybridMapPage *fresh; /* visibility map as of the validation in progress */
 } HybridPages;
 
 /* HybridPageReader: a validation in progress. */
@@ -69,7 +69,7 @@ extern bool hybrid_page_must_be_read(const HybridPages *pages, BlockNumber block
 /* hybrid_page_read: pass the rows of a page that the snapshot sees to `take`. Returns false if `take` does. */
 extern bool hybrid_page_read(HybridPageReader *reader, BlockNumber block);
 
-/* hybrid_pages_finish: mark the pages as read. */
+/* hybrid_pages_finish: end a validation: mark all pages as read, and keep the new copy of the visibility map. */
 extern void hybrid_pages_finish(HybridPages *pages);
 
 /*

@@ -131,7 +131,7 @@ hybrid_shared_graph_offer(const HybridCopyKey *key, const ArrayType *types, Hybr
 	if (shared == NULL)
 		return;
 
-	/* nobody else uses the entry, and nothing raises an error */
+	/* no other session uses the entry yet, and nothing below raises an error */
 	next = shared->memory;
 	(void) hy_csr_copy(&csr, &origins, &from_stretch, &shared->csr, &shared->origins);
 	if (types != NULL)

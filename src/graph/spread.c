@@ -54,7 +54,7 @@ hybrid_spread_batch(PG_FUNCTION_ARGS)
 	return answer(fcinfo, 1);
 }
 
-/* answer: answer a call whose arguments after the graph are shifted by this number. */
+/* answer: answer a call. The numbers of the arguments after the graph are higher by `shift`. */
 static Datum
 answer(FunctionCallInfo fcinfo, int shift)
 {

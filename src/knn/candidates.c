@@ -46,7 +46,7 @@
 
 #define OUTLIER (-1)
 #define READ_ROWS 64     /* entries read at a time; few, to respect batch_wait */
-#define LEAST_SHARE 0.25 /* minimum share of rows that a filter must allow to use a store */
+#define LEAST_SHARE 0.25 /* a filter must allow this share of rows for a store to be used */
 
 /* Pass: one search of the store. */
 typedef struct Pass

@@ -10,7 +10,7 @@
 #include "utils/builtins.h"
 #include "utils/plancache.h"
 
-#define MANY_FETCHED 100000 /* a call that fetches at least this many rows reports it */
+#define MANY_FETCHED 100000 /* minimum number of rows that is reported */
 
 static double fetched_by(const Plan *plan);
 static double fetched_by_plans(const List *plans);

@@ -77,7 +77,7 @@ typedef struct Sharded
 	int32 k;
 	Oid vector;
 
-	/* the queries, and the group of them that is being processed */
+	/* all queries, and the group of queries that is being processed */
 	Datum *queries;
 	int count;
 	int group;

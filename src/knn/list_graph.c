@@ -148,7 +148,7 @@ most_rows(const Graph *graph, HyDtype dtype)
 	Size memory = (Size) work_mem * 1024;
 	int64 most;
 
-	/* the mean of a run, which has 64 rows at least */
+	/* a row's share of the mean of its run, which has at least 64 rows */
 	each += vector / 64 + 1;
 	if (k > MOST_K || candidates->recall > MOST_RECALL ||
 	    (double) candidates->shape.places / RUN_ROWS * candidates->shape.dims > MOST_MEANS)

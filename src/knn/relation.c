@@ -102,7 +102,7 @@ add_relation(List **relids, Oid relid)
 		relation_close(view, NoLock);
 	}
 	else if (has_subclass(relid))
-		/* only OIDs are compared, so a child may be dropped meanwhile */
+		/* no lock, because only OIDs are compared: a child may be dropped meanwhile */
 		*relids = list_concat(*relids, find_all_inheritors(relid, NoLock, NULL));
 }
 

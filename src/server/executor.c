@@ -47,7 +47,7 @@ static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loade
 static Oid queue_role;           /* role for which this backend's tasks wait in the queue */
 static HyLosses losses;          /* kept until the process ends, across executors */
 static char *configured_plugins; /* hybrid.plugins when the executor was created */
-static HySimd configured_simd;   /* kernels to which the CPU's history applies */
+static HySimd configured_simd;   /* CPU kernels for which the executor has history */
 static bool configured_filter;
 
 static char log_lines[LOG_LINES][LOG_LENGTH];
@@ -135,7 +135,7 @@ hybrid_run_with_main_thread_work(HyTask *task, const char *what, bool (*work)(vo
 	 */
 	if (work != NULL)
 		before_shmem_exit(close_at_exit, MAIN_THREAD_WORK_HOOK);
-	/* pure code raises nothing, and no thread works any more when it returns */
+	/* pure code raises nothing, and no thread works for it any more when it returns */
 	hybrid_threads_set_main_thread_work(work, arg);
 	status = hy_dispatch(target, task, &decision);
 	hybrid_threads_set_main_thread_work(NULL, NULL);

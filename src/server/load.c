@@ -76,7 +76,7 @@ cores_of_mask(void)
 
 	if (sched_getaffinity(0, sizeof(mask), &mask) == 0)
 		return CPU_COUNT(&mask);
-	online = sysconf(_SC_NPROCESSORS_ONLN); /* a mask for more than 1,024 processors */
+	online = sysconf(_SC_NPROCESSORS_ONLN); /* the machine may have more than 1,024 processors */
 	return online > 0 ? (int) online : 1;
 }
 

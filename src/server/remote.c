@@ -252,7 +252,7 @@ close_all(HybridRemotes *remotes)
 
 		if (!remote->asked)
 			continue;
-		/* cleared first: if this raises, the end of the process does not repeat it */
+		/* cleared first, so that close_at_exit does not repeat the cancel if it raises an error */
 		remote->asked = false;
 		(void) FunctionCall1(&remotes->cancel, remote->connection);
 	}
@@ -300,12 +300,12 @@ hybrid_remote_send(HybridRemotes *remotes, int i, const char *statement)
 	int32 sent;
 
 	Assert(!remote->asked);
-	/* if sending fails, there may be something to cancel already */
+	/* set first: even if sending fails, a statement may run that must be canceled */
 	remote->asked = true;
 	call(remote, psprintf("SELECT %s.dblink_send_query($1, $2)", remotes->dblink), statement);
 	sent = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 	SPI_freetuptable(SPI_tuptable);
-	/* dblink reports the reason by a NOTICE only, and the answer would then have no rows */
+	/* dblink gives the reason only in a NOTICE; without this error, the answer would just have no rows */
 	if (sent != 1)
 		ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
 		                errmsg("server \"%s\": could not send the statement", remote->name)));

@@ -21,7 +21,10 @@ extern const HyCancel hybrid_cancel;
  */
 extern void hybrid_check(HyStatus status, const char *what);
 
-/* hybrid_parse_word: return the value of an argument's word.  Raises an error that lists the valid words. */
+/*
+ * hybrid_parse_word: return the value of a keyword of this kind. Raises an error that lists the valid ones if
+ * it is unknown.
+ */
 extern int hybrid_parse_word(HyWords kind, const char *name);
 
 /*

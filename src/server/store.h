@@ -93,7 +93,7 @@ typedef struct HybridStoreMethods
 	 */
 	bool (*unit)(HybridStore *store, Size bytes, HybridStoreUnit *unit);
 
-	/* reads the unit again from its beginning, and only entries with positions in least .. most */
+	/* makes `read` start again at the unit's beginning, and return only entries with positions in least .. most */
 	void (*again)(HybridStore *store, const HybridStoreUnit *unit, int64 least, int64 most);
 
 	/*
@@ -111,8 +111,8 @@ typedef struct HybridStoreMethods
 	void (*probe)(HybridProbe *probe, HyMetric metric, const float *x, int dims);
 
 	/*
-	 * Returns a number that grows with the rounding loss of an entry's stored copy, as far as the loss matters
-	 * to queries of this metric.
+	 * Returns a number that grows with the rounding loss of an entry's stored copy. Only loss that matters to
+	 * queries of this metric counts.
 	 */
 	double (*lost)(HyMetric metric, float norm, float residual);
 

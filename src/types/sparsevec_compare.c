@@ -1,7 +1,7 @@
 /*
  * sparsevec_compare.c
  *		The sort order of sparse vectors, for sorting, DISTINCT and btree. Sparse vectors sort
- *		as the equal dense vectors do.
+ *		like dense vectors with the same elements.
  */
 #include "postgres.h"
 
