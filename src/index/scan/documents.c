@@ -12,7 +12,7 @@
  *
  * 1. The last half of the candidates that were compared has few of the k best documents.
  * 2. Searches with a quarter of the lists and entries would have missed few of the k best documents. What these
- *    smaller searches would have found is known, because each search examines the nearest lists first.
+ *    smaller searches would have found is known, because each search examines the most promising lists first.
  *
  * If comparing more candidates cannot satisfy condition 2, the searches are repeated with four times as many lists and
  * entries. A repeated search also satisfies condition 2 if few of the k best documents were first compared after it.

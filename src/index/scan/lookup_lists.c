@@ -134,8 +134,10 @@ choose_lists(HybridLookup *search, int *chosen)
 	if (isinf(limit))
 	{
 		share = Max(share, FIRST);
+		/* if the number of lists is fixed, none is examined in vain */
 		if (frontier->limits.probes > 0)
-			share = Min(share, Max(frontier->limits.probes - lists, 0));
+			share =
+				Min(Max(share, Min(lists, SORTED - 1)), Max(frontier->limits.probes - lists, 0));
 		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
 	}
 	if (hybrid_stopping_enough(stopping, frontier, limit, search->nearest.k, search->work, &beyond))
