@@ -38,6 +38,13 @@ SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM every ORDER BY v <-> (S
 SET work_mem = '64kB';
 SELECT count(*) BETWEEN 100 AND 11999 AS some FROM (SELECT id FROM every ORDER BY v <-> (SELECT q FROM asked)) s;
 RESET work_mem;
+-- LIMIT NULL is no LIMIT, once the parameter is known
+PREPARE nearest (int) AS SELECT count(*) FROM (SELECT id FROM every ORDER BY v <-> (SELECT q FROM asked) LIMIT $1) s;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE nearest(10);
+EXECUTE nearest(NULL);
+RESET plan_cache_mode;
+DEALLOCATE nearest;
 RESET hybrid.iterative_scan;
 
 -- what was found when a limit is reached is not thrown away

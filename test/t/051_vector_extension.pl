@@ -155,6 +155,7 @@ $node->safe_psql('fresh', q{CREATE INDEX item_own ON item USING hybrid (v vector
 	CREATE INDEX item_own_stored ON item USING hnsw (v vector_l2_ops) WITH (storage = int8, m = 16, list_size = 100);
 	CREATE INDEX item_own_include ON item USING hybrid (v) INCLUDE (id) WITH (storage = int8) WHERE id > 0;
 	CREATE INDEX item_own_include_named ON item USING hnsw (v vector_l2_ops) INCLUDE (id) WITH (m = 16);
+	CREATE INDEX item_own_key ON item USING hybrid (id, v vector_cosine_ops);
 	CREATE INDEX item_own_option ON item USING ivfflat (v) WITH (storage = int8);
 	ALTER TABLE item ADD "two words" vector(3);
 	CREATE INDEX item_own_quoted ON item USING hybrid ("two words");
@@ -172,10 +173,11 @@ is(join("\n", grep { /INDEX item_own/ } split /\n/, $back), join("\n",
 		'CREATE INDEX item_own_default ON public.item USING hnsw (v public.vector_l2_ops) WHERE (id > 0);',
 		'CREATE INDEX item_own_include ON public.item USING hnsw (v public.vector_l2_ops) WHERE (id > 0);',
 		q{CREATE INDEX item_own_include_named ON public.item USING hnsw (v public.vector_l2_ops) WITH (m='16');},
+		'CREATE INDEX item_own_key ON public.item USING hnsw (v public.vector_cosine_ops);',
 		'CREATE INDEX item_own_option ON public.item USING ivfflat (v);',
 		'CREATE INDEX item_own_quoted ON public.item USING hnsw ("two words" public.vector_l2_ops);',
 		q{CREATE INDEX item_own_stored ON public.item USING hnsw (v public.vector_l2_ops) WITH (m='16');}),
-	'and indexes of hybrid by pgvector, without options and included columns of hybrid');
+	'and indexes of hybrid by pgvector, without options, keys and included columns of hybrid');
 is(join("\n", grep { /INDEX/ && !/item_own/ } split /\n/, created($back)), join("\n", grep { /INDEX/ } split /\n/, created($theirs)),
 	'the other indexes are what pgvector has written itself');
 
@@ -184,7 +186,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE returned');
 $node->safe_psql('returned', 'CREATE EXTENSION hybrid');
 append_to_file("$dir/returned.sql", $back);
 restore('returned', "$dir/returned.sql");
-my $drop_own = 'DROP INDEX item_own, item_own_default, item_own_include, item_own_include_named, item_own_option, item_own_stored; '
+my $drop_own = 'DROP INDEX item_own, item_own_default, item_own_include, item_own_include_named, item_own_key, item_own_option, item_own_stored; '
 	. 'ALTER TABLE item DROP "two words"';
 $node->safe_psql('returned', $drop_own);
 is($node->safe_psql('returned', $contents), $before, 'the same when it returns');

@@ -24,7 +24,7 @@ typedef struct PlannedScan
 {
 	ScanState *scan;
 	const LimitState *limit;
-	bool all; /* no Limit node is above the scan, at any distance */
+	int limits; /* number of Limit nodes above the scan, at any distance */
 	struct PlannedScan *next;
 } PlannedScan;
 
@@ -80,8 +80,13 @@ hybrid_plan_limit_of(IndexScanDesc scan)
 				continue;
 			asked.node = planned->scan;
 			asked.conditions = has_conditions(planned->scan);
-			asked.all = planned->all;
-			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
+			asked.all = planned->limits == 0;
+			if (limit == NULL || limit->lstate == LIMIT_INITIAL)
+				return asked;
+			/* LIMIT NULL is no limit */
+			if (limit->noCount)
+				asked.all = planned->limits == 1;
+			else
 			{
 				/* the limit is capped, because a higher one makes no difference */
 				if (pg_add_s64_overflow(limit->offset, limit->count, &asked.limit) ||
@@ -188,7 +193,7 @@ note_scan(Walk *found, const LimitState *limit, ScanState *scan)
 	planned = MemoryContextAlloc(found->context, sizeof(PlannedScan));
 	planned->scan = scan;
 	planned->limit = limit;
-	planned->all = found->limits == 0;
+	planned->limits = found->limits;
 	planned->next = found->query->scans;
 	found->query->scans = planned;
 }
