@@ -306,9 +306,7 @@ hybrid_words_judge(const HybridLayout *layout, Page page, const HyWordCondition 
 	{
 		HybridBlock *block = hybrid_block(&layout->leaf, page, b);
 
-		wanted[b] = block->live;
-		if (count > 0)
-			wanted[b] = hy_words_mask(conditions, count, hybrid_block_words(block), block->live);
+		wanted[b] = hy_words_mask(conditions, count, hybrid_block_words(block), block->live);
 		rows += pg_popcount32(wanted[b]);
 	}
 	return rows;

@@ -66,6 +66,7 @@ static int places_for_last(const HybridLookup *search);
 static inline bool is_best(const HybridLookup *search, const HybridFoundRow *row, int *places);
 static inline bool are_copies(const HybridFoundRow *a, const HybridFoundRow *b);
 static void examine(HybridLookup *search, int which, BlockNumber following);
+static int judge(HybridLookup *search, Page page, BlockNumber next);
 static void take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber at,
                       BlockNumber next);
 static void aim_at(HybridLookup *search, Examination *examination);
@@ -288,10 +289,7 @@ examine(HybridLookup *search, int which, BlockNumber following)
 		TestForOldSnapshot(scorer->snapshot, scorer->index, page);
 		if (BlockNumberIsValid(content->next))
 			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
-		if (search->conditions_count > 0)
-			expect_words(search, next);
-		some = hybrid_words_judge(layout, page, search->conditions, search->conditions_count,
-		                          search->wanted);
+		some = judge(search, page, next);
 		first = search->rows_count;
 		if (some > 0 || !search->stopping.all)
 			take_rows(search, &examination, page, block, next);
@@ -318,6 +316,20 @@ examine(HybridLookup *search, int which, BlockNumber following)
 		hybrid_frontier_put(&search->frontier, which, list->seen);
 }
 
+/*
+ * judge: return the number of wanted rows of a page. With conditions, search->wanted has their masks. Without conditions,
+ * the headers of the blocks are not read before their codes, for which the search would wait twice.
+ */
+static int
+judge(HybridLookup *search, Page page, BlockNumber next)
+{
+	if (search->conditions_count == 0)
+		return hybrid_list_page(page)->live;
+	expect_words(search, next);
+	return hybrid_words_judge(&search->scorer.open.layout, page, search->conditions,
+	                          search->conditions_count, search->wanted);
+}
+
 /* take_rows: score a page of a list and take its rows. */
 static void
 take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber at,
@@ -326,6 +338,7 @@ take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber
 	HybridScorer *scorer = &search->scorer;
 	HybridLeafCandidate *list = &search->frontier.lists[examination->which];
 	HybridAim *aim = &examination->aim, *before = &examination->before;
+	const uint32 *wanted = search->conditions_count > 0 ? search->wanted : NULL;
 	bool again = examination->again;
 	int blocks = hybrid_list_blocks(page), b;
 
@@ -341,10 +354,10 @@ take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber
 			: -1;
 	if (again)
 	{
-		hybrid_scorer_page(scorer, page, &list->link, before, search->wanted, InvalidBlockNumber);
+		hybrid_scorer_page(scorer, page, &list->link, before, wanted, InvalidBlockNumber);
 		memcpy(scorer->taken, scorer->masks, blocks * sizeof(uint32));
 	}
-	hybrid_scorer_page(scorer, page, &list->link, aim, search->wanted, next);
+	hybrid_scorer_page(scorer, page, &list->link, aim, wanted, next);
 	for (b = 0; b < blocks && !again; b++)
 	{
 		if (b < aim->whole || b == aim->also)
@@ -398,7 +411,8 @@ add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint3
 	for (b = 0; b < blocks; b++)
 	{
 		const HybridBlock *entries = hybrid_block(&scorer->open.layout.leaf, page, b);
-		uint32 mask = scorer->masks[b] & search->wanted[b] & ~(without != NULL ? without[b] : 0);
+		uint32 wanted = search->conditions_count > 0 ? search->wanted[b] : entries->live;
+		uint32 mask = scorer->masks[b] & wanted & ~(without != NULL ? without[b] : 0);
 
 		for (; mask != 0; mask &= mask - 1)
 		{

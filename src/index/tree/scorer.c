@@ -170,7 +170,7 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 		return;
 	}
 	scorer->masks[0] = 0;
-	if (wanted[0] == 0 && aim->whole == 0 && aim->also < 0)
+	if (wanted != NULL && wanted[0] == 0 && aim->whole == 0 && aim->also < 0)
 		return;
 	memset(sums, 0, sizeof(sums));
 	for (i = 0; i < shape->code_pages; i++)
@@ -197,7 +197,7 @@ score_wanted(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blo
 	{
 		int end = from;
 
-		while (end < to && wanted[end] != 0)
+		while (end < to && (wanted == NULL || wanted[end] != 0))
 			end++;
 		score_blocks(scorer, aim, blocks, from, end - from, false);
 		for (from = end; from < to && wanted[from] == 0; from++)

@@ -110,7 +110,8 @@ extern void hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, fl
 
 /*
  * hybrid_scorer_page: compute estimates, lower bounds and masks for the slots of a locked page of the list of `aim`. In
- * a block without a bit in `wanted`, only the mask is set, to 0, unless the block must be scored in full. Meanwhile,
+ * a block without a bit in `wanted`, only the mask is set, to 0, unless the block must be scored in full. If `wanted` is
+ * NULL, all blocks are scored. Meanwhile,
  * the codes of page `next` are prefetched. This page may belong to any leaf list; InvalidBlockNumber means that there
  * is none.
  */
