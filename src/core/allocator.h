@@ -3,8 +3,8 @@
  *		Memory allocation for pure code.
  *
  * In the server, an allocator wraps a MemoryContext.  In the unit tests, an allocator wraps malloc,
- * or fails at the N-th call.  An allocator that cannot serve a request returns NULL and never
- * raises an error.
+ * and can be told to fail at the N-th call.  An allocator that cannot serve a request returns NULL
+ * and never raises an error.
  */
 #ifndef HY_ALLOCATOR_H
 #define HY_ALLOCATOR_H

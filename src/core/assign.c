@@ -8,8 +8,9 @@
  *		<x, c> - |c|^2 / 2
  *
  * means a nearer centroid.  This expression is called the value of the centroid.  A tile's fp32
- * product gives the value with a known error bound.  For each row, the code keeps the best value
- * that some centroid is known to reach, and the few centroids whose value may be as large.
+ * product gives the value with a known error bound.  For each row, the code keeps the largest value
+ * that some centroid is known to reach.  It also keeps the few centroids whose value may be at
+ * least that large.
  *
  * The rows are divided among the threads, and each thread has an Assignment of its own.
  */
@@ -33,7 +34,7 @@
 #define POLL_ELEMENTS (4 << 20)
 #define FEW_TARGETS 8
 #define FEW_ROWS 4 /* minimum number of rows for which building panels is worth the cost */
-/* minimum number of centroids for integer products, which are fast but leave rows undecided */
+/* minimum number of centroids for the integer products of prefilter.h */
 #define MANY_TARGETS 128
 
 /* Range of squared lengths.  Outside this range, fp32 arithmetic may overflow or underflow. */
@@ -530,7 +531,7 @@ compare_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *d
 	}
 }
 
-/* consider: record a centroid that may be the nearest.  low and high are bounds of its value. */
+/* consider: record a centroid that may be the nearest.  low and high bound the centroid's value. */
 static void
 consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float high,
          int32_t centroid)
@@ -554,8 +555,9 @@ consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float hi
 }
 
 /*
- * A canonical squared distance is d^2 (1 +- slack).  So canonical distances can contradict the
- * order of two values only if the values differ by less than slack d^2.
+ * If d is the exact distance, the canonical squared distance lies within d^2 (1 +- slack).  So
+ * canonical distances can contradict the order of two values only if the values differ by less than
+ * slack d^2.
  */
 void
 hy_assign_raise_best(const Assignment *assignment, RowState *state, float best)

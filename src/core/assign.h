@@ -5,8 +5,9 @@
  * Assignments use the canonical Euclidean distance (distance.h), so every backend returns the same
  * result.  For nearly all pairs, only an inner product is computed, in the fastest order of
  * additions.  Inner products bound the difference between a row's distances to two centroids.
- * Canonical distances are computed only for centroids that these bounds leave undecided.  If there
- * are many centroids and no groups, prefilter.h does all the work, with integer products.
+ * Canonical distances are computed only for centroids that these bounds leave undecided.  With at
+ * least 128 centroids and no groups, prefilter.h does this work with integer products if they are
+ * faster.  With very few rows or centroids, only canonical distances are computed.
  *
  * Thousands of centroids are arranged in groups, and each group has a center.  A row is then
  * compared only with the centroids of the groups whose centers are nearest to the row.  The

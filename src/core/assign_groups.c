@@ -2,8 +2,8 @@
  * assign_groups.c
  *		Assignment to many centroids: a row is compared only with its nearest groups.
  *
- * The assignment of 20,000 rows of 128 dims to 4,096 centroids takes 447 ms without groups.  With 64
- * groups, of which a row examines 8, it takes 134 ms and gives the same result.
+ * Assigning 20,000 rows of 128 dims to 4,096 centroids takes 447 ms without groups.  With 64
+ * groups, 8 of them examined per row, it takes 134 ms and gives the same result.
  */
 #include <math.h>
 #include <string.h>

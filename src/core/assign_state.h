@@ -24,7 +24,7 @@ typedef struct Undecided
 typedef struct RowState
 {
 	float best;      /* lower bound of the best centroid's value */
-	float threshold; /* below this value, a centroid is farther by canonical distance, too */
+	float threshold; /* a centroid with a smaller value is farther, even by canonical distance */
 	float square;    /* squared length of the row */
 	int32_t count;
 	Undecided kept[KEPT];

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define HY_ASSIGN_ROWS 12    /* maximum number of rows in a tile */
-#define HY_ASSIGN_TARGETS 16 /* targets per panel: element d of each, then element d + 1 */
+#define HY_ASSIGN_TARGETS 16 /* targets per panel; a panel stores their elements d together */
 #define HY_ASSIGN_PANELS 2   /* maximum number of panels processed at a time */
 #define HY_ASSIGN_DOTS (HY_ASSIGN_PANELS * HY_ASSIGN_ROWS * HY_ASSIGN_TARGETS)
 

@@ -28,8 +28,8 @@ extern const HyBitKernels *hy_bit_kernels(void);
 
 /*
  * hy_bit_kernels_at: return the kernels for one level, or NULL when the level is not available
- * here.  The AVX-512 level uses VPOPCNTDQ.  On a processor without VPOPCNTDQ, the AVX-512 level
- * uses the AVX2 kernels.
+ * here.  The AVX-512 and AMX levels use VPOPCNTDQ if the processor has it, and otherwise the AVX2
+ * kernels.
  */
 extern const HyBitKernels *hy_bit_kernels_at(HySimd level);
 

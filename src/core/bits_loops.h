@@ -12,7 +12,7 @@
  *		reg_load(p)				count_zero()
  *		reg_xor(a, b)			reg_and(a, b)	reg_or(a, b)
  *		count_one(c, r)			c plus the number of bits set in r
- *		count_four(c, r, s, t, u)	the same for four registers
+ *		count_four(c, r, s, t, u)	c plus the number of bits set in r, s, t and u
  *		count_total(c)			the sum of all counts in c
  *		count_word(word)		number of bits set in a 64-bit word
  *
@@ -50,8 +50,8 @@ word_op(BitOp op, uint64_t a, uint64_t b)
 }
 
 /*
- * count_one_pair, count_four_pairs: combine the registers of a, loaded at p, with the registers of
- * b, loaded at q, and count the bits set in the results.
+ * count_one_pair, count_four_pairs: combine one register or four registers loaded at p with those
+ * loaded at q.  Add the number of bits set in the results to `count`.
  */
 HY_INLINE HyCount
 count_one_pair(BitOp op, HyCount count, const uint8_t *p, const uint8_t *q)
@@ -89,7 +89,7 @@ count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t 
 
 		/*
 		 * Counting leaves some of the processor's load slots free.  Use them to prefetch the memory
-		 * that follows, whether or not it belongs to this string.
+		 * that follows in b, even beyond the end of this string.
 		 */
 		for (line = 0; line < 4 * HY_REG_BYTES; line += 64)
 			__builtin_prefetch(b + i + HY_AHEAD + line);

@@ -16,8 +16,8 @@ typedef uint64_t HyCount;
 
 /*
  * count_word: add neighboring fields of 1, 2 and 4 bits, and then add all bytes by one
- * multiplication.  Without a popcount instruction, the compiler's popcount calls a function that
- * uses a table.
+ * multiplication.  On processors without a popcount instruction, __builtin_popcountll would call a
+ * function that uses a table.
  */
 PRIMITIVE uint64_t
 count_word(uint64_t word)

@@ -28,7 +28,7 @@ hy_cancelled(const HyCancel *cancel)
 	return cancel != NULL && cancel->requested != NULL && cancel->requested(cancel->arg);
 }
 
-/* hy_cancelled_at: poll as hy_cancelled does, but only at the first iteration of each block. */
+/* hy_cancelled_at: poll as hy_cancelled does, but only once per HY_CANCEL_BLOCK iterations. */
 static inline bool
 hy_cancelled_at(int64_t i, const HyCancel *cancel)
 {

@@ -2,9 +2,9 @@
  * codes.c
  *		Codes of rows, tables of queries, and the choice of kernels.
  *
- * Indexes store the codes and factors.  The kernels sum in fp64, in eight lanes (element i in lane
- * i mod 8).  The lanes are folded as a tree in this file, and the factors are computed in plain C.
- * Every machine therefore writes the same bytes.
+ * Indexes store the codes and factors, so these must be the same on every machine.  The kernels sum
+ * in fp64, in eight lanes (element i in lane i mod 8).  The lanes are folded as a tree in this
+ * file, and the factors are computed in plain C.  Therefore every machine writes the same bytes.
  */
 #include "core/codes.h"
 
@@ -149,7 +149,10 @@ hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t
 	most = kernels->widest(rotated, count);
 	if (!(most > FLT_MIN * HY_CODE_ENTRY) || !isfinite(most))
 	{
-		/* Use tables of zeros, and a slack that covers the largest possible |<s,q'>|. */
+		/*
+		 * The query is nearly 0 or not finite.  Use tables of zeros, and a slack that covers the
+		 * largest possible |<s,q'>|.
+		 */
 		memset(tables, 0, hy_code_tables_size(padded));
 		query->slack = isfinite(most) ? most * (float) count : INFINITY;
 		return;
@@ -194,7 +197,7 @@ begin_early(HyCodeQuery *query, const float *rotated)
 	query->early_scale = (float) (query->scale * part);
 	query->early_offset = (float) (-(double) query->early_scale * entries / 16.0);
 	/*
-	 * The first tables contribute 1 / part of slack^2.  Scaling their sum by part multiplies this
+	 * The first tables contribute slack^2 / part.  Scaling their sum by `part` multiplies this
 	 * contribution by part^2.
 	 */
 	query->early_slack = (float) sqrt(part * query->slack * query->slack + error);
@@ -304,7 +307,7 @@ allow(float reach, float slack, float eps, HyCodeBounds *bounds)
 
 	bounds->slack = eps * slack;
 	bounds->margin = eps * reach;
-	/* In all other cases the angle t is undefined and not needed. */
+	/* Otherwise the angle t is undefined, and the values above stand. */
 	if (both > 0.0 && isfinite(both))
 	{
 		double by = eps / both;

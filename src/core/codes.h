@@ -2,13 +2,14 @@
  * codes.h
  *		Codes with one bit per dimension, for unbiased distance estimates and distance bounds.
  *
- * The method is RaBitQ (J.  Gao and C. Long, arXiv 2405.12497; with more bits arXiv 2409.09913).  A
- * row x belongs to a list with centroid c.  An index has one fixed point, its root.  Vectors are
- * taken relative to the root or to a centroid, and are rotated by P (rotation.h): r = P(x - c), c'
- * = P(c - root), q' = P(q - root), each with D padded dimensions.  The code of x is b, the signs of
- * r (a bit is 1 if the element is not negative).  The vector s = b - 1/2 points roughly in the
- * direction of r.  For any y, <r,y> is estimated by |r|^2 <s,y> / <s,r>.  Because P is random, the
- * error of this estimate is approximately normal, with mean 0 and a standard deviation of at most
+ * The method is RaBitQ (J. Gao and C. Long, arXiv 2405.12497; arXiv 2409.09913 extends it to more
+ * bits).  A row x belongs to a list with centroid c.  An index has one fixed point, its root.
+ * Vectors are taken relative to the root or to a centroid, and are rotated by P (rotation.h): r =
+ * P(x - c), c' = P(c - root), q' = P(q - root), each with D padded dimensions.  The code of x is b,
+ * the signs of r (a bit is 1 if the element is not negative).  The vector s = b - 1/2 points
+ * roughly in the direction of r.  For any y, <r,y> is estimated by |r|^2 <s,y> / <s,r>.  Because P
+ * is random, the error of this estimate is approximately normal, with mean 0 and a standard
+ * deviation of at most
  *
  *		|r| |y| sqrt((|r|^2 |s|^2 / <r,s>^2 - 1) / (D - 1)),		|s|^2 = D / 4
  *
@@ -19,14 +20,16 @@
  *		|x - q|^2 = |r|^2 + |q - c|^2 - 2 <r,y>
  *		-<q,x>    = -<q,c> - <root, x - c> - <r,c'> - <r,y>
  *
- * The parts that depend only on the row are stored as three factors.  For every query and list
+ * The parts that depend only on the row are stored as three factors: add, rescale and error.  For
+ * every query and list,
  *
- *		estimate = (add + base) + rescale * <s,q'>base = |q - c|^2 or -<q,c> lower = estimate - e *
- *		error * |q - c|ignores rounding of tables, see below
+ *		estimate = (add + base) + rescale * <s,q'>
+ *		base     = |q - c|^2 or -<q,c>
+ *		lower    = estimate - e * error * |q - c|
  *
- * e is the number of standard deviations that the caller wants to allow for.  It is not part of the
- * stored factors.  For cosine distance, normalize the vectors first; the cosine distance is then
- * half the squared distance.
+ * e is the number of standard deviations that the caller allows for.  It is not stored.  This lower
+ * bound still ignores the rounding of tables, which is described below.  For cosine distance,
+ * normalize the vectors first; the cosine distance is then half the squared distance.
  *
  * Scoring follows FastScan (F. Andre, A.-M. Kermarrec, N. Le Scouarnec, "Cache locality is not
  * enough" and "Quick(er) ADC", 2015 to 2019).  There is one table of 16 one-byte entries per four
@@ -172,8 +175,9 @@ typedef struct HyCodeQuery
 	float slack;           /* standard deviation of the error in <s,q'> from rounding the tables */
 	const uint8_t *tables; /* owned by the caller */
 	/*
-	 * Scale, offset and slack for the first early_count tables.  early_count is a multiple of 16, or
-	 * 0 if there are too few tables for an early bound.
+	 * Scale, offset and slack for the first early_count tables.  early_count is a multiple of 16.
+	 * It is 0, and there is no early bound, if there are too few tables or the query is 0 or not
+	 * finite.
 	 */
 	int early_count;
 	float early_scale;
@@ -247,8 +251,8 @@ typedef struct HyCodeScorer
 /*
  * hy_code_score: compute estimate[i] and lower[i] of all rows, HY_CODE_ROWS per block.  Bit i of
  * masks[block] is set unless lower > threshold, so a row whose bound is NaN is never lost.  Unused
- * rows of a block are scored like the others.  The caller knows which rows exist.  A block that is
- * abandoned early gets mask 0, and its estimates and lower bounds come from the first tables only.
+ * rows of a block are scored like the others; the caller must ignore them.  A block that is
+ * abandoned early gets mask 0.  Its estimates and lower bounds come from the first tables only.
  */
 extern void
 hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
@@ -263,10 +267,11 @@ extern void hy_code_scorer_run(const HyCodeScorer *scorer, const HyCodeBlocks *b
                                float *estimate, float *lower, uint32_t *masks);
 
 /*
- * hy_code_sums, hy_code_bounds: compute the two halves of hy_code_score, for codes that are not
- * contiguous.  hy_code_sums adds the entries of `count` tables, starting at `first`, to sums[0
- * .. 31].  Both numbers are multiples of 16, and codes holds only these tables.  hy_code_bounds
- * computes the estimates and bounds from the sums, and returns the mask.
+ * hy_code_sums, hy_code_bounds: compute the two halves of hy_code_score without its early decision,
+ * for codes that are not contiguous.  hy_code_sums adds the entries of `count` tables, starting at
+ * `first`, to sums[0 .. 31].  Both numbers are multiples of 16, and `codes` holds the codes for
+ * these tables only.  hy_code_bounds computes the estimates and bounds from the sums, and returns
+ * the mask.
  */
 extern void
 hy_code_sums(const HyCodeQuery *query, const uint8_t *codes, int first, int count, uint32_t *sums);
@@ -290,8 +295,8 @@ typedef struct HyCodeKernels
 	HySimd level;
 
 	/*
-	 * Adds the entries of row i in `count` tables, a multiple of 16, to sums[i].  Prefetches as
-	 * many bytes from next as it reads from codes.
+	 * Adds the entries of row i in `count` tables to sums[i].  count is a multiple of 16.
+	 * Prefetches as many bytes from next as it reads from codes.
 	 */
 	void (*sums)(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
 	             uint32_t *sums);
@@ -311,25 +316,25 @@ typedef struct HyCodeKernels
 	                  const HyCodeFactors *factors, float *estimate, float *lower);
 
 	/*
-	 * Returns the maximum of (|q0| + |q1|) + (|q2| + |q3|) over `count` groups of four dimensions,
-	 * a multiple of 16.  Values are compared as bits, so infinity ranks above all numbers and NaN
-	 * ranks above infinity.
+	 * Returns the maximum of (|q0| + |q1|) + (|q2| + |q3|) over `count` groups of four dimensions.
+	 * count is a multiple of 16.  Values are compared as bits, so infinity ranks above all numbers
+	 * and NaN ranks above infinity.
 	 */
 	float (*widest)(const float *q, int count);
 
 	/*
-	 * Builds the tables of `count` groups of four dimensions, a multiple of 16.  Entry c of a table
-	 * is the sum of |q[i]| over each i for which bit i of c equals the sign of q[i] (1 if not
-	 * negative).  The additions have the order of `widest`.  The sum is multiplied by inverse,
-	 * increased by 0.5, and truncated.  Adds the squared rounding error to losses[c], table by
-	 * table.  Returns the sum of all entries.  The caller chooses inverse so that no product
-	 * exceeds 127.5.
+	 * Builds the tables of `count` groups of four dimensions.  count is a multiple of 16.  Entry c
+	 * of a table is the sum of |q[i]| over each i for which bit i of c equals the sign of q[i] (1
+	 * if not negative).  The additions have the same order as in `widest`.  The sum is multiplied
+	 * by inverse, increased by 0.5, and truncated.  Adds the squared rounding error to losses[c],
+	 * table by table.  Returns the sum of all entries.  The caller chooses inverse so that no
+	 * product exceeds 127.5.
 	 */
 	uint32_t (*tables)(const float *q, int count, float inverse, uint8_t *tables, float losses[16]);
 
 	/*
-	 * Computes the bits of a row and its sums.  Each sum has eight lanes (element i in lane i mod
-	 * 8).
+	 * Computes the bits of a row, and the sums for its factors.  Each sum has eight lanes (element
+	 * i in lane i mod 8).
 	 */
 	void (*encode)(const float *residual, const float *centroid, int padded, uint8_t *bits,
 	               HyCodeSums *sums);

@@ -172,8 +172,8 @@ hy_code_widest_avx2(const float *q, int count)
 
 /*
  * An entry contains |x| if its index bit agrees with the sign of x.  The element x therefore
- * contributes max(0, x) if the bit is set, and max(0, -x) if it is not.  The two halves of a table
- * differ in the fourth bit only.
+ * contributes max(0, x) if the bit is set, and max(0, -x) if it is not.  The indexes of the two
+ * halves of a table differ in the fourth bit only.
  */
 TARGET static uint32_t
 code_tables(const float *q, int count, float inverse, uint8_t *tables, float losses[16])

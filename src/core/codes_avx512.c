@@ -27,7 +27,7 @@ quarters(__m512i r)
 	return _mm_add_epi16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
-/* Sixteen: sums of two groups of sixteen rows. */
+/* Sixteen: the sums of the 32 rows of a block, sixteen per register. */
 typedef struct Sixteen
 {
 	__m512i rows0;
@@ -106,7 +106,10 @@ code_sums(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int 
 	}
 }
 
-/* bounds_of_16: compute the bounds of 16 rows of a block, starting at row i. */
+/*
+ * bounds_of_16: compute the bounds of 16 rows of a block, starting at row i.  Return their bits of
+ * the mask.
+ */
 PRIMITIVE uint32_t
 bounds_of_16(const HyCodeBounds *bounds, __m512i sums, const HyCodeFactors *factors, int i,
              float *estimate, float *lower)

@@ -24,7 +24,7 @@ hy_components(const HyCsr *graph, const HyCancel *cancel, uint32_t *component)
 			row++;
 		hy_components_join(component, (uint32_t) row, graph->column[i]);
 	}
-	/* the parent of i is i or a smaller node, and so already points to its root */
+	/* The parent of i is i itself, or a smaller node, which by now points to the root. */
 	for (i = 0; i < graph->nodes; i++)
 		component[i] = component[component[i]];
 	return HY_OK;

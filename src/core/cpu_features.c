@@ -2,9 +2,9 @@
  * cpu_features.c
  *		Detects the instruction sets that the processor has and the kernel supports.
  *
- * An instruction set is usable only if the kernel saves its registers across context switches.
- * XCR0 shows whether the kernel does.  Only some compilers let __builtin_cpu_supports test f16c, so
- * the bits are read here.
+ * An instruction set is usable only if the kernel saves its registers across context switches.  The
+ * register XCR0 shows which registers the kernel saves.  Not every compiler lets
+ * __builtin_cpu_supports test for f16c, so this file reads the bits of cpuid itself.
  */
 #define _DEFAULT_SOURCE
 #include "core/cpu_features.h"
@@ -116,8 +116,8 @@ detected(void)
 
 /*
  * tiles_permitted: ask the kernel for the permission to use tiles, and return whether it is
- * granted.  Once a thread has used tiles, the thread state that the kernel saves grows by 8 kB.
- * Permission is requested once.  Forked processes and threads inherit the permission.
+ * granted.  Once a thread has used tiles, the thread state that the kernel saves grows by 8 kB.  A
+ * process asks once.  Forked processes and threads inherit the permission.
  */
 static bool
 tiles_permitted(void)

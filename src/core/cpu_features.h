@@ -24,13 +24,13 @@ typedef enum HySimd
  */
 extern bool hy_simd_available(HySimd level);
 
-/* hy_simd_best: return the widest level available. */
+/* hy_simd_best: return the highest level available. */
 extern HySimd hy_simd_best(void);
 
-/* hy_simd_has_vnni: test whether AVX-512, if available, includes vpdpwssd. */
+/* hy_simd_has_vnni: test whether the AVX-512 level is available and the processor has vpdpwssd. */
 extern bool hy_simd_has_vnni(void);
 
-/* hy_simd_has_vpopcntdq: test whether AVX-512, if available, can count bits. */
+/* hy_simd_has_vpopcntdq: test whether the AVX-512 level is available with vpopcntq. */
 extern bool hy_simd_has_vpopcntdq(void);
 
 /* hy_simd_name: return 'scalar', 'avx2', 'avx512', 'amx', 'neon' or 'unknown'. */

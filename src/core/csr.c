@@ -106,7 +106,7 @@ hy_csr_merge(HyMerge merge, const HyParallel *edge, int64_t count, float *weight
 
 	for (i = 0; i < count; i++)
 		sum += edge[i].weight;
-	/* adding 0 turns -0 into 0, as a sum does */
+	/* adding 0 turns -0 into 0, as the sum that starts from 0 does */
 	*weight = merge == HY_MERGE_LEAST ? edge->weight + 0.0F : (float) sum;
 	return !isinf(*weight);
 }

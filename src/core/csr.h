@@ -97,7 +97,10 @@ extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);
 /* hy_origins_free: free the memory that a build allocated for the origins. */
 extern void hy_origins_free(HyOrigins *origins, const HyAllocator *allocator);
 
-/* hy_csr_sum: return the sum s_i as defined above.  The weights are in ascending order of d. */
+/*
+ * hy_csr_sum: return the sum s_i as defined above.  The caller passes the weights of the node's
+ * entries in ascending order of d.
+ */
 extern double hy_csr_sum(const float *weight, int64_t count);
 
 /*

@@ -19,10 +19,10 @@
 /* instead of a shift: the numbers of the group's nodes change by different amounts */
 #define VARIES INT32_MAX
 
-/* node numbers that are moved, and then changed while they are still in the cache */
+/* node numbers moved at a time, and renumbered while they are still in the cache */
 #define NUMBERS_PER_BLOCK 4096
 
-/* binary searches that run interleaved */
+/* number of binary searches that run interleaved */
 #define SEARCHES 16
 
 static HyStatus make_room(HyCsrPlan *plan);
@@ -89,7 +89,7 @@ hy_csr_plan_apply(HyCsrPlan *plan)
 	return status == HY_OK ? sum_again(plan) : status;
 }
 
-/* make_room: enlarge the arrays that are too small. */
+/* make_room: enlarge the arrays that are too small.  HY_QUOTA: too large a graph. */
 static HyStatus
 make_room(HyCsrPlan *plan)
 {
@@ -226,7 +226,7 @@ renumber(const HyCsrPlan *plan, uint32_t *number, int64_t count)
 	const int32_t shift_of_all = (int32_t) plan->node[plan->nodes - 1].other;
 	int64_t i = 0;
 
-	/* if all nodes come and go before the same node, a compiler can vectorize this loop */
+	/* if all steps are at one node, one shift serves all, and compilers can vectorize the loop */
 	if (plan->node[plan->nodes - 1].at == first)
 	{
 		for (; i < count; i++)
@@ -476,10 +476,10 @@ find_sources(const HyCsrPlan *plan, uint32_t *source, int64_t *count, int64_t *m
 }
 
 /*
- * move: move the parts of an array that lie between its steps.  First move the parts that go up, from the
- * last to the first.  Then move the parts that go down, from the first to the last.  So no part overwrites
- * another part that has yet to be moved.  If renumbered is not NULL, the array holds node numbers, and
- * they are renumbered too.
+ * move: move the parts of an array that lie between its steps.  First move the parts that go toward
+ * the end of the array, from the last to the first.  Then move the parts that go toward its start,
+ * from the first to the last.  So no part overwrites another part that has yet to be moved.  If
+ * `renumbered` is not NULL, the array holds node numbers, and move renumbers them too.
  */
 static HyStatus
 move(const HyCsrPlan *renumbered, void *array, size_t size, int64_t count, const HyCsrStep *step,

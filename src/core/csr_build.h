@@ -27,10 +27,10 @@ extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
 
 /*
  * hy_csr_build: build csr from edges in any order.  The edges are overwritten.  Self-loops are
- * ordinary edges.  Under HY_DIRECTION_BOTH they count twice, as W + W^T requires.  Returns HY_NOMEM,
- * HY_CANCELLED, HY_INVALID for a negative or non-finite weight or when a summed weight overflows
- * fp32, or HY_QUOTA for more than 2^31 nodes or 2^32 - 1 edges.  Under HY_DIRECTION_BOTH, the limit
- * of edges is half of that.  On failure nothing is left allocated.
+ * ordinary edges.  Under HY_DIRECTION_BOTH they count twice, as W + W^T requires.  Returns
+ * HY_NOMEM, HY_CANCELLED, HY_INVALID for a negative or non-finite weight or when a summed weight
+ * overflows fp32, or HY_QUOTA for more than 2^31 nodes or 2^32 - 1 edges.  Under HY_DIRECTION_BOTH,
+ * the limit is half as many edges.  On failure nothing is left allocated.
  */
 extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
                              const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);

@@ -2,8 +2,9 @@
  * csr_number.c
  *		Numbers the nodes of a graph: see csr_number.h.
  *
- * If ids are dense, they are numbered with a bitmap over their range: the number of an id is the count
- * of set bits before its own bit.  Otherwise the ids at the ends of the edges are radix-sorted.
+ * If a bitmap over the range of ids has at most one 64-bit word per edge, it serves to number the
+ * ids: the number of an id is the count of set bits before its own bit.  Otherwise the ids at the
+ * ends of the edges are radix-sorted.
  */
 #include "core/csr_number.h"
 
@@ -256,8 +257,8 @@ number_ends(Numbering *numbering, uint64_t *records, uint64_t *scratch, Ends *en
 
 /*
  * sort_ends: create one record per edge, with the index of the edge as its payload, and sort the
- * records by the ids at this end.  If the range of ids exceeds 32 bits, sort by the lower half of
- * the ids, and then by the upper half.
+ * records by these source or target ids.  If the range of ids exceeds 32 bits, sort by the lower
+ * half of the ids, and then by the upper half.
  */
 static HyStatus
 sort_ends(const Numbering *numbering, const Ends *ends, uint64_t *records, uint64_t *scratch)

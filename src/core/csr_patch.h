@@ -16,7 +16,7 @@
 
 typedef struct HyCsrPatch
 {
-	/* changed[o] is set if the edges of origin o are replaced, and never for HY_ORIGIN_MANY */
+	/* changed[o] is set if the edges of origin o are replaced; changed[HY_ORIGIN_MANY] is false */
 	const bool *changed;
 	const HyEdge *edge;     /* the edges that these origins have now */
 	const uint32_t *origin; /* origin of each of these edges */
@@ -31,8 +31,8 @@ typedef struct HyCsrPatch
 /*
  * hy_csr_patch: patch a graph.  Sets *differs to whether the patch changes the graph itself, and
  * not only origins.  The arrays are changed in place.  Returns the same errors as a build, or the
- * error of before_change.  On failure, the graph and its origins are freed.  But if there is a
- * before_change and it has not succeeded, both are unchanged.
+ * error of before_change.  On failure, the graph and its origins are freed.  But they are unchanged
+ * if before_change is set and either failed or was not yet called.
  */
 extern HyStatus hy_csr_patch(HyCsr *csr, HyOrigins *origins, const HyCsrPatch *patch,
                              const HyAllocator *allocator, const HyCancel *cancel, bool *differs);

@@ -169,7 +169,7 @@ next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)
 
 		if (hy_cancelled(plan->cancel))
 			return HY_CANCELLED;
-		/* few origins are changed, so one branch serves several entries */
+		/* few origins are changed, so one branch tests eight entries */
 		while (end - at >= 8 &&
 		       !(changed[entry[at]] | changed[entry[at + 1]] | changed[entry[at + 2]] |
 		         changed[entry[at + 3]] | changed[entry[at + 4]] | changed[entry[at + 5]] |
@@ -185,7 +185,8 @@ next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)
 }
 
 /*
- * take_cells: make the edits for the new edges before `end`, or for all that remain if it is NULL.
+ * take_cells: make the edits for the new edges before `end`, or for all remaining ones if `end` is
+ * NULL.
  */
 static HyStatus
 take_cells(HyCsrPlan *plan, const HyCsrCell *end)

@@ -14,7 +14,7 @@
 
 #define PART_ROWS 64
 #define PAIRS_PER_K 12  /* per round, a row is compared with at most PAIRS_PER_K * k rows */
-#define KNOWN UINT8_MAX /* instead of votes: the row itself or one of its neighbors */
+#define KNOWN UINT8_MAX /* instead of votes: the row itself, or a row already in its heap */
 #define MOST_VOTES 254  /* more votes do not count */
 #define FRESH 1         /* flag of an edge; the row number is in the other bits */
 
@@ -155,7 +155,7 @@ begin_worker(const HyDescent *descent, Worker *worker, const HyAllocator *alloca
 	return worker->votes != NULL && worker->touched != NULL && worker->query != NULL;
 }
 
-/* end_of_part: return the end of the PART_ROWS rows of a part; the last one may be shorter. */
+/* end_of_part: return the end of the PART_ROWS rows of a part; the last part may be shorter. */
 static int64_t
 end_of_part(const HyDescent *descent, int64_t part)
 {
@@ -306,7 +306,7 @@ improve(HyDescent *descent, Worker *worker, int64_t row)
 	}
 }
 
-/* mark: set the votes of a row and of its neighbors. */
+/* mark: set the votes of a row and of the targets of its forward edges. */
 static void
 mark(const HyDescent *descent, Worker *worker, int64_t row, uint8_t votes)
 {
@@ -318,7 +318,7 @@ mark(const HyDescent *descent, Worker *worker, int64_t row, uint8_t votes)
 }
 
 /*
- * vote_over: vote for the rows at the other ends of the target's edges, in both directions.  Paths
+ * vote_over: vote for each row that has an edge from or to the row at the end of `edge`.  Paths
  * without a fresh edge do not count.
  */
 static void

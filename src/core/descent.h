@@ -2,11 +2,12 @@
  * descent.h
  *		Improves a graph of nearest rows: neighbors of neighbors are often neighbors.
  *
- * The idea is that of W. Dong, C. Moses and K. Li, "Efficient k-nearest neighbor graph construction for
- * generic similarity measures", 2011.  In a round, each row is compared with the rows to which the most
- * paths of two edges lead from it.  A path may follow an edge in either direction.  Only paths with an
- * edge that is new since the last round count.  Distances are canonical.  The result does not depend on
- * the number of threads.
+ * The idea is that of W. Dong, C. Moses and K. Li, "Efficient k-nearest neighbor graph construction
+ * for generic similarity measures", 2011.  In a round, each row is compared with the rows to which
+ * the most paths of two edges lead from it.  A path may follow an edge in either direction.  Only
+ * paths with an edge that is new since the last round count.  A new edge that leads to the row
+ * itself counts like a path to the edge's start.  Distances are canonical.  The result does not
+ * depend on the number of threads.
  */
 #ifndef HY_DESCENT_H
 #define HY_DESCENT_H
@@ -22,7 +23,8 @@
 typedef struct HyDescent HyDescent;
 
 /*
- * hy_descent_bytes: return the bytes of memory needed per row, in addition to its heap of size k.
+ * hy_descent_bytes: return the approximate bytes of memory per row for two threads, without the
+ * row's heap of size k.
  */
 extern size_t hy_descent_bytes(int32_t k);
 

@@ -151,7 +151,8 @@ hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb)
 			return sqrt((double) sum);
 		case HY_METRIC_IP:
 			/*
-			 * If infinities of both signs were added, the sign of the NaN depends on the processor.
+			 * The sum is NaN if infinities of both signs were added. The sign of that NaN depends
+			 * on the processor, so it is replaced.
 			 */
 			return isnan(sum) ? NAN : -(double) sum;
 		case HY_METRIC_COSINE:

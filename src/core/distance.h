@@ -16,7 +16,8 @@
  * fp32 sums.  Because twins start from +0, the sign of a zero lane is lost at the flush, so a tail
  * may be padded with +0.
  *
- * A sum that leaves the range of fp32 is an infinity, and so is the distance.  A sum that contains
+ * A sum that leaves the range of fp32 is an infinity, and so is the distance.  Cosine distances are
+ * the exception: they are NaN if a norm is infinite, and clamped otherwise.  A sum that contains
  * infinities of both signs is NaN.  Every NaN is the positive quiet NaN without payload.
  *
  * Every instruction set (and the GPU) follows this definition exactly.  The unit tests compare
@@ -56,8 +57,8 @@ typedef struct HyKernels
 } HyKernels;
 
 /*
- * hy_kernels: return the kernels in use.  They are the widest available unless hy_kernels_force
- * chose others.
+ * hy_kernels: return the kernels in use.  They belong to the highest level available, unless
+ * hy_kernels_force chose another.
  */
 extern const HyKernels *hy_kernels(void);
 
@@ -96,14 +97,13 @@ extern double hy_l2_squared(const float *a, HyDtype dtype, const void *b, int di
 
 /*
  * hy_has_cosine: test whether a vector with this canonical squared norm has an angle to other
- * vectors.  Returns false for an infinite norm and for a norm of 0, such as the norm of a zero
- * vector.
+ * vectors.  Returns false for a norm of 0, as of a zero vector, and for an infinite or NaN norm.
  */
 extern bool hy_has_cosine(float norm_sq);
 
 /*
- * hy_cosine_from_sums: return 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double.  NaN when either
- * vector has no cosine.
+ * hy_cosine_from_sums: return 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double.  Returns NaN if
+ * hy_has_cosine is false for aa or bb, or if dot is NaN.
  */
 extern double hy_cosine_from_sums(float dot, float aa, float bb);
 

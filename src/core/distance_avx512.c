@@ -136,7 +136,7 @@ wide_fold(__m512d w)
 
 #include "core/distance_loops.h"
 
-/* The matrix unit does not help with these sums. */
+/* The matrix unit does not help with these sums, so the AMX level uses the AVX-512 functions. */
 const HyKernels hy_kernels_amx = HY_KERNELS_OF(HY_SIMD_AMX);
 
 #endif

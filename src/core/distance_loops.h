@@ -27,8 +27,9 @@
  *
  * The twins of distance.h start from +0.  Here they start from the lanes of the first flush.  When
  * there is only one flush, no twins are stored, and the fold starts from the widened lanes.  The
- * only visible difference is a sum of -0, which products that underflow can produce: adding +0
- * turns it into +0.  Operations that add no negative numbers do not need the addition of +0.
+ * only visible difference would be a sum of -0, which products that underflow can produce.  So fold
+ * adds +0 to an inner product, which turns -0 into +0.  The other sums have no negative terms and
+ * are never -0.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -280,9 +281,10 @@ add_both(HyDtype dtype, HyVec *ip, HyVec *norm, const float *a, const void *b, i
 /*
  * steps_both: add n elements to both sums.  n is a multiple of together * HY_LANES.
  *
- * One pass over the row serves both sums, to save memory bandwidth.  Two sums may need one register
- * more than the processor has, so one of them is kept in memory.  A chain of loads and stores is
- * slow.  Therefore that register is loaded and stored only once per `together` steps.
+ * One pass over the row serves both sums, to save memory bandwidth.  The two sums may need one
+ * register more than the processor has.  The compiler then keeps one accumulator in memory.  Loading
+ * and storing it in every step would be slow, so each accumulator is loaded and stored only once
+ * per `together` steps.
  */
 HY_INLINE void
 steps_both(HyDtype dtype, int together, HyVec *ip, HyVec *norm, const float *a, const void *b,

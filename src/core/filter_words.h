@@ -40,8 +40,8 @@ extern uint64_t hy_word_of_integer(int64_t value);
 extern uint64_t hy_word_of_double(double value);
 
 /*
- * hy_integer_of_word, hy_double_of_word: set *value to the value that has this word.  Return false if several values
- * may have it.
+ * hy_integer_of_word, hy_double_of_word: set *value to the value that has this word.  Return false
+ * if several values may have this word.
  */
 extern bool hy_integer_of_word(uint64_t word, int64_t *value);
 extern bool hy_double_of_word(uint64_t word, double *value);

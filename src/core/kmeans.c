@@ -266,9 +266,9 @@ mean_of(const double *sums, int64_t count, int dims, float *out)
 }
 
 /*
- * refill: move an empty centroid into the largest cluster, and set *moved.  No row is drawn if all
- * rows of the cluster are identical.  Then there is nothing to split off, and nothing moves.  In
- * both cases the counts then assume that half of the cluster has left it, so that the next empty
+ * refill: move an empty centroid into the largest cluster, and set *moved.  If all rows of the
+ * cluster are identical, there is nothing to split off, and nothing moves.  Either way, the counts
+ * are changed as if half of the cluster had moved to the empty centroid.  So the next empty
  * centroid may choose another cluster.
  */
 static HyStatus

@@ -9,10 +9,11 @@
  * assignments as hy_kmeans_assign.
  *
  * Seeds are drawn by k-means++ (D. Arthur and S. Vassilvitskii, 2007) from an evenly spaced sample
- * of HY_KMEANS_POOL times k rows.  A larger sample would cost more than the iterations, and would
- * gain nothing beyond what the iterations achieve anyway.  A centroid without rows moves to a row
- * of the largest cluster.  The row is drawn with a probability proportional to its squared distance
- * from that cluster's centroid.  Clusters that are still empty at the end are left out.
+ * of at least HY_KMEANS_POOL times k rows, or from all rows if there are fewer.  Drawing from a
+ * larger sample would cost more than the iterations, and the iterations would make up for the
+ * difference anyway.  A centroid without rows moves to a row of the largest cluster.  The row is
+ * drawn with a probability proportional to its squared distance from that cluster's centroid.
+ * Clusters that are still empty at the end are left out.
  */
 #ifndef HY_KMEANS_H
 #define HY_KMEANS_H
@@ -50,11 +51,12 @@ typedef struct HyKmeans
 /*
  * hy_kmeans: compute centroids[0 .. *found - 1], of rows->dims floats each, and the nearest
  * centroid of each row.  `centroids` has space for k.  `nearest` and `counts` may be NULL.  counts
- * has k entries, the number of rows of each cluster.  *found is 1 .. k.  It is less than k only if
- * there are fewer distinct rows or a cluster stayed empty.  Returns HY_INVALID for no rows, for k <
- * 1, or for rows that are not fp32 on the host; HY_NOMEM, HY_CANCELLED, or the status of assign.
- * In addition to the memory that assign needs, allocates 8 bytes per centroid element, 8 bytes per
- * cluster, and 8 bytes per row (12 if nearest is NULL).
+ * has space for k entries; the first *found are set to the number of rows of each cluster.  *found
+ * is 1 .. k.  It is less than k only if the sample has fewer distinct rows or a cluster stayed
+ * empty.  Returns HY_INVALID for no rows, for k < 1, or for rows that are not fp32 on the host;
+ * HY_NOMEM, HY_CANCELLED, or the status of assign.  In addition to the memory that assign needs,
+ * allocates 8 bytes per centroid element, 8 bytes per cluster, and 8 bytes per row (12 if nearest
+ * is NULL).
  */
 extern HyStatus hy_kmeans(const HyKmeans *task, float *centroids, int32_t *nearest, int64_t *counts,
                           int32_t *found);
@@ -89,8 +91,8 @@ extern void hy_kmeans_add_on_grid(double *sums, const float *row, int dims, doub
  * side gets at least `share` (0 .. 0.5) of the rows, rounded down, and at least one row.  To
  * enforce this, each iteration moves rows to the smaller side, beginning with the row whose two
  * distances differ least.  The centroids are therefore the means of the rows on their sides.
- * Identical rows are split into equal halves.  Returns HY_INVALID for fewer than two rows or for
- * rows that are not fp32 on the host; HY_NOMEM, HY_CANCELLED.
+ * Identical rows are split into equal halves.  Returns HY_INVALID for fewer than two rows, for rows
+ * that are not fp32 on the host, or for a share out of range; HY_NOMEM, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus
 hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAllocator *allocator,

@@ -14,8 +14,8 @@
 
 /*
  * hy_label_propagation: set community[i] to the smallest number of a node in the community of node
- * i.  The graph was built with HY_DIRECTION_BOTH.  Self loops and entries of weight 0 do not count.
- * The result depends on the graph and the seed only.
+ * i.  The graph must have been built with HY_DIRECTION_BOTH.  Self loops and entries of weight 0 do
+ * not count.  The result depends on the graph and the seed only.
  *
  * Takes O(nodes + edges) time for each of at most 100 passes, and O(nodes) memory.  Returns HY_OK,
  * HY_NOMEM or HY_CANCELLED.

@@ -17,10 +17,10 @@
 
 #include "core/min_heap.h"
 
-/* an empty heap gets at least this many items, and a crowded heap keeps about this many */
+/* an empty heap gets about this many waiting items or more; a crowded heap keeps about this many */
 #define HY_LAZY_FEW 64
 #define HY_LAZY_CROWD 4   /* factor by which a heap grows before it is crowded */
-#define HY_LAZY_SHARE 8   /* one in this many waiting items is moved into the heap */
+#define HY_LAZY_SHARE 8   /* about one in this many waiting items is moved into an empty heap */
 #define HY_LAZY_SAMPLE 64 /* sampled keys from which the pivot is chosen */
 
 /* HyLazyHeap: the array belongs to the caller, who must ensure that its capacity suffices. */
@@ -72,7 +72,7 @@ hy_lazy_pivot(const HyHeapItem *items, int count, int few)
 }
 
 /*
- * hy_lazy_part: partition the first `count` items, whose keys order->least does not include yet.
+ * hy_lazy_part: partition the first `count` items.  order->least does not cover their keys yet.
  * Items up to the pivot become the heap, and the rest join the waiting items.
  */
 static inline void

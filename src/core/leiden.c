@@ -6,7 +6,7 @@
  * A round begins with the communities of the round before, or with each node alone:
  *
  *		move		a queue holds the nodes that may be better off elsewhere.  Each moves to the
- *					neighboring or empty community that increases modularity most.
+ *					neighboring or empty community that increases modularity most, if any does.
  *		refine		within each community, nodes that are alone join well-connected groups of nodes.
  *		aggregate	each group becomes a node of a smaller graph.  The community of this node is
  *					that of the group.
@@ -14,8 +14,8 @@
  * These steps repeat on the smaller graph until each community is one node.  Rounds repeat until
  * modularity no longer grows.  The paper chooses among the groups at random, with a preference for
  * a larger gain.  Here a node always joins the group with the largest gain, which is the limit of a
- * strong preference.  So no exponential function is needed, whose bits may differ between machines.
- * The nodes are visited in random orders, which depend on the seed.
+ * strong preference.  So no exponential function is needed.  (Its bits may differ between
+ * machines.)  The nodes are visited in random orders, which depend on the seed.
  *
  * At the end of a round, communities that are not connected are divided, which can only increase
  * modularity.  Such communities result from rounding, or from a step in which no node could join a
@@ -316,7 +316,7 @@ move_node(Leiden *leiden, const Level *level, uint32_t node, int64_t *spares, bo
 	*moved = false;
 	if (must_stop(leiden, level->start[node + 1] - level->start[node]))
 		return HY_CANCELLED;
-	/* the total of an empty community is exactly 0, whatever rounding errors it had */
+	/* drop the rounding errors of a community that is empty now: its total is exactly 0 */
 	leiden->size[own]--;
 	leiden->total[own] = leiden->size[own] == 0 ? 0 : leiden->total[own] - strength;
 	touched = touch(leiden, level, node, leiden->community, false);

@@ -20,10 +20,10 @@
  *
  * Here w_c is the sum of the entries within community c, s_c is the sum of all entries in the rows
  * of its nodes, and 2m is the sum of all entries.  If 2m is 0, the modularity is 0 and each node is
- * a community of its own.  The graph was built with HY_DIRECTION_BOTH, so a self loop counts twice.
- * resolution is finite and >= 0; a larger resolution gives smaller communities.  Each community is
- * connected by edges of weight above 0.  The result depends on the graph, the resolution and the
- * seed only.
+ * a community of its own.  The graph must have been built with HY_DIRECTION_BOTH, so a self loop
+ * counts twice.  resolution is finite and >= 0; a larger resolution gives smaller communities.  Each
+ * community is connected by edges of weight above 0.  The result depends on the graph, the
+ * resolution and the seed only.
  *
  * Usually takes O(nodes + edges) time for each of a few rounds.  Takes memory for the nodes, and for
  * twice the edges.  Returns HY_OK, HY_NOMEM, HY_CANCELLED, or HY_INVALID for a resolution out of

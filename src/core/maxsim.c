@@ -200,8 +200,8 @@ multiply(HyMaxsim *maxsim, int panel, int n)
 }
 
 /*
- * examine: compute the canonical products of query i with all rows of the block whose product may be
- * its largest.
+ * examine: compute the canonical products of vector i of the query with the rows of the block whose
+ * product may be its largest.
  */
 static void
 examine(HyMaxsim *maxsim, const HyMatrix *query, int i, const HyMatrix *document, int64_t first,
@@ -234,7 +234,9 @@ examine(HyMaxsim *maxsim, const HyMatrix *query, int i, const HyMatrix *document
 	}
 }
 
-/* most_promising: return the row of the block with the largest rounded product with query i. */
+/*
+ * most_promising: return the row of the block that has the largest rounded product with vector i.
+ */
 static int
 most_promising(const HyMaxsim *maxsim, int i, int n)
 {
@@ -261,7 +263,7 @@ most_promising(const HyMaxsim *maxsim, int i, int n)
 	return row;
 }
 
-/* threshold_of: return t of prefilter.h, rounded down: a product below it is not the largest. */
+/* threshold_of: return t of prefilter.h, rounded down.  A product below t cannot be the largest. */
 static float
 threshold_of(const HyMaxsim *maxsim, int i)
 {

@@ -22,8 +22,8 @@
 typedef struct HyMaxsim HyMaxsim;
 
 /*
- * hy_maxsim_create: round a query that is compared with many documents.  Returns NULL if this saves no
- * time, or when out of memory.
+ * hy_maxsim_create: round a query that is compared with many documents.  Returns NULL if the query
+ * has too few vectors to save time, if it has too many, or when out of memory.
  */
 extern HyMaxsim *hy_maxsim_create(const HyMatrix *query, const HyAllocator *allocator);
 
@@ -31,9 +31,9 @@ extern HyMaxsim *hy_maxsim_create(const HyMatrix *query, const HyAllocator *allo
 extern void hy_maxsim_free(HyMaxsim *maxsim, const HyAllocator *allocator);
 
 /*
- * hy_maxsim: compute MaxSim of a query of fp32 vectors and a document, both with at least one row, of
- * the same dimensions.  rounded was created from this query, or is NULL; this does not change the
- * result.  Returns HY_INVALID, HY_CANCELLED, or HY_OK.
+ * hy_maxsim: compute MaxSim of a query of fp32 vectors and a document, both with at least one row,
+ * of the same dimensions.  `rounded` was created from this query, or is NULL.  The result is the
+ * same either way.  Returns HY_INVALID, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_maxsim(const HyMatrix *query, HyMaxsim *rounded, const HyMatrix *document,
                           double *out, const HyCancel *cancel);

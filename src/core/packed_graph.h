@@ -5,7 +5,7 @@
  * There are up to five parts, each at a multiple of HY_PACKED_ALIGN: the columns of a HyCsr, its
  * weights, s_i of each node, the divisor r_j^hub of each node (spread.h) unless hub is 0, and the
  * rows that have entries.  The rows form three lists by length, one after another, each in node
- * order.  A kernel pulls one list at a time, so the rows of a pass have similar cost.
+ * order.  A GPU kernel processes one list at a time, so the rows of one launch have similar cost.
  *
  * The layout depends only on the numbers of nodes and edges, and on whether there are divisors.  So
  * its size is known before anything is packed.  If some nodes have no entries, the end of the memory
@@ -24,7 +24,7 @@
 
 #define HY_PACKED_ALIGN 256
 #define HY_PACKED_SHORT 8   /* maximum entries of a row in the first list */
-#define HY_PACKED_LONG 1024 /* the same for the second list; longer rows are in the third */
+#define HY_PACKED_LONG 1024 /* maximum in the second list; longer rows are in the third */
 #define HY_PACKED_LISTS 3
 
 /*
@@ -84,9 +84,10 @@ extern int64_t hy_packed_blocks(const HyPackedGraph *packed, int list);
 
 /*
  * hy_packed_graph_make: describe a graph for packing.  Returns HY_OK, HY_NOMEM, HY_CANCELLED, or
- * HY_INVALID.  HY_INVALID means that row starts do not ascend from 0 to the number of edges, or
- * that an entry refers to a node that does not exist.  Because of these checks, code that follows
- * the packed graph never reads outside it.  On failure nothing is left allocated.
+ * HY_INVALID.  HY_INVALID means that the numbers of nodes or edges are out of range, that row
+ * starts do not ascend from 0 to the number of edges, or that an entry refers to a node that does
+ * not exist.  Because of these checks, code that follows the packed graph never reads outside it.
+ * On failure nothing is left allocated.
  */
 extern HyStatus hy_packed_graph_make(const HyCsr *graph, bool hub, const HyAllocator *allocator,
                                      const HyCancel *cancel, HyPackedGraph *packed);

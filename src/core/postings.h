@@ -48,8 +48,8 @@ extern void hy_postings_add(HyMetric metric, float element, float step, const ui
                             const int16_t *multiples, int count, float *sums);
 
 /*
- * hy_postings_measure: return the measure of a row: for L2 its squared length, for cosine its length, for L1 its
- * taxicab length, for the inner product 0. It may be infinite.
+ * hy_postings_measure: return the measure of a row: for L2 its squared length, for cosine its
+ * length, for L1 its taxicab length, for the inner product 0. The measure may be infinite.
  */
 extern float hy_postings_measure(HyMetric metric, const HySparse *row);
 
@@ -67,23 +67,23 @@ typedef struct HyPostingsBounds
 extern void hy_postings_begin(HyPostingsBounds *bounds, HyMetric metric, const HySparse *query);
 
 /*
- * hy_postings_dimension: take into account that postings of a dimension were added. `step` and `loss` are the
+ * hy_postings_dimension: account for the postings added in one dimension. `step` and `loss` are the
  * greatest values for any of these postings.
  */
 extern void hy_postings_dimension(HyPostingsBounds *bounds, float element, float step, float loss);
 
 /*
- * hy_postings_bound: compute bounds of the distance between the query and a row with this sum and measure, as the
- * operator computes it. If nothing is known, in particular if the distance may be NaN, the bounds are infinite. If
- * the row has no dimension of the query, the two bounds are equal for the inner product and cosine, so that such
- * rows are known to be ties.
+ * hy_postings_bound: compute bounds of the distance between the query and a row with this sum and
+ * measure, as the operator computes it. If nothing is known, in particular if the distance may be
+ * NaN, the bounds are infinite. If the row has no dimension of the query, its two bounds are equal
+ * for the inner product and cosine. So such rows are known to be ties.
  */
 extern void hy_postings_bound(const HyPostingsBounds *bounds, float sum, float measure,
                               double *lower, double *upper);
 
 /*
- * HyPostingsTest: a test that excludes most rows at little cost. A row whose sum is s and whose measure is m is
- * beyond the limit if sign * s < least + slope * m.
+ * HyPostingsTest: a test that excludes most rows at little cost. The distance of a row with sum s
+ * and measure m exceeds the limit if sign * s < least + slope * m.
  */
 typedef struct HyPostingsTest
 {

@@ -10,7 +10,8 @@
  * Several threads share the rounded queries, the thresholds and the heaps of a group.  A part of
  * the work is one block of targets, compared with all panels of the group or with a slice of them.
  * A heap's lock is held only while one distance is offered to the heap.  A thread may read a
- * threshold that another thread is about to raise.  The thread then examines a row in vain.
+ * threshold that another thread is about to raise.  At worst, the thread computes a canonical
+ * distance in vain.
  */
 #include "core/prefilter.h"
 
@@ -300,8 +301,8 @@ end_worker(Worker *worker, const HyAllocator *allocator)
 
 /*
  * first_block: return the number of rows in the first block: 2 k rows, rounded up to whole panels,
- * or a full block if that is smaller.  Every row of this block is a candidate.  The next blocks
- * double in size, which keeps the lists of candidates short.
+ * or a full block if that is smaller.  Unless there are limits, nearly every row of this block is a
+ * candidate.  The next blocks double in size, which keeps the lists of candidates short.
  */
 static int
 first_block(const Search *search)
@@ -467,8 +468,8 @@ set_threshold(Search *search, int64_t query, int i)
 		t = (length * length * (1 - SQUARE_SLACK) - limit * limit * (1 + SQUARE_SLACK)) /
 		    (2 * scale);
 	/*
-	 * Keep an infinity as it is.  If the k-th best distance is -infinity, rows at that distance
-	 * still count, and the first of these rows win.
+	 * Do not round an infinity.  If the k-th best distance is -infinity, other rows at that
+	 * distance are still compared, because the lower row numbers win.
 	 */
 	rounded = isinf(t) ? (float) t : (float) (t - fabs(t) * 1e-6);
 	__atomic_store(&search->threshold[i], &rounded, __ATOMIC_RELAXED);

@@ -10,8 +10,8 @@
  *
  * The lengths of the rounding errors are measured, not estimated.  Every product therefore gives a
  * lower bound of the distance.  The canonical kernels (distance.h) examine a row only if its bound
- * reaches the k-th best distance so far.  Results have the canonical bits and equal the results of
- * hy_topk_search.  A bound always holds.  It does not depend on probability.
+ * is not above the k-th best distance so far.  Results have the canonical bits and equal the
+ * results of hy_topk_search.  A bound always holds.  It does not depend on probability.
  *
  * In units of a query's scale s, a row can be nearer than d only if
  *
@@ -43,9 +43,9 @@ extern bool hy_prefilter_allowed(void);
 
 /*
  * hy_prefilter_pays: test whether the prefilter is allowed and saves time.  It saves no time for
- * L1, for few queries (fewer than 5 for cosine, 6 for inner products, 8 for L2), for few targets
- * (with k = 10 and 16 queries, fewer than about 100 to 160), or when k is a large part of the
- * targets.
+ * L1, for fewer than 8 dimensions, for few queries (fewer than 5 for cosine, 6 for inner products,
+ * 8 for L2), for few targets (with k = 10 and 16 queries, fewer than about 100 to 160), or when k
+ * is a large part of the targets.
  */
 extern bool
 hy_prefilter_pays(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);
@@ -64,10 +64,10 @@ typedef struct HyNearest
 } HyNearest;
 
 /*
- * hy_prefilter_search: find the same rows as hy_topk_search.  Accepts any shape, but not L1
- * (HY_UNSUPPORTED).  Needs up to about 16 MB, plus memory that grows with k, and about 1 MB for each
- * additional thread that hy_threads_allow allows.  Returns HY_INVALID, HY_NOMEM, HY_CANCELLED,
- * HY_UNSUPPORTED, or HY_OK.
+ * hy_prefilter_search: find the same rows as hy_topk_search, except rows beyond the limits.  Accepts
+ * any shape, but not L1 (HY_UNSUPPORTED).  Needs up to about 16 MB, plus memory that grows with k,
+ * and about 1 MB for each additional thread that hy_threads_allow allows.  Returns HY_INVALID,
+ * HY_NOMEM, HY_CANCELLED, HY_UNSUPPORTED, or HY_OK.
  */
 extern HyStatus
 hy_prefilter_search(const HyNearest *nearest, const HyAllocator *allocator, const HyCancel *cancel);

@@ -32,7 +32,7 @@ typedef struct HyPrefilterRows
 	HyMetric metric;
 	const HyTileKernels *tiles;
 	int dims;
-	int padded; /* two-byte units per row: dims, rounded up to whole runs */
+	int padded; /* two-byte units per row, rounded up to whole runs */
 	HyPanelSide side;
 	int width;           /* vectors per panel */
 	const float *middle; /* dims elements; NULL means zero */

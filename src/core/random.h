@@ -3,7 +3,7 @@
  *		Random numbers computed from a counter, with the same bits on every machine.
  *
  * The generator is the finalizer of G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom
- * number generators", 2014, applied to equidistant numbers.
+ * number generators", 2014, applied to the seed plus multiples of a constant.
  */
 #ifndef HY_RANDOM_H
 #define HY_RANDOM_H

@@ -12,9 +12,10 @@
  * If the padded dimensions are not a power of two, the transform covers the largest power of two
  * that fits.  Rounds alternate between the first and the last such part.  After every second round,
  * one butterfly step mixes the elements that are only in the first part with the elements that are
- * only in the last part.  With exactly these two mixing steps, each coordinate gets 0.92 to 1.08
- * times its share of every other coordinate's square, for all sizes.  (With such a step after each
- * round, a sixteenth of the square of some coordinates would stay in place.)
+ * only in the last part.  With exactly these two mixing steps, the square of each input coordinate
+ * is spread evenly over the output: each output coordinate gets 0.92 to 1.08 times an equal share,
+ * for all sizes.  (With such a step after each round, a sixteenth of the square of some coordinates
+ * would stay in place.)
  *
  * Lengths and inner products are preserved, up to fp32 rounding (about 1e-6 of the lengths).  A
  * transform scales before it adds, so nothing overflows unless twice the length of a vector does.
@@ -68,7 +69,7 @@ typedef struct HyRotation
 {
 	int dims;
 	int padded;
-	int part;       /* largest power of two that is at most padded */
+	int part;       /* largest power of two that is at most `padded` */
 	float *factors; /* `padded` factors per round, each a sign times a scale */
 	void *memory;   /* allocation that contains factors */
 	HyAllocator allocator;

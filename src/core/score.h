@@ -4,8 +4,8 @@
  *
  * This is the first step of a search through all lists of an index.  Each row gets a lower bound of
  * its distance (codes.h), and each query keeps the k rows with the smallest bounds.  The caller
- * then reads vectors in this order, and stops when the next bound is above the distances found so
- * far.
+ * then reads vectors in this order.  It stops when the next bound is above the distances of the
+ * nearest rows found so far.
  *
  * Bounds are computed as by hy_code_score, so results have the same bits on every instruction set
  * and device.  Rows are totally ordered by (bound, row), so results do not depend on how the work

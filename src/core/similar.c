@@ -4,8 +4,8 @@
  *
  * Jaccard: P. Jaccard, "The distribution of the flora in the alpine zone", 1912.  Adamic-Adar: L.
  * Adamic and E. Adar, "Friends and neighbors on the web", 2003.  Adamic-Adar divides by the
- * logarithm of the number of nodes that have a common neighbor as their neighbor. There are at
- * least two of them, so the logarithm is above 0.
+ * logarithm of the number of nodes that have an edge to the common neighbor.  At least two nodes
+ * do, so the logarithm is above 0.
  */
 #include "core/similar.h"
 

@@ -2,8 +2,9 @@
  * sparse.c
  *		Distances and order of sparse vectors.
  *
- * Two ascending lists of indices are merged.  If few elements are absent, the vectors are made
- * dense and passed to the dense kernels instead, which give the same bits.
+ * Two ascending lists of indices are merged.  If dims is small and enough elements are stored
+ * (hy_sparse_better_dense), the vectors are made dense and passed to the dense kernels instead,
+ * which give the same bits.
  */
 #include "core/sparse.h"
 
@@ -45,7 +46,7 @@ typedef struct Lanes
 	double twin[HY_LANES];
 } Lanes;
 
-/* DensePair: two vectors with their absent elements filled in. */
+/* DensePair: two vectors with zeros for their absent elements. */
 typedef struct DensePair
 {
 	float left[HY_SPARSE_DENSE_DIMS];

@@ -2,14 +2,15 @@
  * spread.c
  *		Activation spreading on the CPU.
  *
- * The spreading from one set of seeds is called a walk.  In a hop of a walk, each row pulls activation
- * from its sources.  If the firing nodes reach only a small part of the graph, only the rows that they
- * reach are pulled.  Each of these rows is pulled whole and by the same kernel, so the bits are the
- * same as if all rows were pulled.  A row that no firing node reaches would only sum zeros.  Most rows
- * that only one or two firing nodes reach need no pull (spread_reach.h).  Bitmaps mark the nodes with
- * activation in the current hop, those that fire, and those that were ever reached.  The large arrays
- * hold values only where these bitmaps have bits, so that a walk that reaches few nodes need not clear
- * them.  Sums that must follow id order walk a bitmap in that order.
+ * The spreading from one set of seeds is called a walk.  In a hop of a walk, each row pulls
+ * activation from its sources.  If the firing nodes reach only a small part of the graph, only the
+ * rows that they reach are pulled.  Each of these rows is pulled whole and by the same kernel, so
+ * the bits are the same as if all rows were pulled.  A row that no firing node reaches would only
+ * sum zeros.  Most rows that only one or two firing nodes reach need no pull (spread_reach.h).
+ * Bitmaps mark the nodes with activation in the current hop, those that fire, and those that were
+ * ever reached.  The large arrays hold values only where these bitmaps have bits, so that a walk
+ * that reaches few nodes need not clear them.  Sums that must follow id order read a bitmap in that
+ * order.
  *
  * If there are several sets of seeds for each thread, each thread walks whole sets, with memory of its
  * own.  Otherwise the steps of a hop run on several threads if the hop is large enough.  Then each
@@ -25,7 +26,9 @@
 #include "core/spread_steps.h"
 #include "core/threads.h"
 
-/* A sparse hop saves time if it touches less than 1 / SPARSE_SHARE of the entries. */
+/*
+ * Pulling only the reached rows saves time if they have less than 1 / SPARSE_SHARE of all entries.
+ */
 #define SPARSE_SHARE 2
 
 /* Work of an entry and of a node in one step of a hop, for hy_threads_for. */
@@ -140,7 +143,7 @@ hy_spread_via(const HyCsr *graph, const double *sent, const uint64_t *reached, i
 	return via;
 }
 
-/* threads_by_set: return how many threads process whole sets; 1 if the sets follow one another. */
+/* threads_by_set: return how many threads process whole sets, or 1 to process the sets in turn. */
 static int
 threads_by_set(const HyCsr *graph, int32_t sets)
 {
@@ -243,7 +246,9 @@ walk_set(HySpreadWalk *walk, const HySpreadSeeds *seeds, int32_t set)
 		if (hy_cancelled(walk->cancel))
 			return HY_CANCELLED;
 		walk->number = (int32_t) h;
-		/* after a sparse hop only a few nodes are active, so one thread is enough */
+		/*
+		 * if the last hop pulled only reached rows, few nodes are active, and one thread is enough
+		 */
 		status = run_step(&firing, walk->everywhere ? nodes_work : 0);
 		if (status == HY_OK && !firing.any)
 			break;
@@ -364,8 +369,8 @@ first_word(const HySpreadStep *step, int64_t part)
 
 /*
  * mark_reached: decide whether to pull only rows that are reached.  If so, mark these rows in next,
- * set y of the rows that need no pull, and return the number of entries of the other rows.  Otherwise
- * return -1.  A charge of 0 reaches nothing, because it could only add 0.
+ * set y of the rows that need no pull, and return the number of entries of the rows to pull.
+ * Otherwise return -1.  A charge of 0 reaches nothing, because it could only add 0.
  */
 static int64_t
 mark_reached(HySpreadWalk *walk, int64_t reach)
@@ -373,7 +378,10 @@ mark_reached(HySpreadWalk *walk, int64_t reach)
 	const HyCsr *graph = walk->graph;
 	const HySpreadCharges charges = {walk->charge, walk->firing};
 	int64_t most = graph->edges / SPARSE_SHARE;
-	/* only pulls can run on several threads, so push if one thread would do */
+	/*
+	 * Pushing adds charges directly to y.  Only pulls can run on several threads, so push only if
+	 * the hop is too small for several.
+	 */
 	bool push = walk->params->combine == HY_COMBINE_SUM && graph->at_least_one &&
 	            threads_for(walk, (double) reach * ENTRY_WORK) == 1;
 

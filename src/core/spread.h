@@ -121,9 +121,9 @@ extern HyStatus
 hy_spread_hub(const HyCsr *graph, double exponent, const HyCancel *cancel, double *divisor);
 
 /*
- * hy_spread_converges: test whether hops = -1 is safe without a hub, that is, decay * max_i sum_j
- * T_ij < 1.  *norm is set to this product.  norm may be NULL.  sum_j T_ij is s_i^(1 - fan), 0 where
- * s_i is 0.
+ * hy_spread_converges: test whether the spreading converges without a hub, that is, decay * max_i
+ * sum_j T_ij < 1.  *norm is set to this product.  norm may be NULL.  sum_j T_ij is s_i^(1 - fan), 0
+ * where s_i is 0.
  */
 extern bool hy_spread_converges(const HyCsr *graph, const HySpreadParams *params, double *norm);
 
@@ -136,8 +136,9 @@ extern HyStatus hy_spread_hub_norm(const HyCsr *graph, const HySpreadParams *par
 
 /*
  * hy_spread_check: return HY_INVALID if parameters or seeds are outside the ranges above, or if
- * hops = -1 and the spreading does not converge; otherwise HY_OK.  With a hub, the caller must have
- * checked that it converges, because that takes memory.
+ * hops = -1 and the spreading does not converge; otherwise HY_OK.  With a hub, the check of
+ * convergence would take memory.  Without graph->out_weight, it is impossible.  In both cases the
+ * caller must have checked.
  */
 extern HyStatus
 hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds);
@@ -169,9 +170,9 @@ hy_spread_reached(const HyCsr *graph, const HySpreadParams *params, const HySpre
 
 /*
  * hy_spread_via: return the other node that sent most to this node, or -1 if no other node sent
- * anything.  If several sent the same amount, it is the smallest of them.  sent is the part of a
- * HySpreadResult for one set.  It is read only where the bitmap `reached` of this set has bits, or
- * everywhere if `reached` is NULL.
+ * anything.  If several sent the same amount, returns the one with the smallest number.  sent is
+ * the part of a HySpreadResult for one set.  It is read only where the bitmap `reached` of this set
+ * has bits, or everywhere if `reached` is NULL.
  */
 extern int64_t
 hy_spread_via(const HyCsr *graph, const double *sent, const uint64_t *reached, int64_t node);

@@ -129,7 +129,10 @@ hy_spread_clear_charges(HySpreadStep *step, int64_t from, int64_t end, const HyC
 	return HY_OK;
 }
 
-/* Pull at most BLOCK rows and BLOCK entries at a time. */
+/*
+ * Pull at most BLOCK rows and BLOCK entries at a time.  A longer row is pulled alone, block by
+ * block.
+ */
 HyStatus
 hy_spread_pull_all(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *cancel)
 {

@@ -45,8 +45,8 @@ typedef struct HySpreadStep
 	HyStatus (*run)(struct HySpreadStep *step, int64_t from, int64_t to, const HyCancel *cancel);
 	int64_t parts;
 	bool by_entries; /* whether parts have about equal numbers of nodes plus entries, or of nodes */
-	bool any;        /* hy_spread_fire, atomic: whether any node fires */
-	int64_t reach;   /* hy_spread_fire, atomic: number of entries that leave the firing nodes */
+	bool any;        /* set by hy_spread_fire, atomic: whether any node fires */
+	int64_t reach;   /* set by hy_spread_fire, atomic: entries that leave the firing nodes */
 } HySpreadStep;
 
 /*

@@ -19,7 +19,7 @@ typedef enum HyStatus
 	HY_TRANSIENT,    /* failed, may work next time */
 	HY_TIMEOUT,      /* did not end within hybrid.gpu_timeout */
 	HY_CANCELLED,    /* the caller's HyCancel requested a stop */
-	HY_CONTEXT_LOST, /* the context is unusable; a new one may be opened */
+	HY_CONTEXT_LOST, /* the device context is unusable; a new one may be opened */
 	HY_PROCESS_LOST, /* this process can never use the device again */
 	HY_DEVICE_GONE,  /* the device is no longer present */
 	HY_INVALID,      /* the task is inconsistent: an error of the caller */

@@ -170,7 +170,7 @@ moments_of(const float *sample, int count, float noise, float prior)
 
 /*
  * fit_beyond: fit the exponential distribution beyond one threshold.  Returns the logarithm of the
- * share beyond it.
+ * share beyond the threshold.
  */
 LOOPS float
 fit_beyond(const Threshold *threshold, const float *sample, int count, const Moments *moments,

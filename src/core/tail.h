@@ -5,8 +5,8 @@
  *
  * The method is peaks over a threshold.  For many distributions, the excess of a sample over a
  * threshold is close to an exponential distribution (J. Pickands, "Statistical inference using
- * extreme order statistics", 1975; shape 0 of the generalized Pareto distribution).  With a
- * threshold b, the share s of the sample above it and its mean excess m,
+ * extreme order statistics", 1975; shape 0 of the generalized Pareto distribution).  Let b be a
+ * threshold, s the share of the sample above b, and m the mean excess over b.  Then
  *
  *		P(u > a) = min(1, s exp((b - a) / m)) = min(1, exp((top - a) / m)),		top = b + m log(s)
  *

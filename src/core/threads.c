@@ -6,8 +6,8 @@
  * publishes the team in the pool, wakes the threads and starts to take parts.  A thread joins the
  * team if there are parts left.  When the caller finds no part left, it closes the team, so a
  * thread that wakes up late does not join and is not awaited.  Then the caller waits until the
- * threads that have joined are done.  It wakes up from time to time to poll the cancel, which only
- * the caller may do.
+ * threads that have joined are done.  Meanwhile the caller wakes up from time to time to poll the
+ * cancel, because no other thread may.
  *
  * After hy_threads_run_soon, a thread that finds no part spins before it sleeps.  It watches the
  * number of teams that have been published.  The caller also spins before it sleeps.  In such runs
@@ -264,7 +264,7 @@ run_team(Team *team, int threads)
 	return status;
 }
 
-/* lock_for: lock the mutex for a team; by spinning if another run will soon follow. */
+/* lock_for: lock the mutex for a team.  If another run will soon follow, lock it by spinning. */
 static void
 lock_for(const Team *team)
 {
@@ -411,8 +411,8 @@ start_threads(int count)
 		ThreadSlot *slot = &pool.slots[i];
 
 		/*
-		 * This does not wait for the mutex, which the thread released after its last access to the
-		 * pool.
+		 * This join cannot deadlock.  The thread set SLOT_LEFT just before it released the mutex
+		 * for the last time.
 		 */
 		if (slot->state == SLOT_LEFT)
 		{

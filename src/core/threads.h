@@ -3,7 +3,7 @@
  *		Runs the parts of a computation on several threads of this process.
  *
  * The caller divides a computation into parts, and hy_threads_run runs each part once.  The calling
- * thread is worker 0 and runs parts like the other threads, which are the workers 1, 2, ...  The
+ * thread is worker 0 and runs parts like the other threads, which are the workers 1, 2, ... The
  * results must not depend on which worker runs a part, since a free worker takes the next part.
  *
  * Threads run pure code only, which calls no function of PostgreSQL.  They are started with all
@@ -34,7 +34,7 @@ typedef HyStatus (*HyPart)(void *arg, int64_t part, int worker, const HyCancel *
 
 /*
  * hy_threads_allow, hy_threads_allowed: set or get the maximum number of threads of a computation,
- * the calling thread included.  It is 1 until it is set.
+ * the calling thread included.  The maximum is 1 until it is set.
  */
 extern void hy_threads_allow(int threads);
 extern int hy_threads_allowed(void);
@@ -60,9 +60,10 @@ extern void hy_threads_set_least(double work);
  * call does a little of it, about 0.1 ms at most, and sets *more to whether work is left.
  *
  * hy_threads_set_main_thread_work: from now on, hy_threads_run lets the calling thread do this work
- * instead of running parts, as long as other threads have parts to take and the work is not done.
- * If the work returns another status than HY_OK, no new part starts, and hy_threads_run returns that
- * status.  The work must stay valid until the next call of this function; NULL: no such work.
+ * instead of running parts, as long as there are parts for the other threads to take and the work
+ * is not done.  If the work returns another status than HY_OK, no new part starts, and
+ * hy_threads_run returns that status.  The work must stay valid until the next call of this
+ * function; NULL: no such work.
  */
 typedef struct HyMainThreadWork
 {

@@ -49,8 +49,8 @@ typedef struct HyTileKernels
 	double slack; /* error of a sum per dimension, relative to the product of the lengths */
 
 	/*
-	 * begin is called before a series of dots calls, and end after it.  No other function may be
-	 * called between the two.  Both may be NULL.
+	 * begin is called before a series of dots calls, and end after it.  Between the two, call
+	 * nothing that may use the processor's tile registers, except dots.  Both may be NULL.
 	 */
 	void (*begin)(void);
 	void (*end)(void);

@@ -100,7 +100,7 @@ sort_some(void *arg, int64_t part, int worker, const HyCancel *cancel)
 	{
 		HyTopK topk = {sorting->out + q * sorting->k, sorting->k, sorting->counts[q]};
 
-		/* sorting many entries takes long */
+		/* poll for each query, because sorting many entries takes long */
 		if (hy_cancelled(cancel))
 			return HY_CANCELLED;
 		hy_topk_sort(&topk);

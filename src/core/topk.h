@@ -85,7 +85,7 @@ hy_topk_unlock(HyTopKLocks *locks, int64_t i)
  * hy_topk_search: for each query, find the k nearest target rows, in ascending order.  out holds
  * queries->rows * k entries; the entries of query q start at q * k.  counts[q] <= k is the number
  * of rows found (fewer than k if there are fewer rows, or if distances are NaN).  Works in place
- * and allocates nothing.
+ * and allocates nothing.  Returns HY_INVALID, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                                int32_t k, HyNeighbor *out, int32_t *counts, const HyCancel *cancel);

@@ -2,11 +2,11 @@
  * triangles.c
  *		Counts triangles along directed edges.
  *
- * Each edge is directed from the node with fewer neighbors to the node with more, or between equals,
- * to the larger number.  So at most about sqrt(2 * edges) edges leave a node, and each triangle has
- * exactly one node that two of its edges leave.  Marking the targets of that node finds the triangle
- * once (T.  Schank and D. Wagner, "Finding, counting and listing all triangles in large graphs",
- * 2005).
+ * Each edge is directed from the node with fewer neighbors to the node with more.  If both have the
+ * same number of neighbors, the edge is directed to the node with the larger number.  So at most
+ * about sqrt(2 * edges) edges leave a node, and each triangle has exactly one node that two of its
+ * edges leave.  Marking the targets of that node finds the triangle once (T. Schank and D. Wagner,
+ * "Finding, counting and listing all triangles in large graphs", 2005).
  */
 #include "core/triangles.h"
 
