@@ -198,8 +198,8 @@ assign_chunk(void *arg, int64_t part, int worker, const HyCancel *cancel)
 
 /*
  * chunk_rows: return the number of rows of a part.  Each part builds all panels, so parts are as
- * large as CHUNK_ROWS allows.  Except for rounding, the number of parts is a multiple of the number
- * of threads.
+ * large as CHUNK_ROWS allows.  Except for rounding, and unless parts would be smaller than
+ * LEAST_CHUNK, the number of parts is a multiple of the number of threads.
  */
 static int64_t
 chunk_rows(const Assignment *assignment, int threads)

@@ -48,10 +48,10 @@ hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups 
 /*
  * hy_assign: set nearest[i] to the nearest centroid of row i among the centroids of the row's
  * `probes` nearest groups.  Ties between centroids or between groups go to the lower number.
- * nearest[i] is 0 if all distances computed for row i are NaN.  groups may be NULL.  Needs up to
- * about 16 MB of memory, and up to about 4 MB for each additional thread.  Uses the threads that
- * hy_threads_allow allows.  Returns HY_INVALID (also when rows are not on the host), HY_NOMEM,
- * HY_CANCELLED, or HY_OK.
+ * nearest[i] is 0 if all distances computed for row i are NaN.  If groups is NULL, all centroids
+ * are examined.  Needs up to about 16 MB of memory, and up to about 4 MB for each additional
+ * thread.  Uses the threads that hy_threads_allow allows.  Returns HY_INVALID (also when rows are
+ * not on the host), HY_NOMEM, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups,
                           const HyAllocator *allocator, int32_t *nearest, const HyCancel *cancel);

@@ -2,8 +2,9 @@
  * cancel.h
  *		Cancellation of long-running loops in pure code.
  *
- * A loop polls about once per millisecond of work.  When the poll returns true, the loop releases
- * its resources and returns HY_CANCELLED.  The server side then runs CHECK_FOR_INTERRUPTS().
+ * A loop polls about once per millisecond of work.  When the poll returns true, the function with
+ * the loop releases its resources and returns HY_CANCELLED.  The server side then runs
+ * CHECK_FOR_INTERRUPTS().
  */
 #ifndef HY_CANCEL_H
 #define HY_CANCEL_H

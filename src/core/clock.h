@@ -26,7 +26,10 @@ typedef struct HyClock
 /* hy_monotonic_clock: CLOCK_MONOTONIC.  wait sleeps and may return early on a signal. */
 extern const HyClock hy_monotonic_clock;
 
-/* HyShiftedClock: the monotonic clock with an origin that skip moves.  Use &shifted->clock. */
+/*
+ * HyShiftedClock: a monotonic clock whose origin is moved by its skip function.  Use
+ * &shifted->clock.
+ */
 typedef struct HyShiftedClock
 {
 	HyClock clock;

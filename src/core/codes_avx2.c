@@ -128,8 +128,8 @@ code_bounds(const HyCodeBounds *bounds, const uint32_t *sums, const HyCodeFactor
 }
 
 /*
- * entries_of: compute eight entries of a table from the sums of their elements.  Adds the squared
- * rounding errors to *lost.
+ * entries_of: compute eight entries of a table from their exact sums.  Adds the squared rounding
+ * errors to *lost.
  */
 PRIMITIVE __m256i
 entries_of(__m256 sums, __m256 inverse, __m256 *lost)

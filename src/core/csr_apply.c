@@ -140,7 +140,10 @@ make_room(HyCsrPlan *plan)
 	return status;
 }
 
-/* move_parallels: replace the parallel edges of edited entries, and adjust `at` of the others. */
+/*
+ * move_parallels: replace the parallel edges of edited entries, and adjust the index `at` of the
+ * others.
+ */
 static HyStatus
 move_parallels(HyCsrPlan *plan)
 {

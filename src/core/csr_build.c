@@ -46,11 +46,11 @@ hy_csr_bytes(int64_t edges, HyDirection direction)
 {
 	/*
 	 * n edges have at most 2n nodes.  They make e = n entries, or e = 2n under HY_DIRECTION_BOTH.
-	 * Memory peaks in one of two phases, in bytes: While the cells are sorted, there are ids,
-	 * column_end and row_start (40n), and two copies of the cells (24e).  While the out lists are
-	 * filled, there are ids, row_start, out_start and out_weight (48n), and column, weight, origin,
-	 * out_row, a copy of the weights, and parallel edges (at most 22e).  Arrays with room for a
-	 * patch are larger by 1/64 and 64 elements.
+	 * Memory peaks in one of two phases.  While the cells are sorted, there are ids, column_end and
+	 * row_start (40n bytes), and two copies of the cells (24e bytes).  While the out lists are
+	 * filled, there are ids, row_start, out_start and out_weight (48n bytes), and column, weight,
+	 * origin, out_row, a copy of the weights, and parallel edges (at most 22e bytes).  Arrays with
+	 * room for a patch are larger by 1/64 and 64 elements.
 	 */
 	uint64_t each = direction == HY_DIRECTION_BOTH ? 96 : 74;
 

@@ -19,9 +19,9 @@ typedef struct HyCsrInput
 } HyCsrInput;
 
 /*
- * hy_csr_bytes: return an upper bound of the memory that a build needs for this many edges, including
- * scratch memory, and including the edges and origins if the build owns them.  A caller can use it to
- * refuse the task before it starts.
+ * hy_csr_bytes: return an upper bound of the memory that a build needs for this many edges,
+ * including scratch memory, and including the edges and origins if the build owns them.  A caller
+ * can use this bound to refuse a task before it starts.
  */
 extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
 

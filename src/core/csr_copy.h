@@ -7,7 +7,7 @@
 
 #include "core/csr.h"
 
-/* hy_csr_copy_bytes counts as if each array started at a multiple of this number of bytes. */
+/* hy_csr_copy_bytes assumes that each array starts at a multiple of this number of bytes. */
 #define HY_CSR_COPY_ALIGN 16
 
 /*

@@ -66,7 +66,10 @@ typedef struct HyCsrPlan
 		shift; /* per group, by how much the numbers of its nodes change; NULL: no number changes */
 } HyCsrPlan;
 
-/* hy_csr_plan: make a plan.  The caller has set its first five fields, and cleared the others. */
+/*
+ * hy_csr_plan: make a plan.  The caller has set the first five fields of *plan, and cleared the
+ * others.
+ */
 extern HyStatus hy_csr_plan(HyCsrPlan *plan);
 
 /*

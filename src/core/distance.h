@@ -10,11 +10,11 @@
  *		L1				lane = fl(lane + |fl(a - b)|)
  *
  * After every 16 steps (1,024 elements) and at the end, each lane is added to an fp64 sum of its
- * own, its twin, and cleared.  For up to 16,000 dims, this keeps the error of the sum below 5e-7 of
- * the sum of the terms' magnitudes.  Twins fold as a tree: twin[i] += twin[i + h], for h = 32, 16,
- * 8, 4, 2, 1.  The result is rounded to fp32 once.  All later arithmetic is IEEE double on those
- * fp32 sums.  Because twins start from +0, the sign of a zero lane is lost at the flush, so a tail
- * may be padded with +0.
+ * own, called its twin, and then cleared.  For up to 16,000 dims, this keeps the error of the sum
+ * below 5e-7 of the sum of the terms' magnitudes.  Twins fold as a tree: twin[i] += twin[i + h],
+ * for h = 32, 16, 8, 4, 2, 1.  The result is rounded to fp32 once.  All later arithmetic is IEEE
+ * double on those fp32 sums.  Because twins start from +0, the sign of a zero lane is lost at the
+ * flush, so a tail may be padded with +0.
  *
  * A sum that leaves the range of fp32 is an infinity, and so is the distance.  Cosine distances are
  * the exception: they are NaN if a norm is infinite, and clamped otherwise.  A sum that contains

@@ -128,7 +128,7 @@ hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *tar
 	return hy_threads_run(threads, groups * pairs.runs, run_part, &pairs, cancel);
 }
 
-/* run_part: pass all pairs of a group of queries and a run of targets to the sink. */
+/* run_part: pass the distances between a group of queries and a run of targets to the sink. */
 static HyStatus
 run_part(void *arg, int64_t part, int worker, const HyCancel *cancel)
 {

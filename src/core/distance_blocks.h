@@ -12,15 +12,15 @@
 
 /*
  * HyBlockSink: receives the distances from one query to target rows first .. first + n - 1.  If
- * hy_threads_allowed is greater than 1, several threads may call it at the same time, also for the
- * same query.
+ * hy_threads_allowed is greater than 1, several threads may call the sink at the same time, also
+ * for the same query.
  */
 typedef void (*HyBlockSink)(void *arg, int64_t query, int64_t first, int n,
                             const double *distances);
 
 /*
- * hy_distance_blocks: pass every pair to sink exactly once, in any order.  The rules for shapes,
- * cancel and status are the same as for hy_distance_matrix.
+ * hy_distance_blocks: pass the distance of every pair to sink exactly once, in any order.  The
+ * rules for shapes, cancel and status are the same as for hy_distance_matrix.
  */
 extern HyStatus
 hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,

@@ -193,10 +193,7 @@ steps(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 	}
 }
 
-/*
- * tail: add the last elements, fewer than HY_LANES.  Lanes without an element stay unchanged, as if
- * +0 were added.
- */
+/* tail: add the last elements, fewer than HY_LANES.  Lanes without an element keep their values. */
 HY_INLINE void
 tail(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 {

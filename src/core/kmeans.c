@@ -403,7 +403,7 @@ hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAlloc
 
 /*
  * split_seeds: pick a random row, and draw a second row with a probability proportional to its
- * squared distance from the first.  Both are the same if all rows are identical.
+ * squared distance from the first.  If all rows are identical, the first row is taken twice.
  */
 static HyStatus
 split_seeds(const HyMatrix *rows, uint64_t seed, double *squares, const HyCancel *cancel,
@@ -424,8 +424,8 @@ split_seeds(const HyMatrix *rows, uint64_t seed, double *squares, const HyCancel
 
 /*
  * cut: return the number of sorted rows that go to centroid 0.  These are the rows nearer to
- * centroid 0, and as many equidistant rows as are needed to make the halves equal.  Each side gets
- * at least its minimum share.
+ * centroid 0, and as many equidistant rows as make the two halves as equal as possible.  Each side
+ * gets at least its minimum share.
  */
 static int64_t
 cut(const Preference *preferences, int64_t count, double share)

@@ -91,8 +91,9 @@ extern void hy_kmeans_add_on_grid(double *sums, const float *row, int dims, doub
  * side gets at least `share` (0 .. 0.5) of the rows, rounded down, and at least one row.  To
  * enforce this, each iteration moves rows to the smaller side, beginning with the row whose two
  * distances differ least.  The centroids are therefore the means of the rows on their sides.
- * Identical rows are split into equal halves.  Returns HY_INVALID for fewer than two rows, for rows
- * that are not fp32 on the host, or for a share out of range; HY_NOMEM, HY_CANCELLED, or HY_OK.
+ * Identical rows are split into halves of equal size, or of sizes that differ by one.  Returns
+ * HY_INVALID for fewer than two rows, for rows that are not fp32 on the host, or for a share out of
+ * range; HY_NOMEM, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus
 hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAllocator *allocator,

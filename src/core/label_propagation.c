@@ -5,10 +5,10 @@
  *
  * Each node begins with a label of its own.  In each pass, in a random order, a node takes the
  * label that has the largest sum of weights among its neighbors.  It keeps its own label if no
- * other label has a larger sum.  Otherwise, a random number per label breaks ties.  So each change
- * increases the weight of the edges within communities, and the passes end when nothing changes.
- * Rounding may make equal sums unequal, and labels could then change forever.  So the number of
- * passes is limited.
+ * other label has a larger sum.  Among other labels with equal sums, random numbers decide.  So
+ * each change increases the weight of the edges within communities, and the passes end when nothing
+ * changes.  Rounding may make equal sums unequal, and labels could then change forever.  So the
+ * number of passes is limited.
  *
  * If no neighbor of a node has changed its label since the node was last examined, the node would
  * keep its own label.  So a pass skips this node, which does not change the result.  In a graph

@@ -3,7 +3,8 @@
  *		Communities by the method of V. Traag, L. Waltman and N. van Eck, "From Louvain to Leiden:
  *		guaranteeing well-connected communities", 2019.
  *
- * A round begins with the communities of the round before, or with each node alone:
+ * The first round begins with each node alone, and each later round with the communities of the round
+ * before.  A round has three steps:
  *
  *		move		a queue holds the nodes that may be better off elsewhere.  Each moves to the
  *					neighboring or empty community that increases modularity most, if any does.

@@ -11,7 +11,7 @@
  * the next address.  If there is no pattern, it predicts nothing.
  *
  * HyLookAhead only compares and adds addresses.  A predicted address may be wrong or invalid.  Use
- * such an address only with hy_fetch, which reads nothing.
+ * such an address only with hy_fetch: a prefetch of an invalid address does nothing.
  */
 #ifndef HY_LOOK_AHEAD_H
 #define HY_LOOK_AHEAD_H

@@ -2,10 +2,10 @@
  * maxsim.h
  *		MaxSim: how well a document of many vectors answers a query of many vectors.
  *
- * For each vector of the query, take the largest inner product with a vector of the document.  MaxSim
- * is the sum of these products, in double precision and in the order of the query's vectors.  Products
- * are canonical (distance.h), so MaxSim has the same bits on every machine.  A product that is NaN does
- * not count.  If no product of some query vector counts, MaxSim is NaN.
+ * For each vector of the query, take the largest inner product with a vector of the document.
+ * MaxSim is the sum of these products, in double precision and in the order of the query's vectors.
+ * Products are canonical (distance.h), so MaxSim has the same bits on every machine.  A product
+ * that is NaN does not count.  If all products of a query vector are NaN, MaxSim is NaN.
  */
 #ifndef HY_MAXSIM_H
 #define HY_MAXSIM_H

@@ -16,7 +16,7 @@ typedef struct HyHeapItem
 	int32_t which;
 } HyHeapItem;
 
-/* hy_heap_sink: move item i down to where it belongs. */
+/* hy_heap_sink: move item i down until neither child has a smaller key. */
 static inline void
 hy_heap_sink(HyHeapItem *items, int count, int i)
 {

@@ -11,7 +11,7 @@
  *
  * Rounding d once more, to float, is correct unless a midpoint between two floats may lie between d
  * and the exact value.  Every such midpoint is a double, and rounding is monotonic.  Numbers near a
- * midpoint, powers beyond 22, and everything that is not a plain decimal are left to strtof.
+ * midpoint, powers of ten beyond 22, and everything that is not a plain decimal are left to strtof.
  *
  * strtof obeys LC_NUMERIC, which PostgreSQL keeps at C.
  */

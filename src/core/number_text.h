@@ -24,8 +24,9 @@ typedef enum HyTextError
 
 /*
  * hy_number_parse: read the number at the start of NUL-terminated text as strtof does.  Other text
- * may follow.  HY_TEXT_OK and HY_TEXT_TOO_SMALL set *value and *end, the first character after the
- * number.  Otherwise returns HY_TEXT_SYNTAX, HY_TEXT_OUT_OF_RANGE, HY_TEXT_NAN or HY_TEXT_INFINITE.
+ * may follow.  With HY_TEXT_OK and HY_TEXT_TOO_SMALL, sets *value to the number, and *end to the
+ * first character after it.  Otherwise returns HY_TEXT_SYNTAX, HY_TEXT_OUT_OF_RANGE, HY_TEXT_NAN or
+ * HY_TEXT_INFINITE.
  */
 extern HyTextError hy_number_parse(const char *text, float *value, const char **end);
 

@@ -6,7 +6,8 @@
  * the path is then read from the source on.  The weighted search is E. W. Dijkstra's (Numerische
  * Mathematik 1, pages 269 to 271, 1959), with a binary heap in which nodes move up when they get
  * nearer.  Among equal distances, the node with the smaller number is taken first.  The search by
- * weight stops when it takes the source, and the search by edges as soon as it reaches the source.
+ * weight stops when it takes the source from the heap.  The search by edges stops as soon as it
+ * reaches the source.
  *
  * Costs are added again from the source on.  So the cost of a node on the path does not depend on
  * the nodes after it.

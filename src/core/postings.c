@@ -122,8 +122,8 @@ static double
 sum_error(const HyPostingsBounds *bounds)
 {
 	/*
-	 * Each product and each addition of a sum is rounded, and so are the terms of the operator's sum. Below FLT_MIN,
-	 * the error of rounding is absolute.
+	 * Each product and each addition of a sum is rounded, and so are the terms of the operator's
+	 * sum. Below FLT_MIN, a rounding error has an absolute bound, not a relative one.
 	 */
 	return bounds->loss + bounds->terms * (ROUNDING * (bounds->dims + 3) + OPERATOR) +
 	       (double) FLT_MIN * (bounds->dims + 4);
@@ -196,8 +196,9 @@ hy_postings_test_init(HyPostingsTest *test, const HyPostingsBounds *bounds, doub
 	test->shortest = 0.0f;
 	test->longest = FLT_MAX;
 	/*
-	 * The margins are wider than those of hy_postings_bound. If hy_postings_bound knows nothing about a row, this
-	 * test may still exclude the row for L2 and L1, but only if its distance is infinite.
+	 * The margins are wider than those of hy_postings_bound. If hy_postings_bound knows nothing
+	 * about a row, this test may still exclude the row for L2 and L1, but only if the row's
+	 * distance is infinite.
 	 */
 	if (!isfinite(limit) || !isfinite(error) || !isfinite(query) ||
 	    !(bounds->terms < (double) FLT_MAX / 4))

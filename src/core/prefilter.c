@@ -66,8 +66,9 @@ typedef struct Worker
 	float *shift;
 	float *dots; /* products of one tile */
 	/*
-	 * lists of `block` candidates per query of a panel; a candidate is a row of the block whose bound
-	 * reached the threshold at the time of the test, and its key is the negative bound
+	 * lists of `block` candidates per query of a panel; a candidate is a row of the block whose
+	 * bound reached the threshold at the time of the test; its key is the negated bound, so the
+	 * best bound is the smallest key
 	 */
 	HyHeapItem *found;
 	int *found_count;
@@ -83,7 +84,7 @@ typedef struct Search
 	int group;   /* queries rounded at a time, a multiple of the panel width */
 	int block;   /* targets per block, a multiple of the panel width */
 	Worker workers[HY_THREADS_MOST];
-	HyTopKLocks locks; /* locks of the queries' heaps, by panel; used only with several threads */
+	HyTopKLocks locks; /* locks of the heaps; a panel's heaps share one; unused with one thread */
 
 	float *middle;
 	HyPrefilterRows *query;
@@ -518,8 +519,8 @@ load_targets(Search *search, Worker *worker, int64_t first, int n)
 }
 
 /*
- * search_block: compare the loaded block with the panels of a slice.  Each worker begins with
- * another panel, so that workers seldom need the same heaps.
+ * search_block: compare the loaded block with the panels of a slice.  Each worker begins with a
+ * different panel, so that workers seldom need the same heaps.
  */
 static HyStatus
 search_block(Search *search, Worker *worker, int slice, int64_t first, int n,

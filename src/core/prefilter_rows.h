@@ -89,9 +89,9 @@ extern void
 hy_prefilter_rows_extent(const HyPrefilterRows *queries, int count, HyPrefilterExtent *extent);
 
 /*
- * hy_prefilter_rows_reach: compute f and u of prefilter.h for the first n targets, for queries of this
- * extent.  Fills whole panels: a row that does not exist or has only NaN distances reaches no
- * threshold, and an unbounded row reaches every threshold.
+ * hy_prefilter_rows_reach: compute f and u of prefilter.h for the first n targets, for queries of
+ * this extent.  Fills whole panels.  A row that does not exist or has only NaN distances reaches no
+ * threshold above -infinity.  An unbounded row reaches every threshold.
  */
 extern void hy_prefilter_rows_reach(const HyPrefilterRows *targets, int n,
                                     const HyPrefilterExtent *extent, float *factor, float *reach);

@@ -166,7 +166,10 @@ score_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limi
 		blocks.factors =
 			(const HyCodeFactors *) (const void *) ((const char *) rows->factors +
 		                                            (size_t) first * rows->factor_stride);
-		/* A row whose bound equals the worst kept bound may still precede it by row number. */
+		/*
+		 * Exclude only larger bounds: a row whose bound equals the worst kept bound may have a
+		 * smaller row number.
+		 */
 		if (least->count == least->k)
 			limits->threshold = (float) least->items[0].distance;
 		hy_code_score(query, &blocks, limits, estimates, lowers, masks);

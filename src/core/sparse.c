@@ -21,7 +21,8 @@
 /*
  * A merge step takes about ten cycles, because the previous step must first decide which list
  * advances.  A dense kernel takes about one cycle for eight elements, absent or not, but all
- * elements must be written first.
+ * elements must be written first.  DENSE_DIMS_AN_ELEMENT is the number of dims per stored element
+ * up to which the dense kernel is faster.
  */
 #define DENSE_DIMS_AN_ELEMENT 16
 

@@ -114,8 +114,9 @@ hy_spread_gain(double s, double decay, double fan)
 }
 
 /*
- * hy_spread_hub: set the divisor of each node to r_j^exponent, 1 where r_j is 0.  The exponent is
- * above 0 and at most 1.  r_j is summed like s_i, over row j.  Returns HY_CANCELLED or HY_OK.
+ * hy_spread_hub: set the divisor of each node to r_j^exponent, or to 1 where r_j is 0.  The
+ * exponent is above 0 and at most 1.  r_j is summed like s_i, over row j.  Returns HY_CANCELLED or
+ * HY_OK.
  */
 extern HyStatus
 hy_spread_hub(const HyCsr *graph, double exponent, const HyCancel *cancel, double *divisor);

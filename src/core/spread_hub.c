@@ -2,10 +2,10 @@
  * spread_hub.c
  *		The divisors r_j^hub, which reduce the activation of nodes that many edges lead to.
  *
- * The power is computed here, because pow() of the C library rounds differently from one library
- * and processor to another.  With x = m * 2^e, log2(m) is the series of 2 / ln(2) * artanh(t),
- * t = (m - 1) / (m + 1).  Only operations that IEEE 754 rounds correctly are used, so the bits are
- * the same everywhere.  The relative error is below 2^-50.
+ * The power is computed here, because pow() rounds differently in different C libraries and on
+ * different processors.  With x = m * 2^e, log2(m) is computed by the series of 2 / ln(2) *
+ * artanh(t), t = (m - 1) / (m + 1).  The code uses only operations for which IEEE 754 requires
+ * correct rounding, so the bits are the same everywhere.  The relative error is below 2^-50.
  */
 #include "core/spread.h"
 

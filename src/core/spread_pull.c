@@ -98,8 +98,8 @@ prefetch_listed(const HyCsr *graph, const uint32_t *row, int64_t i, int64_t coun
 }
 
 /*
- * add_firing: add the entries of one row whose sources fire to its lanes.  The first entry belongs
- * to lane 0.
+ * add_firing: add to the lanes of a row those of its entries whose sources fire.  The first entry
+ * belongs to lane 0.
  */
 ALWAYS_INLINE void
 add_firing(const uint32_t *column, const float *weight, int64_t count,

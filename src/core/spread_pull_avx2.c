@@ -2,12 +2,12 @@
  * spread_pull_avx2.c
  *		Summing whole rows in 256-bit registers.
  *
- * Eight registers of four doubles are the 32 lanes of a row.  A row of at most 32 entries has at most one
- * entry in each lane, so a lane is a product and not a sum.  Such a row uses one register for each four
- * entries.  A switch over the number of registers costs at most one branch misprediction per row.  A loop
- * over groups of four entries and a loop over the rest would cost several.  The fold adds only the
- * registers in use, because adding 0 changes nothing.  The charges are loaded one by one: gather
- * instructions are slower on many processors.
+ * Eight registers of four doubles are the 32 lanes of a row.  A row of at most 32 entries has at
+ * most one entry in each lane, so a lane is a product and not a sum.  Such a row uses one register
+ * for each four entries.  A switch over the number of registers costs at most one branch
+ * misprediction per row.  Two loops, over groups of four entries and over the rest, would cost
+ * several.  The fold adds only the registers in use, because adding 0 changes nothing.  The charges
+ * are loaded one by one: gather instructions are slower on many processors.
  */
 #include "core/spread_pull.h"
 

@@ -38,10 +38,10 @@ typedef struct HyTail
 
 /*
  * hy_tail_fit: fit the tail of a distribution to a sample of `count` numbers.  Each number also
- * contains an error of mean 0 and variance `noise`.  The fit removes this error by shrinking
- * deviations from the mean in proportion to the noise.  `prior` is the variance expected without
- * any sample, for a normal distribution with mean 0; it has the weight of HY_TAIL_PRIOR numbers.
- * Numbers must be finite.
+ * contains an error of mean 0 and variance `noise`.  The fit removes this error by shrinking the
+ * deviations from the mean: the more noise, the more it shrinks them.  `prior` is the variance
+ * expected without any sample, for a normal distribution with mean 0; it has the weight of
+ * HY_TAIL_PRIOR numbers.  Numbers must be finite.
  */
 extern void hy_tail_fit(HyTail *tail, const float *sample, int count, float noise, float prior);
 
@@ -56,12 +56,12 @@ typedef struct HyTailGroups
 } HyTailGroups;
 
 /*
- * hy_tail_beyond: return the expected number of values below `limit`, where a value is middle - u * width.  A value
- * is below the limit if u > a = (middle - limit) / width.  The uncertainty `doubt` increases exp(-a / m) on average,
- * by a factor of exp(doubt^2 / 2 m^2).  The estimate divides by this factor, but at most by the factor for doubt =
- * m.  keys[i] is a minus doubt, and infinite for an unused group.  A group with a low key may have many values below
- * the limit.  The sum is kept in HY_TAIL_LANES lanes, which are then added in order, with the same bits on every
- * machine.
+ * hy_tail_beyond: return the expected number of values below `limit`, where a value is middle - u *
+ * width.  A value is below the limit if u > a = (middle - limit) / width.  The uncertainty `doubt`
+ * increases exp(-a / m) on average, by a factor of exp(doubt^2 / 2 m^2).  The estimate divides by
+ * this factor, but at most by the factor for doubt = m.  keys[i] is a minus doubt, and infinite for
+ * an unused group.  A group with a small key may have many values below the limit.  The sum is kept
+ * in HY_TAIL_LANES lanes, which are then added in order, with the same bits on every machine.
  */
 extern double
 hy_tail_beyond(const HyTail *tail, const HyTailGroups *groups, float limit, float *keys);

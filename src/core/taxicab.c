@@ -9,8 +9,8 @@
 
 #define LEAST 8 /* minimum number of rows for a prediction */
 /*
- * ASSUMED is the standard deviation of log(a / e) before any row is measured, with the weight of
- * PRIOR rows
+ * ASSUMED is the standard deviation of log(a / e) before any row is added, with the weight of PRIOR
+ * rows.
  */
 #define PRIOR 2
 #define ASSUMED 0.1
@@ -65,8 +65,8 @@ hy_taxicab_square(const HyTaxicab *taxicab, double distance, double deviations)
 	yy = taxicab->yy - taxicab->y * taxicab->y / n;
 	slope = fmin(xy / xx, STEEPEST);
 	/*
-	 * use the variance of y itself, not of its deviation from the line: the rows were read in the
-	 * order of e, so their deviation is less than that of other rows
+	 * Use the variance of y itself, not of its deviation from the fitted line. The rows were read
+	 * in the order of e, so they deviate less from the line than other rows do.
 	 */
 	variance = (yy + weight) / (n + PRIOR);
 	away = log(distance) - taxicab->first_x - taxicab->x / n;

@@ -46,7 +46,7 @@ typedef struct Team
 	int64_t parts;
 	int64_t next;           /* atomic; the next part */
 	int stop;               /* atomic; not 0: start no part */
-	int status;             /* atomic; a HyStatus, of the first part that failed */
+	int status;             /* atomic; a HyStatus: HY_OK, or the first failure */
 	const HyCancel *cancel; /* cancel of the caller */
 	int open;               /* workers that may still join; 0: the team is closed */
 	int joined;             /* threads that have joined */

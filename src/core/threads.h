@@ -3,7 +3,7 @@
  *		Runs the parts of a computation on several threads of this process.
  *
  * The caller divides a computation into parts, and hy_threads_run runs each part once.  The calling
- * thread is worker 0 and runs parts like the other threads, which are the workers 1, 2, ... The
+ * thread is worker 0 and runs parts like the other threads, which are the workers 1, 2, ...  The
  * results must not depend on which worker runs a part, since a free worker takes the next part.
  *
  * Threads run pure code only, which calls no function of PostgreSQL.  They are started with all
@@ -41,8 +41,8 @@ extern int hy_threads_allowed(void);
 
 /*
  * hy_threads_for: return the number of threads for a computation, from 1 to hy_threads_allowed.
- * work is its size, in multiplications of a canonical kernel.  The work of each thread then takes
- * several times as long as waking the thread.
+ * `work` is the size of the computation, in multiplications of a canonical kernel.  The work of
+ * each thread then takes several times as long as waking the thread.
  */
 extern int hy_threads_for(double work);
 
@@ -50,8 +50,8 @@ extern int hy_threads_for(double work);
 extern bool hy_threads_worth(double work);
 
 /*
- * hy_threads_set_least: set the least work of a thread.  Tests use it so that small computations use
- * threads, too.  0 restores the default.
+ * hy_threads_set_least: set the least work of a thread.  Tests lower it so that small computations
+ * use threads, too.  0 restores the default.
  */
 extern void hy_threads_set_least(double work);
 
@@ -74,22 +74,22 @@ typedef struct HyMainThreadWork
 extern void hy_threads_set_main_thread_work(const HyMainThreadWork *main_thread_work);
 
 /*
- * hy_threads_pause_main_thread_work: pause or resume this work.  While it is paused, hy_threads_run
- * does not call it.
+ * hy_threads_pause_main_thread_work: pause or resume the HyMainThreadWork.  While it is paused,
+ * hy_threads_run does not call it.
  */
 extern void hy_threads_pause_main_thread_work(bool paused);
 
 /*
- * hy_threads_main_thread_work_ns: return the time spent on this work, in nanoseconds, since the
- * last call of hy_threads_set_main_thread_work.
+ * hy_threads_main_thread_work_ns: return the time spent on the HyMainThreadWork, in nanoseconds,
+ * since the last call of hy_threads_set_main_thread_work.
  */
 extern uint64_t hy_threads_main_thread_work_ns(void);
 
 /*
  * hy_threads_run: run parts 0 .. parts - 1 on at most `threads` threads.  Returns HY_OK when all
  * parts have returned HY_OK.  After another status no new part starts, and that status is returned.
- * Must always be called from the same thread of a process.  A HyMainThreadWork may call it, too; its
- * parts then run on the calling thread.
+ * Must always be called from the same thread of a process.  A HyMainThreadWork may call
+ * hy_threads_run, too; the parts of that call run on the calling thread.
  */
 extern HyStatus
 hy_threads_run(int threads, int64_t parts, HyPart run, void *arg, const HyCancel *cancel);
@@ -105,8 +105,8 @@ hy_threads_run_soon(int threads, int64_t parts, HyPart run, void *arg, const HyC
 
 /*
  * hy_threads_stop: end all threads, and wait for their end.  The next call of hy_threads_run starts
- * new ones.  A signal handler that ends the process may call it while hy_threads_run runs.  Then no
- * new part starts, and the parts that run are canceled.
+ * new ones.  A signal handler that ends the process may call hy_threads_stop while hy_threads_run
+ * runs.  Then no new part starts, and the parts that run are canceled.
  */
 extern void hy_threads_stop(void);
 
