@@ -418,7 +418,7 @@ hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first
 		if (!(square <= LONGEST))
 			assignment->reach[i] = INFINITY;
 		else if (square < SHORTEST)
-			assignment->reach[i] = 4e-15f; /* more than twice the length of the target */
+			assignment->reach[i] = 4e-15f; /* a safe bound: over twice the target's length */
 		else
 			assignment->reach[i] = (float) (sqrt((double) square) * assignment->error * 1.001);
 	}

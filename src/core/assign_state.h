@@ -48,7 +48,7 @@ typedef struct Assignment
 	float *reach;  /* error bound of a product per unit of the row's length */
 	float *moved;  /* rows of a tile or one target of a panel, relative to middle */
 	RowState *states;
-	int32_t *met;      /* the `probes` groups of each row of the chunk */
+	int32_t *met;      /* the `probes` groups chosen for each row of the chunk */
 	int32_t *members;  /* rows of the chunk, ordered by group */
 	int32_t *begin;    /* start of each group in members */
 	int32_t *all;      /* 0, 1, 2 ...: numbers of all rows of the chunk */

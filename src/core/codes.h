@@ -208,7 +208,7 @@ typedef struct HyCodeBlocks
 	const uint8_t *codes;
 	size_t code_stride; /* bytes from one block's codes to the next */
 	const HyCodeFactors *factors;
-	size_t factor_stride; /* bytes, a multiple of 4 */
+	size_t factor_stride; /* bytes from one block's factors to the next, a multiple of 4 */
 	int count;
 	/*
 	 * Codes that will be scored next, in the same layout, or NULL.  They are prefetched during

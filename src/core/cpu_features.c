@@ -53,7 +53,7 @@
 #define XFEATURE_XTILEDATA 18
 #endif
 
-/* Flags that detect returns in addition to the level. */
+/* Flags that detect() returns together with the level. */
 #define HAS_VNNI 0x100
 #define HAS_VPOPCNTDQ 0x200
 

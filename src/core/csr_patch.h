@@ -23,7 +23,9 @@ typedef struct HyCsrPatch
 	int64_t count;
 	HyDirection direction; /* must be the same as in the build */
 	HyMerge merge;
-	/* called before the graph or its origins change, but not if nothing changes; may be NULL */
+	/*
+	 * called before the graph or its origins change, and not at all if nothing changes; may be NULL
+	 */
 	HyStatus (*before_change)(void *arg);
 	void *arg;
 } HyCsrPatch;

@@ -40,7 +40,7 @@ vec_load_half(const uint16_t *p)
 	return hy_half_to_float(*p);
 }
 
-/* A register of one lane is never partly filled. */
+/* The loops never call the next two functions: a register of one lane is never partly filled. */
 static inline float
 vec_load_part(const float *p, int n)
 {

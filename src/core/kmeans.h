@@ -54,9 +54,9 @@ typedef struct HyKmeans
  * has space for k entries; the first *found are set to the number of rows of each cluster.  *found
  * is 1 .. k.  It is less than k only if the sample has fewer distinct rows or a cluster stayed
  * empty.  Returns HY_INVALID for no rows, for k < 1, or for rows that are not fp32 on the host;
- * HY_NOMEM, HY_CANCELLED, or the status of assign.  In addition to the memory that assign needs,
- * allocates 8 bytes per centroid element, 8 bytes per cluster, and 8 bytes per row (12 if nearest
- * is NULL).
+ * HY_BUG if assign sets a centroid that does not exist; HY_NOMEM, HY_CANCELLED, HY_OK, or the
+ * status of assign.  In addition to the memory that assign needs, allocates 8 bytes per centroid
+ * element, 8 bytes per cluster, and 8 bytes per row (12 if nearest is NULL).
  */
 extern HyStatus hy_kmeans(const HyKmeans *task, float *centroids, int32_t *nearest, int64_t *counts,
                           int32_t *found);

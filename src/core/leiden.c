@@ -51,7 +51,7 @@ typedef struct Level
 	int64_t nodes;
 	const uint32_t *start; /* start of each row's entries, as in HyCsr */
 	const uint32_t *neighbor;
-	const float *base_weight; /* weights of the entries of the first level; else NULL */
+	const float *base_weight; /* weights of the first level's entries; NULL on other levels */
 	double *weight; /* weights of any other level; this array and own_* belong to the level */
 	const double *strength; /* sum of each row */
 	uint32_t *own_start;

@@ -80,7 +80,7 @@ typedef struct Search
 	HyNearest nearest;
 	const HyPairKernels *pair;
 	const HyTileKernels *tiles;
-	int threads; /* workers that have their memory */
+	int threads; /* number of workers whose memory is allocated */
 	int group;   /* queries rounded at a time, a multiple of the panel width */
 	int block;   /* targets per block, a multiple of the panel width */
 	Worker workers[HY_THREADS_MOST];

@@ -41,7 +41,7 @@ typedef struct HyPrefilterRows
 	HyRowKind *kind;
 	float *scale;  /* scale of the integers */
 	float *length; /* |x| */
-	float *rest;   /* upper bound of |x - scale X| */
+	float *rest;   /* upper bound of |x - scale X|; X are the integers */
 	float *norm;   /* canonical sum of squares of the original row; only for cosine */
 
 	int16_t *whole; /* scratch space: rounded rows of one panel, contiguous */

@@ -82,7 +82,7 @@ typedef struct HyRotation
 extern HyStatus
 hy_rotation_init(HyRotation *rotation, int dims, uint64_t seed, const HyAllocator *allocator);
 
-/* hy_rotation_free: free the memory.  Allowed after a failed hy_rotation_init. */
+/* hy_rotation_free: free the memory.  May be called after hy_rotation_init has failed. */
 extern void hy_rotation_free(HyRotation *rotation);
 
 /* hy_rotation_apply: set out[0 .. padded - 1] = the rotated x[0 .. dims - 1].  out may be x. */

@@ -35,7 +35,7 @@ typedef struct HyScoreRows
 	const uint8_t *codes;
 	size_t code_stride; /* bytes from one block's codes to the next */
 	const HyCodeFactors *factors;
-	size_t factor_stride;  /* bytes, a multiple of 4 */
+	size_t factor_stride;  /* bytes from one block's factors to the next, a multiple of 4 */
 	const uint32_t *live;  /* one mask per block; bit i: row i is live */
 	int32_t first, blocks; /* range of blocks to score */
 } HyScoreRows;

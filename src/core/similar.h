@@ -13,7 +13,7 @@
 
 typedef enum HySimilarity
 {
-	HY_SIMILARITY_JACCARD = 0, /* common neighbors, divided by all neighbors of either node */
+	HY_SIMILARITY_JACCARD = 0, /* number of common neighbors / number of neighbors of either node */
 	HY_SIMILARITY_ADAMIC_ADAR  /* sum over common neighbors c of 1 / ln(nodes with an edge to c) */
 } HySimilarity;
 

@@ -70,7 +70,7 @@ typedef struct HySpreadParams
 {
 	double decay;     /* 0 .. 1 */
 	double fan;       /* 0, 0.5 or 1 */
-	int32_t hops;     /* >= 0, or -1: until |y|_1 < tolerance * |seeds|_1 */
+	int32_t hops;     /* >= 0, or -1: until convergence, as described above */
 	double threshold; /* >= 0 */
 	int32_t refire;   /* 0: no limit; n: a node fires at most n times */
 	HyCombine combine;

@@ -28,10 +28,10 @@ typedef struct HySpreadWalk
 	int32_t number;     /* number of the current hop */
 	double *y;          /* activation from the last hop; undefined for nodes not in `active` */
 	double *charge;     /* c_i; undefined for nodes not in `firing`, unless all rows are pulled */
-	int32_t *fired;     /* times each node has fired; NULL without refire */
+	int32_t *fired;     /* times each node has fired; NULL if refire is 0 */
 	uint64_t *active;   /* bitmap of nodes whose y is not 0 */
 	uint64_t *firing;   /* bitmap of nodes whose charge is not 0 */
-	HySpreadRows next;  /* rows that the next hop may reach; all 0 between hops */
+	HySpreadRows next;  /* rows that the current hop reaches; all 0 between hops */
 	uint64_t *reached;  /* bitmap of nodes with activation so far */
 	double *activation; /* undefined for nodes not in `reached`, as are hop and sent */
 	int32_t *hop;
@@ -64,14 +64,14 @@ hy_spread_clear_charges(HySpreadStep *step, int64_t from, int64_t end, const HyC
 extern HyStatus
 hy_spread_pull_all(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *cancel);
 
-/* hy_spread_pull_reached: compute y of the rows in next that must be pulled. */
+/* hy_spread_pull_reached: compute y of the rows in walk->next that must be pulled. */
 extern HyStatus
 hy_spread_pull_reached(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *cancel);
 
 /*
- * hy_spread_arrive: finish a pull.  Marks nodes whose new y is not 0 as active, and combines y into the
- * result.  If `everywhere` is set, any row may have a new y.  Otherwise, only the rows marked in next
- * may have one.
+ * hy_spread_arrive: finish a pull.  Marks nodes whose new y is not 0 as active, and combines y into
+ * the result.  If `everywhere` is set, any row may have a new y.  Otherwise, only the rows marked
+ * in walk->next may have one.
  */
 extern HyStatus
 hy_spread_arrive(HySpreadStep *step, int64_t from, int64_t end, const HyCancel *cancel);

@@ -9,7 +9,7 @@
 
 #include "core/tile.h"
 
-/* The members of HyTileKernels with the same names. */
+/* These functions implement the members of HyTileKernels with the same names. */
 extern uint32_t hy_tile_avx512_reaching(const float *dots, const HyTileTargets *rows, float weight,
                                         float threshold);
 extern float hy_tile_avx512_largest(const float *x, int n);
