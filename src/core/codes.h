@@ -4,12 +4,14 @@
  *
  * The method is RaBitQ (J. Gao and C. Long, arXiv 2405.12497; arXiv 2409.09913 extends it to more
  * bits).  A row x belongs to a list with centroid c.  An index has one fixed point, its root.
- * Vectors are taken relative to the root or to a centroid, and are rotated by P (rotation.h): r =
- * P(x - c), c' = P(c - root), q' = P(q - root), each with D padded dimensions.  The code of x is b,
- * the signs of r (a bit is 1 if the element is not negative).  The vector s = b - 1/2 points
- * roughly in the direction of r.  For any y, <r,y> is estimated by |r|^2 <s,y> / <s,r>.  Because P
- * is random, the error of this estimate is approximately normal, with mean 0 and a standard
- * deviation of at most
+ * Vectors are taken relative to the root or to a centroid, and are rotated by P (rotation.h):
+ *
+ *		r = P(x - c),		c' = P(c - root),		q' = P(q - root)
+ *
+ * Each of these has D padded dimensions.  The code of x is b, the signs of r (a bit is 1 if the
+ * element is not negative).  The vector s = b - 1/2 points roughly in the direction of r.  For any
+ * y, <r,y> is estimated by |r|^2 <s,y> / <s,r>.  Because P is random, the error of this estimate is
+ * approximately normal, with mean 0 and a standard deviation of at most
  *
  *		|r| |y| sqrt((|r|^2 |s|^2 / <r,s>^2 - 1) / (D - 1)),		|s|^2 = D / 4
  *

@@ -89,7 +89,10 @@ hy_csr_plan_apply(HyCsrPlan *plan)
 	return status == HY_OK ? sum_again(plan) : status;
 }
 
-/* make_room: enlarge the arrays that are too small.  HY_QUOTA: too large a graph. */
+/*
+ * make_room: enlarge the arrays that are too small.  Returns HY_QUOTA if the new graph would be too
+ * large.
+ */
 static HyStatus
 make_room(HyCsrPlan *plan)
 {

@@ -169,7 +169,7 @@ next_entry(const HyCsrPlan *plan, int64_t stop, int64_t *e)
 
 		if (hy_cancelled(plan->cancel))
 			return HY_CANCELLED;
-		/* few origins are changed, so one branch tests eight entries */
+		/* few origins are changed, so test eight entries with one branch */
 		while (end - at >= 8 &&
 		       !(changed[entry[at]] | changed[entry[at + 1]] | changed[entry[at + 2]] |
 		         changed[entry[at + 3]] | changed[entry[at + 4]] | changed[entry[at + 5]] |

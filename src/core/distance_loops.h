@@ -279,9 +279,9 @@ add_both(HyDtype dtype, HyVec *ip, HyVec *norm, const float *a, const void *b, i
  * steps_both: add n elements to both sums.  n is a multiple of together * HY_LANES.
  *
  * One pass over the row serves both sums, to save memory bandwidth.  The two sums may need one
- * register more than the processor has.  The compiler then keeps one accumulator in memory.  Loading
- * and storing it in every step would be slow, so each accumulator is loaded and stored only once
- * per `together` steps.
+ * register more than the processor has.  The compiler then keeps one accumulator in memory.  To
+ * load and store it in every step would be slow.  So each accumulator is loaded and stored only
+ * once per `together` steps.
  */
 HY_INLINE void
 steps_both(HyDtype dtype, int together, HyVec *ip, HyVec *norm, const float *a, const void *b,

@@ -263,7 +263,10 @@ most_promising(const HyMaxsim *maxsim, int i, int n)
 	return row;
 }
 
-/* threshold_of: return t of prefilter.h, rounded down.  A product below t cannot be the largest. */
+/*
+ * threshold_of: return t of prefilter.h, rounded down.  A row whose bound is below t cannot have
+ * the largest product.
+ */
 static float
 threshold_of(const HyMaxsim *maxsim, int i)
 {

@@ -137,9 +137,9 @@ extern HyStatus hy_spread_hub_norm(const HyCsr *graph, const HySpreadParams *par
 
 /*
  * hy_spread_check: return HY_INVALID if parameters or seeds are outside the ranges above, or if
- * hops = -1 and the spreading does not converge; otherwise HY_OK.  With a hub, the check of
- * convergence would take memory.  Without graph->out_weight, it is impossible.  In both cases the
- * caller must have checked.
+ * hops = -1 and the spreading does not converge; otherwise HY_OK.  Convergence is not checked with
+ * a hub, because that takes memory, nor without graph->out_weight.  In these cases the caller must
+ * have checked it.
  */
 extern HyStatus
 hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds);
