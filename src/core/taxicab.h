@@ -2,10 +2,13 @@
  * taxicab.h
  *		The Euclidean distance of rows that are at a given taxicab distance.
  *
- * Let a be the taxicab and e the Euclidean distance of two vectors with d dimensions. Then e <= a
- * <= sqrt(d) e. In many dimensions the ratio a / e is nearly the same for all rows near a query,
- * whatever its value. So a search computes log(a / e) for the rows whose vectors it reads, and fits
- * it by a linear function of log(a). This function predicts e from a, and the same rows show the
+ * Let a be the taxicab and e the Euclidean distance of two vectors with d dimensions. Then
+ *
+ *		e <= a <= sqrt(d) e
+ *
+ * In many dimensions the ratio a / e is nearly the same for all rows near a query, whatever its
+ * value. So a search computes log(a / e) for the rows whose vectors it reads, and fits a linear
+ * function of log(a) to these values. This function predicts e from a, and the same rows show the
  * error of the prediction. (For rows of zeros and ones, a = e^2, so the slope is 1/2. For normally
  * distributed differences, the slope is about 0 and the standard deviation is 0.27 / sqrt(d).)
  */
