@@ -1,7 +1,6 @@
 /*
  * backend.c
- *		Computes what is known of a task before it runs: its shape, its size and whether it is
- *		valid.
+ *		Computes the shape of a task and its number of items, and checks whether the task is valid.
  *
  * This file is linked into hybrid.so and into every plug-in, so both check a task in the same way.
  */
@@ -140,7 +139,7 @@ hy_task_check(const HyTask *task)
 /*
  * centroids_met: return the number of vectors that each row is compared with.  These are all group
  * centers, plus the centroids in the `probes` groups that the row examines, on average.  Without
- * groups, they are all centroids.
+ * groups, or if the row examines all groups, they are all centroids.
  */
 static int64_t
 centroids_met(const HyAssignTask *assign)

@@ -8,12 +8,12 @@
  * only from one thread.  Only the parts of a task that it passes to HyHost.run may run on other
  * threads.
  *
- * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close. Life of a
+ * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close.  Life of a
  * task: submit returns a ticket, and poll says whether the task is done.  A poll that reports done
  * or an error also releases the ticket.  cancel asks a running task to stop; the caller then polls
- * until the task is done. A backend reads and writes the task's memory only inside submit and poll,
- * and never after cancel was called.  So the caller may reuse that memory immediately after cancel,
- * and poll later to learn whether the device has stopped.
+ * until the task is done.  A backend reads and writes the task's memory only inside submit and
+ * poll, and never after cancel was called.  So the caller may reuse the task's memory immediately
+ * after cancel.  It polls later to learn whether the device has stopped.
  *
  * A device that was idle for a while may close itself.  Its context, its memory and the contents of
  * its buffers are then gone.  The next task fails with HY_CONTEXT_LOST, and the function idle
@@ -116,7 +116,7 @@ typedef struct HySpreadTask
 	HyBuffer *buffer;            /* device buffer with the packed graph; NULL: none */
 	/*
 	 * params.hub is an array of graph->nodes elements, host.  If buffer is set, params.hub is only
-	 * a flag: any value but NULL selects the divisors in the buffer.
+	 * a flag: a value other than NULL selects the divisors in the buffer.
 	 */
 	HySpreadParams params;
 	HySpreadSeeds seeds;
@@ -320,7 +320,10 @@ typedef struct HyBackend
 #define HY_PLUGIN_ENTRY "hy_plugin_entry"
 typedef const HyBackend *(*HyPluginEntry)(const HyHost *host);
 
-/* hy_op_name: return 'distance', 'topk', 'assign', 'score_codes' or 'spread'. */
+/*
+ * hy_op_name: return 'distance', 'topk', 'assign', 'score_codes' or 'spread'; 'unknown' for another
+ * value.
+ */
 extern const char *hy_op_name(HyOp op);
 
 /* hy_op_has_k: return whether the operation keeps the k best results of each query. */

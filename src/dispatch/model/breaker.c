@@ -70,8 +70,8 @@ hy_breaker_record(HyBreaker *breaker, uint64_t now_ns, bool success, double thre
 			if (++breaker->probes < HY_BREAKER_PROBES)
 				return false;
 			/*
-			 * Clear the window.  Otherwise the failures that opened the breaker would open it again
-			 * immediately.
+			 * Clear the window.  Otherwise the failures that opened the breaker could open it again
+			 * at the next failure.
 			 */
 			{
 				int64_t opened = breaker->opened;

@@ -2,12 +2,13 @@
  * breaker.h
  *		Decides whether a device may still run an operation.
  *
- * A closed breaker opens after 3 failures in a row.  It also opens when the window holds at least
- * 20 attempts and their success rate falls below the threshold.  It stays open for 1 s and is then
- * half-open.  The time doubles with each reopening, up to 5 min.  A half-open breaker allows one
- * task at a time, the probe.  Three successful probes close the breaker, and one failure opens it
- * again.  The current time is an argument, so every transition can be tested deterministically. (M.
- * Nygard, "Release It!", circuit breaker.)
+ * A closed breaker opens after 3 failures in a row.  It also opens at a failure if the window (the
+ * last 100 attempts) holds at least 20 attempts and their success rate is below the threshold.  The
+ * first task after 1 s makes it half-open.  Each time a half-open breaker opens again, it stays
+ * open twice as long, up to 5 min.  A half-open breaker allows one task at a time, the probe.  A
+ * probe that was not reported within 60 s no longer blocks the next one.  Three successful probes
+ * close the breaker, and one failure opens it again.  The current time is an argument, so every
+ * transition can be tested deterministically.  (M. Nygard, "Release It!", circuit breaker.)
  */
 #ifndef HY_BREAKER_H
 #define HY_BREAKER_H
@@ -51,7 +52,8 @@ extern void hy_breaker_init(HyBreaker *breaker);
 
 /*
  * hy_breaker_allow: return whether a task may go to the device now.  *probe is set if the task is
- * the probe of a half-open breaker.  The caller must then report the outcome of the task.
+ * the probe of a half-open breaker.  The caller must then report its outcome (hy_breaker_record or
+ * hy_breaker_abandon).
  */
 extern bool hy_breaker_allow(HyBreaker *breaker, uint64_t now_ns, bool *probe);
 

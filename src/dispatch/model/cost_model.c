@@ -19,8 +19,9 @@
 /*
  * Weight, in observations, of the assumption that launch, work and bytes each took a third of a
  * device's time.  If the launch time is known, the launch takes that time instead of a third, and
- * work and bytes share the rest.  The assumption matters only with very few observations.  Two
- * tasks that took equally long do not prove that a thousand times as much work costs nothing.
+ * work and bytes share the rest.  The assumption matters only with very few observations.  It
+ * prevents the conclusion, from two tasks that took equally long, that a thousand times as much
+ * work costs nothing.
  */
 #define EVEN_PARTS 0.02
 #define KNOWN_RIDGE 1e-10
@@ -29,8 +30,8 @@
  * error is about 0.1.  REGULARIZE_RATE: a coefficient other than the launch time is at most about
  * twice that of similar tasks.  REGULARIZE_LAUNCH: a launch takes at most about 30 times as long as
  * in similar tasks.  REGULARIZE_SEEN: a launch takes at most about SEEN_TIMES the smallest time
- * ever seen.  REGULARIZE_LEAST is no weight: a coefficient of similar tasks counts as at least this
- * share of the value that would explain their whole time.
+ * ever seen.  REGULARIZE_LEAST is not a weight: a coefficient of similar tasks counts as at least
+ * this share of the value that would explain their whole time.
  */
 #define REGULARIZE_RATE 1e-2
 #define REGULARIZE_LAUNCH 1e-5
@@ -225,8 +226,8 @@ hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coef
 	}
 	usable = scaled(state, RIDGE, system, scale);
 	/*
-	 * Scaled coefficients: `even` is that of a term that took the whole time, and `part` is that of
-	 * the part that each term is assumed to take.
+	 * Scaled coefficients: with `even`, a term explains the whole time of a task.  With part[],
+	 * each term explains the part that it is assumed to take (EVEN_PARTS).
 	 */
 	even = sqrt(state->weight);
 	part[LAUNCH] = even / 3;

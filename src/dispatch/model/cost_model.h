@@ -111,8 +111,8 @@ extern void hy_model_regularize(HyModelState *state, const HyModelState *like, d
 
 /*
  * hy_model_solve: compute the coefficients.  For an empty state, returns false and sets all
- * coefficients to 0.  If the observation set aside is the only one, it is used.  launch_ns matters
- * only if the observations cannot separate the launch time from the other terms.
+ * coefficients to 0.  If the observation set aside is the only one, it is used.  launch_ns has a
+ * noticeable effect only if the observations cannot separate the launch time from the other terms.
  */
 extern bool
 hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coefficients);
@@ -125,7 +125,8 @@ typedef bool (*HyBatchTest)(void *arg, int64_t targets);
 
 /*
  * hy_cost_break_even: find the smallest number of targets from which on faster() holds, by doubling
- * from 1 and then bisection.  Returns -1 when faster() does not hold at limit.
+ * from 1 and then bisection.  Assumes that faster() changes only once.  Returns -1 if it does not
+ * hold at limit.
  */
 extern int64_t hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit);
 

@@ -18,7 +18,7 @@ typedef enum HyExecution
 	HY_EXECUTION_PREFER_CPU,
 	HY_EXECUTION_PREFER_GPU,
 	HY_EXECUTION_NAMED, /* uses the backend HyConfig.backend_name */
-	HY_EXECUTION_SPLIT  /* uses CPU and device at once, if both can run the task */
+	HY_EXECUTION_SPLIT  /* uses CPU and device at once, unless the predicted gain is too small */
 } HyExecution;
 
 /*
@@ -34,7 +34,7 @@ typedef enum HyReason
 	HY_REASON_UNRELIABLE,  /* the breaker does not allow the device */
 	HY_REASON_MEMORY,      /* the task does not fit the memory budget */
 	HY_REASON_NOT_OPEN,    /* opening a context would not have paid off yet (ski rental) */
-	HY_REASON_COST,        /* faster according to history */
+	HY_REASON_COST,        /* faster according to history, or no other side is worth a trial */
 	HY_REASON_EXPLORATION, /* a trial, to measure the time there */
 	HY_REASON_PROBE, /* a probe of a half-open breaker: tests whether the device works again */
 	HY_REASON_SPLIT  /* CPU and device at once are faster than either */

@@ -58,8 +58,8 @@ hy_size_observe(HySize *size, HyCostTerms terms, double ns, int32_t count, int32
 /*
  * hy_sizes_correction: return the factor by which the time of a task of this class differs from the
  * fit, or 1 when nothing is known.  The factor comes from the task's own class, and from the next
- * smaller and next larger classes with about as many queries and neighbors.  The weight of the own
- * class is its number of observations.  The other two classes together weigh half an observation.
+ * smaller and next larger classes with about as many queries and neighbors.  The own class weighs
+ * as much as its number of observations, the other two together as much as half an observation.
  * Beyond the observed sizes, the correction of the outermost class fades: its logarithm is halved
  * after seven doublings.
  */

@@ -319,7 +319,8 @@ before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *lim
 
 /*
  * cut_by_targets: return whether to cut by targets.  Each slice then repeats the queries and
- * answers, so this pays if they have no more bytes than the targets.
+ * answers, so this pays if they have no more bytes than the targets.  Assign and spread are never
+ * cut by targets.
  */
 static bool
 cut_by_targets(const HyShape *shape)

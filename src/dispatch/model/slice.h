@@ -4,8 +4,9 @@
  *
  * A slice has a part of the task's queries (for spread, of its seed sets) and all targets, or a
  * part of the targets and all queries.  Input that every slice needs is sent again with each slice,
- * so the task is cut in the way that repeats fewer bytes.  Most outputs, such as distances and
- * activations, are written directly into the output arrays of the whole task.  So slices may be
+ * so distances, top-k and codes are cut in the way that repeats fewer bytes.  The other operations
+ * are always cut by queries (assign: by the rows to be assigned).  Most outputs, such as distances
+ * and activations, are written directly into the output arrays of the whole task.  So slices may be
  * computed in any order, on any backend, and more than once.  Only top-k and scored codes, when cut
  * by targets, have separate answers for each slice.  hy_slice_merge merges these answers into those
  * of the whole task.  Neighbors are totally ordered by (distance, row).  So the merged answers

@@ -17,8 +17,8 @@
 #define CLIP 0.5
 #define CLIP_WIDE 1.0
 /*
- * least distance from the expected time at which a time is clipped, because the clock's resolution
- * is limited
+ * The clock's resolution is limited.  So if the band is narrower than this on each side, times are
+ * clipped only above, this far from the expected time.
  */
 #define CLIP_FLOOR_NS 100
 #define LONGEST_NS 4e15 /* 46 days */
@@ -290,10 +290,10 @@ hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrack
 }
 
 /*
- * clipped: return ns, clipped to a band around the expected time.  The expected time of a size with
- * few observations comes from the regression, if the regression rests on CLIP_WEIGHT observations.
- * The band is then wider, because the regression may be wrong for this size until more observations
- * correct it.
+ * clipped: return ns, clipped to a band around the expected time.  For a size with fewer than
+ * CLIP_FROM observations, the expected time comes from the regression.  The band is then wider,
+ * because the regression may be wrong for this size until more observations correct it.  If the
+ * regression rests on fewer than CLIP_WEIGHT observations, ns is not clipped.
  */
 static double
 clipped(const HyTrackerSide *side, const HySize *size, const HyTrackerCase *task, double ns)

@@ -1,7 +1,7 @@
 /*
  * tracker.h
- *		Keeps the observed times of tasks on the CPU and on each device, from which times are
- *		predicted.
+ *		Keeps the observed times of tasks on the CPU and on each device.  Predictions are made from
+ *		them.
  *
  * A kind of task is (op, dtype, metric, dims class, residency).  For each kind and device, a
  * regression is kept (cost_model.h).  Real hardware does not follow the regression's form, so the
@@ -61,7 +61,7 @@ extern void hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int
 
 /*
  * hy_tracker_generation: return a number that changes when any prediction may have changed by more
- * than 2%.
+ * than 2%, or has become known.
  */
 extern uint32_t hy_tracker_generation(const HyTracker *tracker);
 
@@ -109,8 +109,9 @@ extern bool hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, in
 
 /*
  * hy_tracker_import_size: add the average time ns of tasks of exactly this shape.  From then on,
- * predictions for the shape's size class rest on this time, even if the regression changes.
- * Returns false if the time was not added, for example because the class already has a time.
+ * predictions for the shape's size class rest on this time, even if the regression changes.  The
+ * time counts for HY_TRACKER_SIZE_PRIOR observations.  Returns false if the time was not added, for
+ * example because the class already has a time.
  */
 extern bool
 hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns);

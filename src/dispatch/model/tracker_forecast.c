@@ -113,8 +113,9 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 }
 
 /*
- * divided: predict the time on several threads without history as the time on one thread divided by
- * the number of threads.  hint_ns is the prediction from other kinds of task on as many threads.
+ * divided: predict the time on several threads if their class has no history: divide the time on
+ * one thread by the number of threads.  hint_ns is the prediction from other kinds of task on the
+ * same class of threads.
  */
 static HyForecast
 divided(const HyTracker *tracker, const HyShape *shape, double hint_ns)

@@ -40,8 +40,8 @@ typedef struct HyForecast
 	double hint_ns; /* if ns < 0: prediction from similar kinds on this device; < 0: none */
 	double weight;  /* observations in the regression */
 	/*
-	 * if the shape is larger than all observed sizes, the prediction for the largest of them; else
-	 * 0
+	 * if the shape has more work than any observed task, the prediction for the largest observed
+	 * work; else 0
 	 */
 	double largest_ns;
 	int64_t unseen;  /* tasks of the kind on any side since the last task on this device */

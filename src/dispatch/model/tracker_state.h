@@ -108,9 +108,9 @@ extern void hy_tracker_forget_kind(const HyTracker *tracker, HyTrackerKind *kind
 extern void hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyTrackerCase *task);
 
 /*
- * hy_tracker_launch: return the launch time to assume, for hy_model_solve.  For a device, this is
- * the smallest mean time of any size class, because a launch cannot take longer than the shortest
- * task.
+ * hy_tracker_launch: return the launch time to assume, for hy_model_solve.  For the CPU, this is
+ * HY_LAUNCH_NONE.  For a device, it is the smallest mean time of any size class, because a launch
+ * cannot take longer than the shortest task, or HY_LAUNCH_UNKNOWN without such a mean.
  */
 extern double hy_tracker_launch(const HyTracker *tracker, int32_t device);
 

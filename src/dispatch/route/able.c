@@ -141,10 +141,7 @@ named_device(const HyExecutor *executor, int32_t after)
 
 	for (i = after + 1; i < executor->members; i++)
 	{
-		/*
-		 * This also returns the entry of a plug-in that could not be loaded, because it has the
-		 * reason.
-		 */
+		/* Do not skip a plug-in that could not be loaded: its entry has the reason.  */
 		if (hy_device_meant(executor, i))
 			return i;
 	}
@@ -173,8 +170,8 @@ goes_by(const HyMember *member, const char *name)
 }
 
 /*
- * why_none: explain why no device can be used.  If the settings leave out an existing device, say
- * so rather than report a plug-in without a device.
+ * why_none: explain why no device can be used.  If the settings leave out an entry that could
+ * match, say that instead of the reason of an entry that could not be loaded.
  */
 static const char *
 why_none(const HyExecutor *executor, const HyChoice *choice)

@@ -27,10 +27,16 @@ extern bool hy_cpu_able(const HyExecutor *executor, const HyShape *shape);
 extern bool hy_fits_memory(HyExecutor *executor, int32_t device, const HyShape *shape, uint64_t now,
                            HyChoice *choice);
 
-/* hy_side_able: return whether rules 3 to 7 allow an exact task of this shape on device. */
+/*
+ * hy_side_able: return whether rules 3 to 7 allow an exact task of this shape on device.  For the
+ * CPU (device 0), only rule 4 counts.
+ */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
 
-/* hy_side_can: return whether rules 3, 4 and 7 allow an exact task of this shape on device. */
+/*
+ * hy_side_can: return whether rules 3, 4 and 7 allow an exact task of this shape on device.  For
+ * the CPU (device 0), only rule 4 counts.
+ */
 extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /*

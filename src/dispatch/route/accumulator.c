@@ -13,7 +13,8 @@
 #define TIE 1.03       /* a larger size must be better by this factor to be chosen */
 #define TRIALS 3       /* a size with fewer observations is tried */
 #define MOST_TRIALS 64 /* limit on trials of sizes next to the best, per accumulator */
-#define TRIAL_SHARE 32 /* a trial takes at most 1/32 of the time since the last trial of its size */
+/* a later trial takes at most 1/32 of the time since the last trial of its size */
+#define TRIAL_SHARE 32
 #define LOSS_SHARE 512 /* a repeated trial is expected to lose at most 1/512 of that time */
 
 /* Forecast: the predicted time of a batch of some size, and the number of samples of this size. */
@@ -78,8 +79,8 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 		return;
 	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
 	/*
-	 * The executor may have flushed its counters to the table already, after the call that ran the
-	 * batch.
+	 * The call that ran the batch may have flushed the counters to the table already.  So mark that
+	 * there is something to flush.
 	 */
 	executor->share.postponed = true;
 	begin_batch(accumulator, executor, bytes / (uint64_t) items);
@@ -147,7 +148,11 @@ choose_wait(const HyAccumulator *accumulator, HyExecutor *executor)
 	return start > (double) wait ? (uint64_t) (start < 86400e9 ? start : 86400e9) : wait;
 }
 
-/* most_items: return the largest size that the settings and the memory allow, at least 1. */
+/*
+ * most_items: return the largest size to choose, at least 1: batch_max if it is set, else the
+ * number of items of `item_bytes` that fit the memory.  With batch_max, only hy_accumulator_full
+ * keeps the batch within the memory.
+ */
 static int64_t
 most_items(const HyAccumulator *accumulator, const HyExecutor *executor, uint64_t item_bytes)
 {
@@ -159,8 +164,8 @@ most_items(const HyAccumulator *accumulator, const HyExecutor *executor, uint64_
 }
 
 /*
- * still_chosen: return whether the size was chosen a short time ago, and spent_ns was not reset
- * since.
+ * still_chosen: return whether the size was chosen a short time ago.  Also false if spent_ns was
+ * reset since.
  */
 static bool
 still_chosen(const HyAccumulator *accumulator, const HyExecutor *executor)
@@ -171,8 +176,9 @@ still_chosen(const HyAccumulator *accumulator, const HyExecutor *executor)
 }
 
 /*
- * choose_size: choose the size with the smallest predicted time per item, or one to be tried.  At
- * first there are no predictions, and the size is HY_BATCH_START.
+ * choose_size: return batch_max if it is set.  Else choose the size with the smallest predicted
+ * time per item, or a size to try.  Without predictions, the size is HY_BATCH_START, if that many
+ * items fit.
  */
 static int64_t
 choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
@@ -218,8 +224,9 @@ choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
 
 /*
  * size_to_try: return the exponent of two of the size to use now.  This is the best size, unless
- * another size is tried.  A size next to the best that has run fewer than TRIALS times is tried at
- * once.  Any other size is tried from time to time, so that a change in speed is noticed.
+ * another size is tried.  Once the best size has run TRIALS times, the next larger or smaller size
+ * is tried at once if it has run fewer times.  Any size is tried again from time to time, so that a
+ * change in speed is noticed.
  */
 static int
 size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *sizes, int low,
@@ -254,9 +261,10 @@ size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *si
 }
 
 /*
- * forecast: predict the time of a batch where the dispatcher would run it now, apart from trials.
- * If a batch runs in pieces, only the pieces enter the history, so a trial of its size would be
- * useless.
+ * forecast: predict the time of a batch of this many items on the side that the dispatcher would
+ * choose now without trials.  If the batch would run in pieces, only the pieces would enter the
+ * history, and a trial of its size would be useless.  So report TRIALS samples, which prevents a
+ * trial.
  */
 static Forecast
 forecast(const HyAccumulator *accumulator, HyExecutor *executor, int64_t items)

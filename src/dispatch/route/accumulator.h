@@ -12,10 +12,10 @@
  *
  * Time is checked only when an item arrives.  So once the batch holds batch_min items, it ends at
  * the first arrival after the wait.  The wait is batch_wait, but at least HY_BATCH_STARTS times the
- * predicted time of a batch of batch_min items.  So if a batch ends by time, its start cost is a
- * small share of its total cost.  Reading the clock can cost as much as handling an item.  So if
- * HY_BATCH_LOOK items arrived within 1/HY_BATCH_LOOK of the wait, the clock is not read again for
- * HY_BATCH_LOOK items.
+ * predicted time of a batch of batch_min items.  So the start cost of a batch that ends by time is
+ * a small share of its total cost.  If batch_wait is 0, no batch ends by time.  Reading the clock
+ * can cost as much as handling an item.  So if HY_BATCH_LOOK items arrived within 1/HY_BATCH_LOOK
+ * of the wait, the clock is not read again for HY_BATCH_LOOK items.
  *
  * The best size is the one with the smallest predicted time per item.  Predictions are better for
  * sizes that have run, so other sizes are tried a few times, and again from time to time.  If the
@@ -31,11 +31,11 @@
 
 #include "dispatch/route/config.h"
 
-#define HY_BATCH_LEAST 64   /* smallest size chosen, unless fewer items fit */
+#define HY_BATCH_LEAST 64   /* smallest size chosen, unless batch_max is set or fewer items fit */
 #define HY_BATCH_START 1024 /* size before any history */
 /*
- * a size is chosen again when all calls since took this many ns, 100 times as long as choosing
- * takes
+ * a chosen size is kept until later calls have taken this many ns together, 100 times as long as
+ * choosing a size takes
  */
 #define HY_BATCH_KEPT_NS 3e6
 #define HY_BATCH_LOOK 4
@@ -62,7 +62,7 @@ typedef struct HyAccumulator
 /*
  * hy_accumulator_begin: begin to gather items, which become the targets of tasks of this shape.
  * shape->targets is ignored.  An item takes item_bytes (an estimate if items differ), and a batch
- * takes at most `memory` bytes.
+ * takes at most `memory` bytes, unless a single item is larger.
  */
 extern void hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor,
                                  const HyShape *shape, uint64_t item_bytes, uint64_t memory);

@@ -1,7 +1,6 @@
 /*
  * choice.h
- *		Says where a task runs, on the CPU or on which device, and why, by the rules in the head
- *		of decide.c.
+ *		Defines the result of a decision.  The numbers of rules are those in the head of decide.c.
  */
 #ifndef HY_CHOICE_H
 #define HY_CHOICE_H
@@ -27,10 +26,11 @@ typedef struct HyChoice
 	bool chunked;      /* by rule 7, the task fits the device only in pieces */
 	bool split;        /* by rule 10, the task should run on device and CPU at once */
 	double share;      /* device's share of a split task, 0 .. 1 */
-	double split_ns;   /* predicted time of the split; < 0: unknown, or too long to be worthwhile */
-	uint32_t unable;   /* bit d: device d was considered and may not */
+	double split_ns;   /* predicted time of the split, even if it is too long; < 0: not computed */
+	uint32_t unable;   /* bit d: device d was considered, but one of rules 3 to 7 excludes it */
 	int32_t tasks_until_trial; /* tasks of this kind until a trial may be due */
-	uint64_t holds_ns;         /* until this time, open breakers stay open */
+	/* before this time, no breaker that excluded a device can allow it */
+	uint64_t holds_ns;
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 } HyChoice;

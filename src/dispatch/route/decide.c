@@ -1,6 +1,10 @@
 /*
  * decide.c
- *		Chooses where a task runs: the rules in the order in which they apply.
+ *		Chooses where a task runs.
+ *
+ * The rules apply in the order of their numbers, with one exception: the first part of rule 9, the
+ * trial of a side without history, comes before rule 8 compares the times.  (A side is the CPU or a
+ * device.)
  *
  *	1	force_cpu, execution = cpu			the CPU
  *	2	gpu, a name, prefer_*				the CPU or device requested, opened at once; skips 5 and
@@ -11,9 +15,9 @@
  *	5	fewer items than the minimum		the CPU (execution = split skips this rule)
  *	6	the breaker is open					the CPU
  *	7	more memory than the budget			in pieces; the CPU if even the smallest does not fit
- *	8	a device that is not open: opened only when its ski rental is paid.  Open devices and the
- *		CPU: the fastest by history, with hysteresis
- *	9	exploration: first the CPU and devices without history, then an occasional trial (trials.h)
+ *	8	a device that is not open is opened only when its ski rental is paid; of the CPU and the
+ *		open devices, the fastest by history is chosen, with hysteresis
+ *	9	exploration: sides without history are tried first, others occasionally (trials.h)
  *	10	split: device and CPU at once, if that is predicted to take at most 0.9 of the time of the
  *		faster of the two.  If the user asked for a split, the limit is 0.95, because errors of the
  *		prediction could cancel a smaller gain.  A requested split is always made if the user fixed
@@ -22,7 +26,8 @@
  * Ski rental: a device opens when the tasks that it could have run have cost the CPU as much time as
  * opening the device takes (hy_open_credit_add).
  *
- * If execution is gpu or a name, rules 3, 4, 6 and 7 refuse the task instead of giving it to the CPU.
+ * If execution is gpu or the name of a device's backend, rules 3, 4, 6 and 7 refuse the task
+ * instead of giving it to the CPU.
  *
  * Each device that rules 3 to 7 allow takes part in rules 8 and 9.  It is rated by its predicted
  * time plus the work that waits or is in flight there.  Of several devices without a prediction, the
@@ -44,7 +49,7 @@ typedef struct Sides
 	HySide side[HY_MAX_DEVICES]; /* the CPU, then the devices that are open or may open now */
 	int count;
 	int fastest;   /* the fastest device in side[] that has a prediction, or 0 */
-	HySide closed; /* the fastest device that may not be opened yet; number 0 if there is none */
+	HySide closed; /* the fastest device that is closed and must stay so for now; number 0: none */
 } Sides;
 
 static void choice_init(HyChoice *choice);
@@ -97,8 +102,8 @@ hy_decide(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uin
 	else if (config->execution == HY_EXECUTION_PREFER_GPU)
 		choose_preferred(executor, shape, now, choice);
 	/*
-	 * The choice has the memory figures of the last device examined, so compute those of the
-	 * candidate.
+	 * The memory figures in the choice are those of the last device examined.  Replace them by
+	 * those of the candidate.
 	 */
 	if (choice->candidate != 0)
 		(void) hy_fits_memory(executor, choice->candidate, shape, now, choice);
@@ -265,7 +270,10 @@ choose_preferred(HyExecutor *executor, const HyShape *shape, uint64_t now, HyCho
 		choose_cpu(choice, HY_REASON_COST);
 }
 
-/* weigh: apply rules 8 and 9 to the CPU and the devices that passed rules 3 to 7. */
+/*
+ * weigh: apply rules 8 and 9 to the CPU and the devices that passed rules 3 to 7.  A side without
+ * history is tried (rule 9) before the times are compared (rule 8).
+ */
 static void
 weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice)
 {
@@ -354,9 +362,9 @@ collect_sides(const HyExecutor *executor, const HyShape *shape, uint64_t now, ui
 }
 
 /*
- * explore: try a side without history.  But if an earlier trial of this kind of task was refused,
- * and trials have used up their share of the time, choose the CPU if it is the best known side.
- * `route` is NULL if nothing is known of this kind of task.
+ * explore: try a side without history.  But choose the CPU if it is the best known side, an earlier
+ * trial of this kind of task was refused, and trials have used up their share of the time.  `route`
+ * is NULL if nothing is known of this kind of task.
  */
 static void
 explore(const HyExecutor *executor, const HyRoute *route, const Sides *sides, const HySide *untried,
@@ -396,8 +404,9 @@ faster_side(const HyExecutor *executor, const HyRoute *route, const Sides *sides
 }
 
 /*
- * trial_side: return the side other than the best whose trial is due, and that has not run such a
- * task for longest; NULL: none.  Also sets choice->tasks_until_trial.
+ * trial_side: return a side other than `best` whose trial is due, or NULL if there is none.  Of
+ * several, return the one that has not run such a task for the longest time.  Also sets
+ * choice->tasks_until_trial.
  */
 static const HySide *
 trial_side(HyExecutor *executor, const Sides *sides, const HySide *best, HyChoice *choice)

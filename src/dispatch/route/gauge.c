@@ -5,12 +5,13 @@
  * The cost model predicts the time of a task on an idle CPU or device.  The load changes this time
  * as follows:
  *
- *		on the CPU		the time is multiplied by the number of runnable processes per core now,
- *						divided by that number while history was recorded;
+ *		on the CPU		if more processes per core are runnable now than while the history was
+ *						recorded, the time is multiplied by the ratio of the two numbers (the
+ *						number in the history counts as at least 1);
  *		on a device		the predicted times of all tasks that wait or are in flight there, of any
  *						client, are added.  A task without a prediction is assumed to take as long as
- *						this task.  If memory is so scarce that this task must run in pieces, the
- *						cost of starting all pieces is added.
+ *						this task.  If this task must run in pieces for lack of memory, the
+ *						predicted time of all its pieces is used, if that is longer.
  *
  * This file also sets the timeout of the wait for a turn on a device, and records a failed wait.
  */
@@ -172,8 +173,9 @@ loaded_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, doub
 }
 
 /*
- * in_pieces_ns: return whole_ns if the task fits the memory budget, else the predicted time of all
- * its pieces, one after the other.
+ * in_pieces_ns: return the predicted time of all pieces of the task, one after the other, but at
+ * least whole_ns.  Return whole_ns if the task fits the memory budget or cannot be cut, or if the
+ * budget is not known.
  */
 static double
 in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *shape,

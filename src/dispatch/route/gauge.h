@@ -17,7 +17,10 @@
 extern void hy_gauge_update(HyExecutor *executor);
 extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
 
-/* hy_gauge_less: return whether device has less work waiting or in flight than other. */
+/*
+ * hy_gauge_less: return whether device has less work waiting or in flight than other.  Compares the
+ * numbers of tasks without a prediction first, then the predicted times.
+ */
 extern bool hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other);
 
 /* hy_gauge_threads: return the number of threads that a task would get on the CPU now, at least 1. */
@@ -47,9 +50,9 @@ extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32
 /*
  * hy_turn_limit: return the timeout in ns for the current task's wait for its turn.
  * hy_turn_set_timeout: set that timeout for a task whose predicted CPU time is cpu_ns (< 0:
- * unknown). If the dispatcher itself chose the device, the timeout is cpu_ns, at least 0.1 ms, or
- * 10 ms if cpu_ns is unknown.  So a failed wait about doubles the time of the call at most.  If the
- * user chose the device, the timeout of the task applies.
+ * unknown).  If the dispatcher itself chose the device, the timeout is cpu_ns, at least 0.1 ms, or
+ * 10 ms if cpu_ns is unknown.  So a failed wait at most doubles the time of a call whose CPU time
+ * is known and at least 0.1 ms.  If the user chose the device, the timeout of the task applies.
  */
 extern uint64_t hy_turn_limit(const HyExecutor *executor);
 extern void hy_turn_set_timeout(HyExecutor *executor, double cpu_ns);

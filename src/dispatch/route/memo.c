@@ -13,7 +13,8 @@
 #define CLIP_FLOOR_NS 100 /* the same value as in tracker.c */
 
 /*
- * a device slower than the CPU by this factor becomes faster only after a large change of history
+ * if a device is slower than the CPU by this factor, only a large change of history makes it the
+ * faster one
  */
 #define FAR 2.0
 
@@ -200,7 +201,7 @@ holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now, int64_t quer
 
 /*
  * reach: decide the same task with another number of targets.  If the decision is the same, set
- * *end and return true.
+ * *end and return true.  If `targets` is the task's own number, *end is set already.
  */
 static bool
 reach(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, const HyChoice *choice,
@@ -216,7 +217,7 @@ reach(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, const H
 	if (hy_threads_worth(hy_cost_terms(&other, true).work))
 		return false;
 	/*
-	 * Trials are due per kind of task and not per size, so they are ignored here;
+	 * Trials are due per kind of task and not per size, so ignore them here.
 	 * choice->tasks_until_trial says when a trial may be due.
 	 */
 	executor->no_trials = true;
@@ -258,8 +259,8 @@ half_power(const HyShape *shape, int64_t *low, int64_t *high)
 
 /*
  * expect: set the expected CPU time; observed times are clipped to a band around it.  If the
- * decision did not predict the CPU time, predict it now.  Returns false if the prediction has no
- * history, or only a cold start.
+ * decision did not predict the CPU time, predict it now, and return false if there is no history,
+ * or only a cold start.
  */
 static bool
 expect(HyExecutor *executor, const HyShape *shape, End *end)

@@ -9,10 +9,11 @@
  * to counters, latencies, history and the ski rental of a closed device (hy_memo_fold).
  *
  * Two tasks are alike if they are equal except for the number of targets, and their work lies in
- * the same half of the range between two powers of two.  A memo covers the numbers of targets
- * between two ends at which the rules gave the same decision.  Between the ends, predictions lie on
- * a line, because the regression is linear and its correction is the same within a size class.  The
- * calls of a memo are added to history as an equal number of calls of their mean size.
+ * the same half of the range between two powers of two.  A memo covers a range of numbers of
+ * targets.  At both ends of the range, the rules gave the same decision.  Between the ends,
+ * predictions lie on a line, because the regression is linear and its correction is the same within
+ * a size class.  The calls of a memo are added to history as an equal number of calls of their mean
+ * size.
  *
  * A task that is worth several threads has no memo, because its time depends on the number of
  * threads that it gets.
@@ -25,9 +26,9 @@
  * bench/dispatch.c measures what memos save (three runs with memos and three without, alternating).
  * With memos, the dispatcher adds 70 to 90 ns to a small call of the CPU backend, and at most 1% to
  * a batch of 64 vectors of 768 dims.  Without memos, it added 3.4% to 3.9% to such a batch, and 150
- * to 300 ns to a small call that no device can run.  If an open device is slower, it added 1,100 to
- * 2,000 ns, and 2,300 to 3,000 ns with a shared table.  The version without memos added only one
- * call in eight to the history.
+ * to 300 ns to a small call that no device can run.  If an open but slower device could run the
+ * call, it added 1,100 to 2,000 ns, or 2,300 to 3,000 ns with a shared table.  The version without
+ * memos added only one call in eight to the history.
  */
 #ifndef HY_MEMO_H
 #define HY_MEMO_H
@@ -35,7 +36,9 @@
 #include "dispatch/route/decide.h"
 #include "dispatch/route/session.h"
 
-/* calls between two calls of hy_memo_fold, so that fewer than one call in a hundred pays for it */
+/*
+ * number of calls between two calls of hy_memo_fold, so that fewer than 1% of the calls pay for it
+ */
 #define HY_MEMO_CALLS 192
 #define HY_MEMO_NS UINT64_C(100000000)
 
@@ -47,7 +50,8 @@ extern HyMemo *
 hy_memo_recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets);
 
 /*
- * hy_memo_keep: make a memo if possible, after the CPU was chosen for such a task and has run it.
+ * hy_memo_keep: make a memo if possible, after the CPU was chosen for a task of this shape and has
+ * run the task.
  */
 extern void hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
                          const HyChoice *choice, uint64_t now);
@@ -60,8 +64,9 @@ extern void hy_memo_log(HyExecutor *executor, HyMemo *memo, int64_t targets, uin
 extern void hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief);
 
 /*
- * hy_memo_fold: count the logged calls.  Also add the calls of all memos to history, if `all` is
- * set or if HY_MEMO_CALLS calls or HY_MEMO_NS are due.
+ * hy_memo_fold: count the logged calls.  Also add the calls of all memos to history if `all` is
+ * set, if at least HY_MEMO_CALLS calls are not in history yet, or if HY_MEMO_NS have passed since
+ * calls were last added.
  */
 extern void hy_memo_fold(HyExecutor *executor, bool all);
 

@@ -32,7 +32,7 @@ struct HyMember
 	bool latched;             /* not used again in this process */
 	char why[HY_TEXT_LENGTH]; /* reason why it cannot be used; empty: usable */
 	int32_t native_code;      /* the backend's own code for the reason; 0: none */
-	bool absent;              /* no device, which is no failure: a machine without a card */
+	bool absent;              /* the machine has no such device, which is not a failure */
 	bool told;                /* the reason was logged */
 
 	/*
@@ -53,11 +53,11 @@ struct HyMember
 	 */
 	HyQueueLoad queue;
 	/*
-	 * duration of the last failed wait for a turn, at least doubled by each further failed wait; 0:
-	 * the last wait succeeded
+	 * wait for a turn to expect: the duration of the last failed wait, at least twice the value
+	 * before it; 0: the last wait succeeded
 	 */
 	uint64_t missed_turn_ns;
-	uint64_t missed_turn_until_ns; /* until this time, a turn is expected to take missed_turn_ns */
+	uint64_t missed_turn_until_ns; /* until then, a wait of at least missed_turn_ns is expected */
 
 	/* free memory at the last query */
 	bool free_known;
@@ -98,8 +98,8 @@ typedef struct HyRoute
 } HyRoute;
 
 /*
- * HyBrief: an entry of the ring of events: a call decided by a memo, or a mark that
- * HyExecutor.event has the call.
+ * HyBrief: an entry of the ring of events.  It describes a call that a memo decided.  For any other
+ * call, it only says that HyExecutor.event has the description.
  */
 typedef struct HyBrief
 {
@@ -131,12 +131,16 @@ _Static_assert(HY_REASON_COUNT <= 32 && HY_MAX_DEVICES - 1 <= HY_BRIEF_DEVICE, "
 
 _Static_assert(sizeof(HyBrief) == 64, "a brief is one cache line");
 
-/* HyWatch: the changes of history that a decision depends on. */
+/*
+ * HyWatch: the changes of history that end a memo, because its decision could then turn out
+ * differently.
+ */
 typedef enum HyWatch
 {
-	HY_WATCH_NOTHING, /* none; the decision did not use history */
-	HY_WATCH_LEAPS,   /* large changes; the device is far slower or not open */
-	HY_WATCH_MOVES,   /* all changes that the tracker reports */
+	HY_WATCH_NOTHING, /* no change: the decision did not use history */
+	/* changes by more than a quarter: the device is far slower than the CPU, or not open */
+	HY_WATCH_LEAPS,
+	HY_WATCH_MOVES, /* changes by more than 2% */
 	HY_WATCH_COUNT
 } HyWatch;
 
@@ -153,16 +157,18 @@ typedef struct HyLine
 /* HyMemo: a decision for shapes that differ only in their targets (memo.h). */
 typedef struct HyMemo
 {
-	/* template for the brief of a call; the caller adds times and what depends on the targets */
+	/*
+	 * template for the brief of a call, without the times and the fields that depend on the targets
+	 */
 	HyBrief like;
 	uint64_t expires_ns; /* 0: empty */
 	uint64_t generation;
 	int64_t low; /* smallest number of targets */
 	int64_t high;
-	uint64_t until;    /* value of HyExecutor.noted at which a trial or an open may be due */
+	uint64_t until;    /* HyExecutor.noted at which a trial or the opening of a device may be due */
 	uint32_t moved;    /* HyExecutor.moved[watch] when the memo was made */
 	uint8_t watch;     /* a HyWatch */
-	uint8_t candidate; /* device whose ski rental grows with the calls; 0: no device */
+	uint8_t candidate; /* device whose ski rental credit grows with the calls; 0: none */
 	bool dirty;        /* the memo is in HyExecutor.dirty_memo */
 	int32_t count;     /* calls that were not added to history yet */
 	double sum_ns;     /* sum of the clipped times of these calls */
@@ -182,7 +188,7 @@ struct HyExecutor
 	uint64_t flush_at_ns; /* time of the next flush (flush.h) */
 	uint64_t kept;        /* events since the executor began */
 	uint64_t forgotten;   /* number of times that history was dropped */
-	int32_t uncounted;    /* number of latest events among which calls may not be counted yet */
+	int32_t uncounted;    /* number of latest events that may include calls not counted yet */
 	int32_t until_flush;  /* calls until the next flush */
 	int32_t events;
 	int32_t next_event;

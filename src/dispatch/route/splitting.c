@@ -11,7 +11,7 @@
 
 #define SPLIT_GAIN 0.9
 #define SPLIT_ASKED_GAIN 0.95
-#define SPLIT_FROM_NS 1e6 /* a shorter task is not worth cutting and joining */
+#define SPLIT_FROM_NS 1e6 /* a shorter task is split only if the user asked for a split */
 #define SPLIT_JOIN_NS 5e4
 #define SPLIT_STEPS 12
 

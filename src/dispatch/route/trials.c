@@ -31,8 +31,8 @@ static double trial_loss(const HySide *best, const HySide *other);
 
 /*
  * hy_untried: return a side without history (see trials.h).  The time of the CPU grows with the
- * task, so the CPU is tried with a task no larger than the smallest so far, or after TRY_FEW tasks
- * on devices.
+ * task, so the CPU is tried with a task no larger than the smallest that any other side has run, or
+ * after TRY_FEW tasks on devices.
  */
 const HySide *
 hy_untried(const HyExecutor *executor, const HySide *sides, int count)
@@ -90,9 +90,9 @@ worth_a_first_try(const HyExecutor *executor, double hint, double best)
 }
 
 /*
- * due_after: return the number of tasks of a kind that run elsewhere before the next trial of
- * `other`. If both sides are about equally fast, a trial costs little and says most about the
- * break-even point.
+ * due_after: return how many tasks of a kind must run elsewhere before the next trial of `other`.
+ * If both sides are about equally fast, a trial costs little and says most about the break-even
+ * point.
  */
 static int32_t
 due_after(const HySide *best, const HySide *other)
@@ -108,7 +108,8 @@ due_after(const HySide *best, const HySide *other)
 
 /*
  * trial_loss: return the predicted loss of a trial compared with the best side, 0 if the trial
- * would be faster, and < 0 if the predicted times rule out a trial.
+ * would be faster, and < 0 if a trial is ruled out by the predicted times or by a missing
+ * prediction.
  */
 static double
 trial_loss(const HySide *best, const HySide *other)

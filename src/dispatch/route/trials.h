@@ -5,21 +5,21 @@
  *
  * Sides without history are tried first, devices before the CPU, each until it has one observation
  * besides its cold start.  A device is not tried if similar kinds of task predict that it would
- * take more than 16 times as long.  Nor is it tried if they predict that it would lose more than 20
- * ms and exceed the limit of 1% below, or while long tasks of other clients occupy it.  A device
+ * take more than 16 times as long.  It is not tried, either, if the predicted loss exceeds both 20
+ * ms and the limit of 1% below, or while long tasks of other clients occupy the device.  A device
  * that refuses every task (for example, because it is busy) never gets a history.  So after the
  * first refusal, tries of the device stop when the limit of 1% is reached.
  *
- * From then on, a side other than the best is tried after a number of tasks of the kind.  This
- * number is 8 while the side's regression rests on few observations, or while the side has few
- * samples of this size and takes less than 1.5 times the best time.  It is 32 while the side has
- * hardly run this size, and 256 otherwise.  The predicted time must be 1/4 to 4 times the best
- * time.  All trials together may lose at most 1% of the time spent.
+ * From then on, a side other than the best is tried after a number of tasks of the kind have run
+ * elsewhere.  This number is 8 while the side's regression rests on few observations, or while the
+ * side has few samples of this size and takes less than 1.5 times the best time.  It is 32 while
+ * the side has hardly run this size, and 256 otherwise.  The predicted time must be 1/4 to 4 times
+ * the best time.  All trials together may lose at most 1% of the time spent.
  *
  * If a device has run only much smaller tasks, its prediction is too high, because launch time and
  * work cannot be told apart.  The true time lies between the time of the largest task so far and
- * that time scaled by size.  So the geometric mean of that time and the prediction is used.  In
- * this case, the trial is allowed even if the device is predicted to be more than 4 times as fast.
+ * that time scaled by size.  So the geometric mean of the two is used.  In this case, the trial is
+ * allowed even if the device is predicted to be more than 4 times as fast.
  */
 #ifndef HY_TRIALS_H
 #define HY_TRIALS_H

@@ -3,8 +3,8 @@
  *		Computes the CPU's pieces of a bulk job.
  *
  * If the CPU takes part (HyBulkPlan.with_cpu), it also takes back pieces from a device that is
- * late. Otherwise it only redoes pieces that failed on a device, if the plan allows that
- * (HyBulkPlan.rescue).
+ * late.  Otherwise it works only if the plan allows that (HyBulkPlan.rescue): it redoes pieces that
+ * failed on a device, and computes all remaining rows once no device is left.
  */
 #include "dispatch/run/bulk_state.h"
 

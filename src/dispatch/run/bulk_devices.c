@@ -16,7 +16,8 @@
 #include "dispatch/run/member.h"
 
 #define MOST_LOST_NS 3e6 /* a lane whose failures cost more time gets no more pieces */
-#define LATE 0.1         /* a time is recorded if its end was noticed within this share of it */
+/* a piece's time is recorded if its end was noticed late by at most this share of the time */
+#define LATE 0.1
 /* a lane is closed if a piece still does not fit after this many halvings */
 #define MOST_HALVINGS 6
 

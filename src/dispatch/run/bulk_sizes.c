@@ -232,7 +232,7 @@ hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now)
 		if (rows < 0.5 && devices.room > 0)
 			return 0;
 	}
-	/* poll before a device becomes idle */
+	/* end the CPU's piece early enough to poll the devices before one becomes idle */
 	for (i = 0; i < bulk->lanes; i++)
 	{
 		if (bulk->lane[i].in_flight > 0)

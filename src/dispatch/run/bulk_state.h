@@ -107,16 +107,20 @@ hy_bulk_now(const HyBulk *bulk)
 /*
  * hy_bulk_learn_speed: set the lane's start_ns and row_ns from history.  On a device, start_ns is
  * the predicted time of a single row, but at most half of the time of the whole task.  On the CPU
- * it is 0.  row_ns is the rest of the time of the whole task, divided by its rows.  Without
- * history, both stay unset.
+ * it is 0. row_ns is the rest of the time of the whole task, divided by its rows.  Without history,
+ * or with only a cold start in a job with the CPU, both stay unset.
  */
 extern void hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_correct_speed: correct start_ns and row_ns after a piece of this many rows took ns. */
+/*
+ * hy_bulk_correct_speed: correct start_ns and row_ns (or set them, if unknown) after a piece of
+ * this many rows took ns.
+ */
 extern void hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns);
 
 /*
  * hy_bulk_drop_slow_lanes: close all lanes but the fastest if all together are not clearly faster.
+ * Does nothing while the speed of any lane is unknown.
  */
 extern void hy_bulk_drop_slow_lanes(HyBulk *bulk);
 
@@ -129,7 +133,8 @@ extern void hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane);
 
 /*
  * hy_bulk_device_rows, hy_bulk_cpu_rows: choose how many of the `left` rows the lane takes now.
- * Return 0 if other lanes are expected to finish them earlier.
+ * Return 0 if the lane takes none now, usually because other lanes are expected to finish these
+ * rows earlier.
  */
 extern int64_t
 hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, uint64_t now);
@@ -167,10 +172,11 @@ extern bool hy_bulk_feed_devices(HyBulk *bulk);
 extern void hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece);
 
 /*
- * hy_bulk_overtake: stop a piece so that the CPU can take its rows, and close the lane.  If the
- * piece is late, its elapsed time plus the remaining time that the device reports is added to the
- * history, so that the next prediction is higher.  Instead, the piece counts as hanging
- * (HY_TIMEOUT, once per lane) if no piece of the lane has ended yet, the device reports no
+ * hy_bulk_overtake: stop a piece so that the CPU can take its rows, and close the lane.  The piece
+ * is late if the device reports a remaining time, or if its predicted time has passed or is
+ * unknown.  The elapsed time of a late piece, plus the remaining time that the device reports, is
+ * added to the history, so that the next prediction is higher.  But the piece counts as hanging
+ * instead (HY_TIMEOUT, once per lane) if no piece of the lane has ended yet, the device reports no
  * remaining time, and the predicted time has passed.  Neither is done if tasks of other clients
  * were in flight on the device.
  * hy_bulk_stop_lane: stop all pieces of a lane.

@@ -25,7 +25,7 @@ struct HyUnit
 	int64_t rows;
 	uint64_t used; /* number of the last request */
 	bool whole;    /* all parts were sent */
-	bool paid;     /* a task after the one that the unit was sent for has used it */
+	bool paid;     /* a task found the unit on the device and read it, so sending it has paid off */
 	void *sender_data;
 };
 

@@ -8,9 +8,9 @@
  * interpret these numbers.  If a unit is requested with another version, the old one is dropped, so
  * there is at most one unit per place.
  *
- * A unit is worth sending at its second request.  The cache remembers the first request, and the
- * last request for a unit that was evicted (a trace).  A changed unit may be sent at once if a task
- * has reused its old version.
+ * A unit is worth sending at its second request.  A trace remembers the first request, and the last
+ * request for a unit that was evicted.  A changed unit may be sent at once if a task has reused its
+ * old version.
  *
  * The least recently requested unit is evicted first, but only if it was not requested since the
  * previous request for the new unit.  Without this condition, repeated scans of rows that exceed
@@ -89,7 +89,8 @@ extern HyUnit *hy_residency_ask(HyResidency *residency, const HyUnitKey *key, ui
  * hy_residency_room: return whether a unit of this many bytes, last requested at `seen`, can be
  * kept so that all units together take at most limit bytes.
  * hy_residency_keep: send a unit, and evict others for it.  On failure, returns HY_QUOTA if there
- * is not enough space, HY_NOMEM, HY_CANCELLED, or the error of the device.
+ * is not enough space, HY_INVALID if its place has a unit already, HY_NOMEM, HY_CANCELLED, or the
+ * error of the device.
  */
 extern bool
 hy_residency_room(const HyResidency *residency, uint64_t bytes, uint64_t seen, uint64_t limit);

@@ -13,9 +13,10 @@
 #include "dispatch/run/member.h"
 #include "dispatch/run/record.h"
 
-#define TRY_EVERY 64 /* if the CPU is faster, one of this many requests is tried on the device */
+/* if the CPU is faster, one of this many requests for units on the device is a trial */
+#define TRY_EVERY 64
 #define SEND_AGAIN_NS UINT64_C(1000000000)
-#define HOPELESS 4.0 /* no trial if the device takes more than this many times as long */
+#define HOPELESS 4.0 /* no such trial if the device takes more than this many times as long */
 
 /*
  * Number of units into which the available memory is divided if units of HY_UNIT_MOST are too

@@ -13,8 +13,11 @@
  * open devices are considered, so no device is opened for a unit.  Each unit has one device, chosen
  * by the place in its key.  A unit on the device is used if the device is predicted to be faster
  * than the CPU, which would also have to read the rows.  A unit is sent at its second request, if
- * the predicted speedup reaches HyConfig.speedup_threshold.  If there is no prediction for the
- * device yet, the task is a trial.
+ * the predicted speedup reaches HyConfig.speedup_threshold.  The predictions do not matter if the
+ * user prefers or requires a device.  Without a prediction for the CPU, units on the device are
+ * used, but none is sent.  Without a prediction for the device, the task is a trial.  If the CPU is
+ * predicted to be faster, but less than 4 times, one of 64 requests for units on the device is a
+ * trial.
  */
 #ifndef HY_RESIDENT_H
 #define HY_RESIDENT_H
@@ -94,7 +97,7 @@ extern void hy_resident_forget(HyExecutor *executor, const HyUnitKey *key);
  * with the layout that the task's packed field describes.  Returns HY_OK if the outputs are filled,
  * HY_CANCELLED, or HY_INVALID if the unit or the task is invalid.  After any other status, the
  * device has failed, and the unit may be gone.  decision may be NULL; otherwise *decision is
- * filled.
+ * filled, except with HY_INVALID.
  */
 extern HyStatus hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
                                 HyDecision *decision);

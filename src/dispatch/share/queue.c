@@ -192,7 +192,10 @@ next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
 	return small != NULL ? small : bulk;
 }
 
-/* first_of: return the first waiting request, small or not, whose client has asked recently. */
+/*
+ * first_of: return the first of the waiting requests that are `small` or not, in the order of
+ * queue.h. Skips requests whose clients have not asked recently.
+ */
 static HyQueueSlot *
 first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 {
@@ -309,8 +312,8 @@ recent(uint64_t at, uint64_t now)
 }
 
 /*
- * number_of: return the queue's number for the client's device.  Two devices may have the same
- * number.
+ * number_of: return the queue's number for the client's device.  If there are more than
+ * HY_MAX_DEVICES numbers, several devices share one.
  */
 static int32_t
 number_of(const HyQueueClient *client, int32_t device)

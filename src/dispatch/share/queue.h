@@ -6,11 +6,11 @@
  * Clients (backends, in a server) ask for a slot before they submit, and leave it when the task
  * has ended.  Free slots are granted in this order:
  *
- *		small calls before all other tasks, which are longer calls and pieces of bulk jobs.  While
- *		tasks of both sorts wait, the other tasks still get at least every other grant.  On a device
- *		with several slots, one stays free for small calls while such calls keep arriving;
- *		within each of the two sorts, the role that was served least recently;
- *		within a role, the order of asking.
+ *		small calls before all other tasks, which are longer calls, calls without a prediction, and
+ *		pieces of bulk jobs.  While tasks of both sorts wait, the other tasks still get at least
+ *		every other grant.  On a device with several slots, one stays free for small calls while
+ *		such calls keep arriving; within each of the two sorts, the role that was served least
+ *		recently; within a role, the order of asking.
  *
  * While small calls arrive, a bulk job should keep its pieces short (hy_queue_quantum).  A small
  * call then waits for a short piece instead of a long one, and takes only a few times as long as

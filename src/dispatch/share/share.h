@@ -58,7 +58,8 @@ typedef enum HyOutcome
  * in the table, the table's breaker decides.  Then the result is also false while another process
  * runs the probe.
  * hy_share_report: report the outcome of an attempt to the executor's breaker and, if the device is
- * in the table, to the table's breaker; return true if the state changed.
+ * in the table, to the table's breaker (a success under a closed breaker only at the next flush).
+ * Returns true if the state changed.
  */
 extern bool
 hy_share_allow(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint64_t now);
@@ -67,19 +68,20 @@ extern bool hy_share_report(HyShare *share, int32_t device, HyOp op, HyBreaker *
 
 /*
  * hy_share_adopt: copy the table's breaker to the executor, if the device is in the table.
- * hy_share_flush_successes: add the waiting successes to the table's breakers.  The caller holds
- * the table's lock.
+ * hy_share_flush_successes: add the waiting successes to the table's breakers, and drop those for
+ * breakers that are no longer closed.  The caller holds the table's lock.
  */
 extern void
 hy_share_adopt(HyShare *share, int32_t device, HyOp op, HyBreaker *breaker, uint64_t now);
 extern void hy_share_flush_successes(HyShare *share);
 
 /*
- * hy_share_take_context: count the caller's context as open on the device.  Returns false if `most`
- * contexts are open already (0: no limit).  hy_table_give_context stops counting it.
+ * hy_share_take_context: count the caller's context as open on the device.  Returns false if there
+ * is a limit (`most` > 0) and it is reached, or the table has no free word.  hy_table_give_context
+ * stops counting it.
  * hy_share_contexts: return the number of open contexts on the device over all processes of the
- * table.  The number includes the caller's own context, even before it is open.  Returns 1 if
- * nothing is shared.
+ * table.  The number includes the caller's own context, even before it is open.  Returns 1 if the
+ * device is in no table.
  */
 extern bool
 hy_share_take_context(HyShare *share, int32_t device, int32_t most, HyTablePlace *place);

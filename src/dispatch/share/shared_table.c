@@ -205,8 +205,9 @@ hy_table_take_context(HySharedTable *table, int32_t device, int32_t most, HyTabl
 		uint64_t *word = context_word(table, device, i);
 
 		/*
-		 * Only the holder of the lock sets a word to a value other than 0, and no value is used
-		 * twice.
+		 * Only the holder of the lock sets a word to a value other than 0, so a word that is 0
+		 * stays free.  No value is used twice, so an earlier owner cannot clear the word by
+		 * mistake.
 		 */
 		if (load(word) != 0)
 			continue;

@@ -175,8 +175,8 @@ compare(HyExecutor *executor, HyWorkload *workload, double longest, const HyChoi
 }
 
 /*
- * measure: measure the median time of several runs.  *ns is -1 if not even a part of the shape can
- * be run.
+ * measure: measure the median time of several runs, with fewer targets if necessary.  *ns is -1 if
+ * not even the smallest part of the shape can be run.
  */
 static HyStatus
 measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t device,

@@ -11,9 +11,9 @@
  * A side is a device, the CPU on one thread, or the CPU on as many threads as a task gets.  The CPU
  * is measured both ways, because the speedup by threads depends on the task and cannot be
  * predicted.  A single query, for example, mostly waits for memory, so more threads help little.
- * On the last side, small tasks still run on one thread, so its cost model covers all sizes.  On
- * two cores, hybrid_audit() rates 0.957 of the choices as right, and 0.81 if the CPU is measured on
- * one thread only.
+ * In the second measurement, small tasks still run on one thread, so its cost model covers all
+ * sizes.  On two cores, hybrid_audit() rates 0.957 of the choices as right, and 0.81 if the CPU is
+ * measured on one thread only.
  */
 #include "dispatch/tools/calibration.h"
 
@@ -233,7 +233,7 @@ code_bytes(int32_t dims)
 
 /*
  * usable: return whether the device supports the shape and is open.  Opens the device if necessary,
- * and ignores breakers.
+ * except soon after a failed attempt.  Ignores breakers.
  */
 static bool
 usable(HyExecutor *executor, int32_t device, const HyShape *shape)

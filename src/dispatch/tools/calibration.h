@@ -62,7 +62,8 @@ extern HyStatus hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *li
 /*
  * hy_executor_import_prior: add a prior to history.  Its cost model counts for at most
  * HY_TRACKER_PRIOR observations.  Its sizes are added if history does not have them yet.  Returns
- * false if nothing was added, because the executor has no such device or the numbers are invalid.
+ * false if nothing was added, for example because the executor has no such device or the numbers
+ * are invalid.
  */
 extern bool hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior);
 

@@ -44,8 +44,8 @@ typedef struct HyHistory
 	double predicted_ns; /* predicted time of row.shape on the device, < 0: not known */
 	double speedup;      /* CPU time / device time of row.shape, < 0: not known; 1 for the CPU */
 	/*
-	 * number of targets from which on the device is faster, for tasks otherwise like row.shape; -1:
-	 * none up to 10^9
+	 * number of targets from which on the device takes no longer than the CPU, for tasks otherwise
+	 * like row.shape; -1: none up to 10^9, or not known
 	 */
 	int64_t break_even;
 	HyBreakerState breaker;

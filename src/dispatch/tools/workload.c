@@ -143,8 +143,8 @@ carve(HyWorkload *workload, uint64_t count, uint64_t size)
 }
 
 /*
- * fill: fill the used part of the block with vectors.  It may contain outputs of an earlier task.
- * Read as floats, these could be NaN or subnormal, and arithmetic with them could be slow.
+ * fill: fill the used part of the block with vectors.  The block may contain outputs of an earlier
+ * task.  Read as floats, such outputs could be NaN or subnormal, and slow down arithmetic.
  */
 static void
 fill(HyWorkload *workload)

@@ -22,8 +22,9 @@ extern HyStatus hy_workload_create(const HyAllocator *allocator, const HyCancel 
 extern void hy_workload_destroy(HyWorkload *workload);
 
 /*
- * hy_workload_task: make a task of this shape, valid until the next call.  Returns false if no task
- * can have this shape, or if the block is too small.
+ * hy_workload_task: make a task of this shape, valid until the next call.  Returns false if the
+ * block is too small, or if no such task can be generated: for a shape with resident rows, other
+ * vectors than fp32, or more than 64 seed sets, for example.
  */
 extern bool hy_workload_task(HyWorkload *workload, const HyShape *shape, HyTask *task);
 
