@@ -2,7 +2,8 @@
  * devices.c
  *		Implements the views hybrid_devices and hybrid_capabilities.
  *
- * Both show the devices that this session can use, because sessions may load different plug-ins.
+ * Both show the devices of this session, because sessions may load different plug-ins. A plug-in
+ * without a usable device has a row in hybrid_devices only.
  */
 #include "postgres.h"
 

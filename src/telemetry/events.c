@@ -4,7 +4,8 @@
  *
  * The session's own decisions come from its own ring buffer, which holds the last 256 of them. The
  * decisions of other sessions come from the shared ring buffer, if the user may see them. That
- * buffer may have gaps.
+ * buffer may have gaps, because a session with many new decisions copies only its failures and its
+ * newest decisions there.
  */
 #include "postgres.h"
 

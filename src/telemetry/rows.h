@@ -54,8 +54,8 @@ extern HyExecutor *hybrid_viewed_executor(void);
 
 /*
  * HybridView: the scope of a view. If there is a shared table and the current user is a superuser
- * or a member of pg_monitor, the view shows all sessions and the devices of the table. Otherwise
- * the view shows this session and its devices.
+ * or has the privileges of pg_monitor, the view shows all sessions and the devices of the table.
+ * Otherwise the view shows this session and its devices.
  */
 typedef struct HybridView
 {

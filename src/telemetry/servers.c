@@ -55,7 +55,8 @@ hybrid_setting_check(PG_FUNCTION_ARGS)
 }
 
 /*
- * usable_servers: return the postgres_fdw servers on which the user has USAGE and a user mapping.
+ * usable_servers: return the postgres_fdw servers on which the user has USAGE, and a user mapping
+ * (or PUBLIC has one).
  */
 static List *
 usable_servers(void)

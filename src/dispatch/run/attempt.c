@@ -2,16 +2,20 @@
  * attempt.c
  *		Tries a task on a device, and reports the outcome to the device's breaker.
  *
+ * The effect of each status of an attempt:
+ *
  *	NOMEM, QUOTA, BUSY, UNSUPPORTED		do not affect the breaker
  *	TRANSIENT, TIMEOUT, BUG, INVALID	counted by the breaker (the task was checked before)
- *	CONTEXT_LOST						counted; the context is reopened and the task retried once,
- *										unless its rows were resident in the lost context
+ *	CONTEXT_LOST						counted; the context is closed, and the task is retried once
+ *										in a new one if the breaker allows it and the task is not
+ *										resident (its rows were lost with the context)
  *	PROCESS_LOST						every device of that backend is latched off
  *	DEVICE_GONE							that device is latched off
  *	CANCELLED							ignored
  *
- * The effect of each status is listed above.  A device that does not react to a cancel counts as
- * busy and is later latched off (member.c).
+ * A device that does not react to a cancel counts as busy and is later latched off (member.c).  If a
+ * context closed itself because it was idle, a resident task that needed it counts neither as an
+ * attempt nor as a failure.
  */
 #include "dispatch/run/attempt.h"
 

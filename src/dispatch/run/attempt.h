@@ -9,9 +9,9 @@
 
 /*
  * hy_attempt_begin: prepare the device for a task of op: ask the breaker, and open the context.  On
- * failure, returns false, and *run has the reason.  A failed attempt is counted, and reported to
- * the breaker.  Only HY_PROCESS_LOST must be reported by the caller, because the caller knows which
- * other tasks in flight must end first.
+ * failure, returns false, and *run has the reason.  If the breaker refuses, nothing is counted.
+ * Any other failure is counted, and reported to the breaker.  Only HY_PROCESS_LOST is left for the
+ * caller to report, because the caller knows which other tasks in flight must end first.
  * hy_attempt_report: report an outcome to the breaker, and latch off the device, or all devices of
  * its backend, if the outcome shows that they are lost.
  */

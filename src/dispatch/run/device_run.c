@@ -264,8 +264,8 @@ still_running(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 /*
  * give_up: cancel the task on the device, and poll once to see whether the task has stopped.
  * Returns `status`.  If a task timed out and the poll shows that the device is lost, returns the
- * status of the poll.  If the caller canceled the task, a loss is not reported here.  It is
- * permanent, so the next task gets it at submit.
+ * status of the poll.  If the caller canceled the task, a loss is not reported here: a loss is
+ * permanent, so the next task finds it at submit.
  */
 static HyStatus
 give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
@@ -369,7 +369,7 @@ answer_in_range(const HyTask *task)
 
 /*
  * scores_in_range: return whether all counts and row numbers in the answer of a score_codes task
- * are valid.  Numbers of dead rows are not.
+ * are valid.  The number of a dead row is invalid.
  */
 static bool
 scores_in_range(const HyScoreTask *score)

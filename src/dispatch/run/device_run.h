@@ -87,7 +87,7 @@ extern bool hy_device_shared(const HyExecutor *executor, int32_t slot);
 
 /*
  * hy_device_quantum: return how many ns a piece should take so that other clients get their turn;
- * 0: no other clients.
+ * 0: no limit (hy_queue_quantum).
  * hy_device_leave: free the slot because the task has ended, or the request is canceled.
  */
 extern double hy_device_quantum(const HyExecutor *executor, int32_t device);

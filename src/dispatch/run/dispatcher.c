@@ -12,8 +12,8 @@
  * HY_INVALID here.  resident.c runs tasks over rows that stay on a device, and finds the rows by
  * key.
  *
- * A call on the CPU reads the clock twice and allocates nothing.  A call that repeats an earlier
- * decision costs a look-up and a write to one cache line (memo.h).
+ * For a call on the CPU, the dispatcher reads the clock twice and allocates nothing.  A call that
+ * repeats an earlier decision costs a look-up and a write to one cache line (memo.h).
  */
 #include "dispatch/run/dispatcher.h"
 

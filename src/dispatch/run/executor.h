@@ -48,10 +48,11 @@ extern void hy_executor_destroy(HyExecutor *executor);
 extern void hy_executor_configure(HyExecutor *executor, const HyConfig *config);
 
 /*
- * hy_executor_add_backend: add every device of a backend.  Returns HY_QUOTA if there would be more
- * than HY_MAX_DEVICES, HY_INVALID for another ABI, or the backend's own status if it cannot count
- * its devices.  In the last case, the views show the backend without a device, and the reason.  A
- * backend with zero devices is treated as absent (see hy_executor_add_missing).
+ * hy_executor_add_backend: add every device of a backend.  Returns HY_QUOTA if not all fit in
+ * HY_MAX_DEVICES (those that fit are added), HY_INVALID for another ABI, or the backend's own
+ * status if it cannot count its devices.  In the last case, the views show the backend without a
+ * device, and the reason.  A backend with zero devices is treated as absent (see
+ * hy_executor_add_missing).
  */
 extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
 
@@ -70,9 +71,9 @@ extern void
 hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why, bool absent);
 
 /*
- * hy_executor_set_load: set the host's current load.  From then on, the predicted CPU time is
- * multiplied by the runnable processes per core in *load, and divided by their number while the
- * history was recorded.
+ * hy_executor_set_load: set the host's current load.  While more processes per core are runnable
+ * than when the history was recorded, the predicted CPU time is multiplied by the ratio of the two
+ * numbers.
  */
 extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
 
@@ -85,8 +86,8 @@ extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueClient *que
 
 /*
  * hy_executor_reprobe: probe the devices again, since their memory or open cost may have changed.
- * Open contexts stay open.  Returns false when the number of devices of a backend has changed; the
- * caller then needs a new executor.
+ * Open contexts stay open.  Returns false if a backend cannot count its devices or their number has
+ * changed.  The caller then needs a new executor.
  */
 extern bool hy_executor_reprobe(HyExecutor *executor);
 

@@ -6,8 +6,8 @@
  * Counters, successes and events are flushed every HY_SHARE_CALLS calls or HY_SHARE_NS, whichever
  * comes first.  If calls are very short, a flush is put off until HY_SHARE_LEAST_NS have passed
  * since the last flush, or until the ring of events would overflow.  A flush includes the calls
- * that memo.h has logged.  Models are written to the table at most every HY_SHARE_NS, and are
- * copied to an executor only when it attaches to the table.
+ * that memo.h has logged.  Models are written to the table at most every HY_SHARE_NS, or when
+ * hy_executor_flush is called.  They are copied to an executor only when it attaches to the table.
  */
 #ifndef HY_FLUSH_H
 #define HY_FLUSH_H
