@@ -73,8 +73,8 @@ extern const HyHost *emulated_host;
 extern HyCaps emulated_caps(const HyDevice *device, const HyShape *shape);
 
 /*
- * memory.c: the functions of HyBackend with these names. emulated_reserve reserves device memory
- * for a buffer or a task.
+ * memory.c: the functions mem_info to download of HyBackend. emulated_reserve reserves device
+ * memory for a buffer or a task.
  */
 extern HyStatus emulated_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
 extern HyStatus emulated_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
@@ -114,8 +114,8 @@ extern HyStatus emulated_compute(const HyDevice *device, const HyTask *task, boo
 extern void emulated_fill_with_garbage(const HyTask *task);
 
 /*
- * engine.c: the functions of HyBackend with these names. emulated_engine_reset marks the engines of
- * all devices as free. emulated_pass_time lets ns of virtual time pass.
+ * engine.c: the functions submit, poll and cancel of HyBackend. emulated_engine_reset marks the
+ * engines of all devices as free. emulated_pass_time lets ns of virtual time pass.
  */
 extern HyStatus emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket);
 extern HyStatus emulated_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);

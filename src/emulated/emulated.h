@@ -57,8 +57,8 @@ extern void emulated_load(const HyShape *shape, EmulatedLoad *load);
 extern void emulated_task_load(const HyTask *task, EmulatedLoad *load);
 
 /*
- * emulated_duration: return the duration of a load in ns. first: the operation has not run in this
- * context before.
+ * emulated_duration: return the duration of a load in ns. `first`: the operation has not run in
+ * this context before.
  */
 extern uint64_t emulated_duration(const EmulatedSettings *settings, const EmulatedLoad *load,
                                   bool first, uint64_t seed);

@@ -62,7 +62,7 @@ static void
 store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridViewedDevice *device,
                HyOp op, const HyCounters *counters)
 {
-	/* a cancellation is no failure of the device */
+	/* a cancellation is not a failure of the device */
 	int64 failures = counters->failures - counters->by_status[HY_CANCELLED];
 	int64 attempts = counters->calls + failures;
 	bool any = counters->calls > 0;

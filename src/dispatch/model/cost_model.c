@@ -92,7 +92,7 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 		terms.serial = 0;
 		return terms;
 	}
-	/* assigned rows may be resident, centroids never are */
+	/* rows to be assigned may be resident; centroids never are */
 	terms.bytes = shape->op == HY_OP_ASSIGN && shape->resident ? 0 : 4 * queries * dims;
 	if (hy_op_has_k(shape->op))
 		terms.bytes += queries * 16 * k;

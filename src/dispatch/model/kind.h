@@ -34,7 +34,8 @@ extern uint32_t hy_shape_class(const HyShape *shape);
 
 /*
  * hy_shape_size: return a number above 0 for the size class of a shape with this work.  The class
- * consists of the power of two of the work and of the approximate counts of queries and neighbors.
+ * consists of the power of two of the work and of the approximate counts of queries and neighbors
+ * (k).
  * hy_size_power: return the exponent of two of the work, given the number of a size class.
  * hy_size_alike: return whether two size classes differ at most in the power of two of the work.
  */

@@ -296,7 +296,7 @@ merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part, int3
 }
 
 /*
- * before: count how many of n sorted neighbors precede limit, after first is added to their row
+ * before: count how many of n sorted neighbors precede `limit` once `first` is added to their row
  * numbers.
  */
 static int32_t

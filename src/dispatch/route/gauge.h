@@ -27,8 +27,8 @@ extern bool hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t ot
 extern int32_t hy_gauge_threads(const HyExecutor *executor, const HyShape *shape);
 
 /*
- * hy_gauge_forecast: return hy_tracker_forecast; for the CPU, with the number of threads that the
- * task would get now.
+ * hy_gauge_forecast: return the result of hy_tracker_forecast.  For the CPU, use the number of
+ * threads that the task would get now.
  */
 extern HyForecast
 hy_gauge_forecast(const HyExecutor *executor, const HyShape *shape, int32_t device);

@@ -6,7 +6,7 @@
  * A task like an earlier one goes to the CPU again at the cost of a look-up, if nothing has changed
  * since.  The call is written to one cache line of the ring of events (HyBrief).  Every
  * HY_MEMO_CALLS calls or 100 ms, and before a view reads the counters, the logged calls are added
- * to counters, latencies, history and the ski rental of a closed device (hy_memo_fold).
+ * to counters, latencies, history and the ski rental credit of a closed device (hy_memo_fold).
  *
  * Two tasks are alike if they are equal except for the number of targets, and their work lies in
  * the same half of the range between two powers of two.  A memo covers a range of numbers of

@@ -14,7 +14,7 @@
 
 /*
  * hy_consider_split: set the fields share, split and split_ns of a choice that has a candidate.
- * asked_for: the user asked for a split.
+ * `asked_for`: the user asked for a split.
  */
 extern void
 hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, HyChoice *choice);

@@ -22,7 +22,7 @@
  */
 #define HINT_LIMIT 16.0
 #define LEAST_QUEUE_NS 1e6
-/* loss that a first try may cause even before any time was spent */
+/* predicted loss that a first try may have, whatever the limit of 1% (trials.h) allows */
 #define FIRST_TRY_NS 2e7
 
 static bool worth_a_first_try(const HyExecutor *executor, double hint, double best);

@@ -35,7 +35,7 @@ typedef struct HyBulkLane
 	int32_t halvings;
 	/* maximum rows of a piece, by memory; < 0: not known before the device is open */
 	int64_t most_rows;
-	uint64_t contexts; /* contexts on the device when most_rows was found */
+	uint64_t contexts; /* number of open contexts on the device when most_rows was found */
 	/* predicted time of a piece: start_ns + rows * row_ns; row_ns <= 0: not known */
 	double start_ns;
 	double row_ns;

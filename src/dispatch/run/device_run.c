@@ -224,7 +224,10 @@ wait_for_turn(HyExecutor *executor, HyMember *member, const HyShape *shape, cons
 	return true;
 }
 
-/* still_running: poll.  Returns true while the task runs; otherwise *status is its outcome. */
+/*
+ * still_running: poll the device, and return true while the task runs.  Otherwise, *status is the
+ * outcome.  Cancels the task on request, or when its timeout has passed.
+ */
 static bool
 still_running(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 {

@@ -366,7 +366,7 @@ find_trace(HyResidency *residency, uint64_t place)
 
 /*
  * leave_trace: record that a missing unit was requested now.  Returns `seen` as described at
- * hy_residency_ask.  known: this request dropped another version that a task has reused.
+ * hy_residency_ask.  `known`: this request dropped another version that a task has reused.
  */
 static uint64_t
 leave_trace(HyResidency *residency, const HyUnitKey *key, bool known)

@@ -335,8 +335,8 @@ unit_bytes(HyExecutor *executor, HyMember *member)
 }
 
 /*
- * worth: return whether a task of this shape should run on the device.  there: the unit is already
- * on the device.
+ * worth: return whether a task of this shape should run on the device.  `there`: the unit is
+ * already on the device.
  */
 static bool
 worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident)

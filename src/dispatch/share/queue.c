@@ -92,8 +92,7 @@ hy_queue_granted(const HyQueueClient *client, int32_t slot, int32_t depth, uint6
 	hy_lock(&client->lock);
 	own->asked_ns = now;
 	/*
-	 * A client that asks grants all free slots, to other clients too.  They see their grant when
-	 * they ask again.
+	 * Grant all free slots now, also to other clients.  They see their grant when they ask again.
 	 */
 	while ((next = next_in_turn(queue, own->device, depth, now)) != NULL)
 	{
