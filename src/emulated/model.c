@@ -24,7 +24,9 @@
 #define GUESSED_HOPS 10
 #define MOST_VALUES (UINT64_C(1) << 58) /* with this limit, sizes in bytes fit in 63 bits */
 
-/* Profile: a value of emulated_profile, and what replaces the settings with these names. */
+/*
+ * Profile: a value of emulated_profile, and the values that replace the settings of the same names.
+ */
 typedef struct Profile
 {
 	const char *name;

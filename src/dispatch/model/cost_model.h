@@ -88,9 +88,9 @@ hy_model_observe(HyModelState *state, HyCostTerms terms, double ns, int32_t coun
 extern void hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count);
 
 /*
- * hy_model_merge: add the sums of another state, without the observation set aside there.  They are
- * scaled down to the weight of at most `most` observations.  A state with a number that is not
- * finite adds nothing.
+ * hy_model_merge: add the sums of another state, without the observation set aside there.  If their
+ * weight exceeds `most` observations, they are scaled down to it.  A state with a number that is
+ * not finite adds nothing.
  */
 extern void hy_model_merge(HyModelState *into, const HyModelState *from, double most);
 

@@ -20,7 +20,7 @@ typedef struct HyCounters
 {
 	/*
 	 * tasks that this device finished; a task in pieces on several devices counts only for the
-	 * device that was chosen first
+	 * device that was chosen first, or for the CPU if the CPU redid failed work
 	 */
 	int64_t calls;
 	/*
@@ -46,8 +46,8 @@ typedef struct HyCounters
 } HyCounters;
 
 /*
- * HyResidencyCounts: counts of the resident units of one device, which are blocks of rows that stay
- * on it, and of the requests for units.  Outlives the cache of units.
+ * HyResidencyCounts: counts of the resident units of one device (rows or graphs that stay on it),
+ * and of the requests for units.  Outlives the cache of units.
  */
 typedef struct HyResidencyCounts
 {

@@ -34,10 +34,14 @@ typedef enum HyReason
 	HY_REASON_UNRELIABLE,  /* the breaker does not allow the device */
 	HY_REASON_MEMORY,      /* the task does not fit the memory budget */
 	HY_REASON_NOT_OPEN,    /* opening a context would not have paid off yet (ski rental) */
-	HY_REASON_COST,        /* faster according to history, or no other side is worth a trial */
+	/*
+	 * faster according to history; or the CPU, because no device is worth a trial, or because no
+	 * turn came on the preferred device
+	 */
+	HY_REASON_COST,
 	HY_REASON_EXPLORATION, /* a trial, to measure the time there */
 	HY_REASON_PROBE, /* a probe of a half-open breaker: tests whether the device works again */
-	HY_REASON_SPLIT  /* CPU and device at once are faster than either */
+	HY_REASON_SPLIT  /* CPU and device share the task: predicted to be faster, or requested */
 } HyReason;
 
 #define HY_REASON_COUNT (HY_REASON_SPLIT + 1)
@@ -94,9 +98,9 @@ typedef struct HyDecision
 } HyDecision;
 
 /*
- * hy_reason_name: return 'below minimum batch', ...
- * hy_flush_name: return 'size', 'time', 'memory' or 'end'.
- * hy_scan_limit_name: return 'max_scan_tuples' or 'memory'.
+ * hy_reason_name: return the name of a reason, such as 'below minimum batch'.
+ * hy_flush_name: return 'none', 'size', 'time', 'memory' or 'end'.
+ * hy_scan_limit_name: return 'none', 'max_scan_tuples' or 'memory'.
  */
 extern const char *hy_reason_name(HyReason reason);
 extern const char *hy_flush_name(HyFlush cause);

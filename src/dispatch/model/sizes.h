@@ -43,8 +43,8 @@ typedef struct HySizes
 extern const HySize *hy_sizes_find(const HySizes *sizes, uint32_t number);
 
 /*
- * hy_sizes_claim: return the class with a number, created if necessary in place of the least
- * recently claimed one.  now must grow from call to call.
+ * hy_sizes_claim: return the class with this number.  A new class replaces the least recently
+ * claimed one.  `now` must grow from call to call.
  */
 extern HySize *hy_sizes_claim(HySizes *sizes, uint32_t number, uint64_t now);
 

@@ -57,8 +57,8 @@ extern HyTask
 hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOutput *output);
 
 /*
- * hy_slice_merge: merge the answers of the slice that began at row first into the answers of the
- * whole task.  spare is an array of k neighbors.  Does nothing if slices need no merging.
+ * hy_slice_merge: merge the answers of the slice that began at row `first` into the answers of the
+ * whole task.  `spare` is an array of k neighbors.  Does nothing if slices need no merging.
  */
 extern void hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *output,
                            HyNeighbor *spare);

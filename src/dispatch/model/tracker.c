@@ -17,8 +17,8 @@
 #define CLIP 0.5
 #define CLIP_WIDE 1.0
 /*
- * The clock's resolution is limited.  So if the band is narrower than this on each side, times are
- * clipped only above, this far from the expected time.
+ * The clock's resolution is limited.  So if the band would reach less than this from the expected
+ * time, times are clipped only above, at the expected time plus this.
  */
 #define CLIP_FLOOR_NS 100
 #define LONGEST_NS 4e15 /* 46 days */

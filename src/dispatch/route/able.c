@@ -170,8 +170,9 @@ goes_by(const HyMember *member, const char *name)
 }
 
 /*
- * why_none: explain why no device can be used.  If the settings leave out an entry that could
- * match, say that instead of the reason of an entry that could not be loaded.
+ * why_none: explain why no device can be used.  Return choice->why if it is about a device that
+ * exists.  Otherwise, if hybrid.gpu_device leaves out a device, say so: this is more useful than
+ * the reason why a plug-in could not be loaded.
  */
 static const char *
 why_none(const HyExecutor *executor, const HyChoice *choice)

@@ -29,7 +29,7 @@ typedef struct HyChoice
 	double split_ns;   /* predicted time of the split, even if it is too long; < 0: not computed */
 	uint32_t unable;   /* bit d: device d was considered, but one of rules 3 to 7 excludes it */
 	int32_t tasks_until_trial; /* tasks of this kind until a trial may be due */
-	/* before this time, no breaker that excluded a device can allow it */
+	/* before this time, no breaker that excluded a device can allow that device */
 	uint64_t holds_ns;
 	uint64_t bytes_required;
 	uint64_t bytes_available;

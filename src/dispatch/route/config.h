@@ -20,13 +20,14 @@ typedef struct HyConfig
 		min_batch[HY_OP_COUNT]; /* minimum items for a device, including per-operation overrides */
 	double speedup_threshold;   /* minimum predicted speedup for a change from CPU to device */
 	double success_threshold;   /* the breaker opens below this success rate */
-	int32_t window;             /* observations that the history of a kind of task follows */
-	bool telemetry;             /* keep events; counters are always kept */
+	/* number of latest observations that the history of a kind of task follows */
+	int32_t window;
+	bool telemetry;          /* keep events; counters are always kept */
 	uint64_t memory_limit;   /* bytes per device over all processes of a table; 0: 80% of memory */
 	uint64_t resident_limit; /* bytes per device for resident rows; 0: no resident rows */
 	/* maximum open contexts on a device by all processes of a table; 0: no limit */
 	int32_t max_contexts;
-	uint64_t timeout_ns;   /* a task that runs longer is canceled */
+	uint64_t timeout_ns;   /* a task that runs longer is canceled; 0: no timeout */
 	int32_t split_percent; /* percentage of a split task for the device; < 0: by predicted times */
 	uint64_t devices;      /* bit n: device number n of a backend may be used; 0: any device */
 	int32_t queue_depth;   /* maximum number of pieces in flight on a device */

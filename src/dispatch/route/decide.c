@@ -405,8 +405,8 @@ faster_side(const HyExecutor *executor, const HyRoute *route, const Sides *sides
 
 /*
  * trial_side: return a side other than `best` whose trial is due, or NULL if there is none.  Of
- * several, return the one that has not run such a task for the longest time.  Also sets
- * choice->tasks_until_trial.
+ * several, return the one that has missed the most tasks of the kind since it last ran one.  Also
+ * sets choice->tasks_until_trial.
  */
 static const HySide *
 trial_side(HyExecutor *executor, const Sides *sides, const HySide *best, HyChoice *choice)

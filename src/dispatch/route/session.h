@@ -36,8 +36,8 @@ struct HyMember
 	bool told;                /* the reason was logged */
 
 	/*
-	 * Ski rental: time that the CPU spent on tasks that this device could have run if it had been
-	 * open.
+	 * Ski rental: CPU time of tasks that this device could have run if it had been open.  Once a
+	 * prediction exists, only the time that the device would have saved is added.
 	 */
 	double open_credit_ns;
 	uint64_t open_after_ns; /* time of the next attempt to open, after a failed one */
@@ -53,8 +53,8 @@ struct HyMember
 	 */
 	HyQueueLoad queue;
 	/*
-	 * wait for a turn to expect: the duration of the last failed wait, at least twice the value
-	 * before it; 0: the last wait succeeded
+	 * expected wait for a turn: the duration of the last failed wait, at least 1 ms and twice the
+	 * earlier value, at most 10 s; 0: the last wait succeeded
 	 */
 	uint64_t missed_turn_ns;
 	uint64_t missed_turn_until_ns; /* until then, a wait of at least missed_turn_ns is expected */

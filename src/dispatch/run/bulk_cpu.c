@@ -119,8 +119,9 @@ take_back(HyBulk *bulk)
 			continue;
 		remaining = (double) piece->flight.run.timings.remaining_ns;
 		/*
-		 * If the device reports no remaining time and there is no prediction, assume that the piece
-		 * will take as long again as it has taken so far.
+		 * If the device reports no remaining time, use the expected end of the lane's pieces.
+		 * Without a prediction, assume that the piece will take as long again as it has taken so
+		 * far.
 		 */
 		if (remaining <= 0 && piece->predicted_ns > 0)
 			remaining = hy_bulk_busy_ns(piece->lane, now);

@@ -184,7 +184,10 @@ extern void hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece);
 extern void hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece);
 extern void hy_bulk_stop_lane(HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_withdraw: cancel the lane's pending requests to the breaker and the queue. */
+/*
+ * hy_bulk_withdraw: give back the breaker's permission for a piece that was not launched, and
+ * cancel the lane's request in the queue.
+ */
 extern void hy_bulk_withdraw(HyBulk *bulk, HyBulkLane *lane);
 
 /* hy_bulk_feed_cpu: compute a piece on the CPU at once; return whether there was a piece. */

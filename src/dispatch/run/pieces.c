@@ -9,8 +9,12 @@
 #include "dispatch/model/tracker_forecast.h"
 #include "dispatch/route/session.h"
 
-#define WHOLE_NS 4e6    /* a longer task runs in pieces, so that a failure costs only one piece */
-#define ALL_FROM_NS 5e5 /* a task at least this long is divided among all devices */
+/*
+ * unless the user forced the device, a longer task runs in pieces, so that a failure costs only one
+ * piece
+ */
+#define WHOLE_NS 4e6
+#define ALL_FROM_NS 5e5 /* a task at least this long may be divided among several devices */
 #define OPEN_SHARE 0.5  /* maximum time to open another device, as a fraction of the task's time */
 
 static void record_split(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision);

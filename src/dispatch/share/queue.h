@@ -41,7 +41,7 @@
 #define HY_QUEUE_ASK_TIMEOUT_NS UINT64_C(2000000)
 /* maximum predicted time of a small call, which is always a whole task */
 #define HY_QUEUE_SMALL_NS 1e6
-/* after an arrival, another one is expected for this time */
+/* after an arrival, another one is expected within this time */
 #define HY_QUEUE_RECENT_NS UINT64_C(100000000)
 
 typedef struct HyQueueSlot
@@ -93,7 +93,7 @@ typedef struct HyQueue
 typedef struct HyQueueClient
 {
 	HyQueue *queue;
-	HyLock lock;  /* held during every access to the queue */
+	HyLock lock;  /* held during every access to the queue, except in hy_queue_alone */
 	int32_t id;   /* unique among the users of the queue, not 0 */
 	int32_t role; /* the role that the client works for */
 	/*

@@ -11,7 +11,10 @@
 /* interval at which to check whether another process's probe has ended */
 #define ASK_AGAIN_NS UINT64_C(100000000)
 
-/* BreakerUse: a breaker taken out of the table, converted to the executor's clock. */
+/*
+ * BreakerUse: a copy of a breaker of the table, converted to the executor's clock.  take_breaker
+ * makes the copy and locks the table; put_breaker writes the copy back and unlocks the table.
+ */
 typedef struct BreakerUse
 {
 	HyBreaker breaker;

@@ -37,7 +37,7 @@ typedef struct HyShare
 	uint64_t flushed_ns;     /* time of the last flush by the executor's clock */
 	uint64_t flushed_events; /* HyExecutor.kept at the last flush */
 	uint64_t models_ns;      /* time of the last flush of the models */
-	bool postponed;          /* some counts are not flushed yet, whatever until_flush says */
+	bool postponed;          /* there is something to flush, even if until_flush does not show it */
 	int32_t slot[HY_MAX_DEVICES];
 	/* successes not reported to the shared breaker yet */
 	int32_t successes[HY_MAX_DEVICES][HY_OP_COUNT];

@@ -86,7 +86,7 @@ typedef struct Calibration
 	/* bit c: some task of the kind gets 2^c to 2^(c + 1) - 1 threads */
 	uint32_t classes[KINDS];
 	uint32_t failed;     /* bit d: device d has failed */
-	uint32_t unfinished; /* bit d: device d had no time for all sizes */
+	uint32_t unfinished; /* bit d: the time limit was reached before device d had run all sizes */
 } Calibration;
 
 static HyShape shape_of(int kind, int size, uint64_t memory);

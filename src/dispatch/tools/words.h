@@ -32,7 +32,7 @@ extern const char *hy_execution_name(HyExecution execution);
 
 /*
  * hy_word_read: return the value of the word in the first `length` bytes of text, or -1 if this is
- * no word of this kind.
+ * not a word of this kind.
  */
 extern int hy_word_read(HyWords kind, const char *text, size_t length);
 
