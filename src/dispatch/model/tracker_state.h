@@ -110,7 +110,7 @@ extern void hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyTr
 /*
  * hy_tracker_launch: return the launch time to assume, for hy_model_solve.  For the CPU, this is
  * HY_LAUNCH_NONE.  For a device, it is the smallest mean time of any size class, because a launch
- * cannot take longer than the shortest task, or HY_LAUNCH_UNKNOWN without such a mean.
+ * cannot take longer than the shortest task.  Without such a mean, it is HY_LAUNCH_UNKNOWN.
  */
 extern double hy_tracker_launch(const HyTracker *tracker, int32_t device);
 

@@ -176,9 +176,9 @@ still_chosen(const HyAccumulator *accumulator, const HyExecutor *executor)
 }
 
 /*
- * choose_size: return batch_max if it is set.  Else choose the size with the smallest predicted
- * time per item, or a size to try.  Without predictions, the size is HY_BATCH_START, if that many
- * items fit.
+ * choose_size: return `most` if batch_max is set or at most HY_BATCH_LEAST items fit.  Else choose
+ * the size with the smallest predicted time per item, or a size to try.  Without predictions, the
+ * size is HY_BATCH_START, if that many items fit.
  */
 static int64_t
 choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
@@ -224,9 +224,9 @@ choose_size(HyAccumulator *accumulator, HyExecutor *executor, int64_t most)
 
 /*
  * size_to_try: return the exponent of two of the size to use now.  This is the best size, unless
- * another size is tried.  Once the best size has run TRIALS times, the next larger or smaller size
- * is tried at once if it has run fewer times.  Any size is tried again from time to time, so that a
- * change in speed is noticed.
+ * another size is tried.  Once the best size has run TRIALS times, the next larger size, or else
+ * the next smaller one, is tried at once if it has run fewer times.  Any other size is tried from
+ * time to time, so that a change in speed is noticed.
  */
 static int
 size_to_try(HyAccumulator *accumulator, HyExecutor *executor, const Forecast *sizes, int low,

@@ -10,8 +10,8 @@
  *						number in the history counts as at least 1);
  *		on a device		the predicted times of all tasks that wait or are in flight there, of any
  *						client, are added.  A task without a prediction is assumed to take as long as
- *						this task.  If this task must run in pieces for lack of memory, the
- *						predicted time of all its pieces is used, if that is longer.
+ *						this task.  If this task must run in pieces for lack of memory, its
+ *						own time is the predicted time of all its pieces, if that is longer.
  *
  * This file also sets the timeout of the wait for a turn on a device, and records a failed wait.
  */

@@ -18,8 +18,9 @@
  *
  * If a device has run only much smaller tasks, its prediction is too high, because launch time and
  * work cannot be told apart.  The true time lies between the time of the largest task so far and
- * that time scaled by size.  So the geometric mean of the two is used.  In this case, the trial is
- * allowed even if the device is predicted to be more than 4 times as fast.
+ * that time scaled by size.  So the geometric mean of the largest task's time and the prediction is
+ * used.  In this case, the trial is allowed even if the device is predicted to be more than 4 times
+ * as fast.
  */
 #ifndef HY_TRIALS_H
 #define HY_TRIALS_H

@@ -4,10 +4,10 @@
  *
  * Rows that no lane has had yet lie between front and back.  Devices take them from the front and
  * the CPU takes them from the back, until none is left.  If there is a boundary, devices take such
- * rows only before it, and the CPU only after it, unless no lane is left for the other rows.  Rows
- * come back from a lane that stopped, or from a device on which they failed.  Such rows are kept as
- * ranges, which are taken first.  (Rows just before the front that have not failed are added to the
- * front again instead.) The CPU prefers ranges that failed, and a device takes those last.
+ * rows only before it.  The CPU takes them only after it, unless no device is left.  Rows come back
+ * from a lane that stopped, or from a device on which they failed.  Such rows are kept as ranges,
+ * which are taken first.  (Rows just before the front that have not failed are added to the front
+ * again instead.) The CPU prefers ranges that failed, and a device takes those last.
  */
 #ifndef HY_BULK_ROWS_H
 #define HY_BULK_ROWS_H

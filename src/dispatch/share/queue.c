@@ -192,8 +192,8 @@ next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
 }
 
 /*
- * first_of: return the first of the waiting requests that are `small` or not, in the order of
- * queue.h. Skips requests whose clients have not asked recently.
+ * first_of: return the first waiting request of one sort (small calls, or all other tasks), in the
+ * order given in queue.h. Skips requests whose clients have not asked recently.
  */
 static HyQueueSlot *
 first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
