@@ -34,7 +34,7 @@ extern void hy_cuda_assign_filter_end(HyDevice *device, HyCudaAssignFilter *filt
 
 /*
  * hy_cuda_assign_filter_round: queue the rounding of the next centroids, at most plan.round of
- * them.  All centroids are on the device already.
+ * them.  The caller has uploaded all centroids.
  */
 extern cudaError_t hy_cuda_assign_filter_round(HyCudaAssignFilter *filter, const float *centroids,
                                                cudaStream_t stream);

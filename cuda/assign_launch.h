@@ -64,9 +64,9 @@ extern "C"
 	hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);
 
 	/*
-	 * hy_cuda_launch_assign_rest: queue the kernel that updates `found` for rows chosen by another
-	 * kernel.  The caller has initialized `found`.  The members of the only group in args->groups
-	 * are these rows, at most row_count.
+	 * hy_cuda_launch_assign_rest: queue the kernel that updates `found` for rows that another
+	 * kernel has chosen.  These rows, at most row_count, are the members of the only group in
+	 * args->groups.  The caller has initialized `found`.
 	 */
 	extern cudaError_t
 	hy_cuda_launch_assign_rest(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);

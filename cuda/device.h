@@ -3,10 +3,10 @@
  *		Definitions shared by the plug-in's files: the process, an open device, its slots and
  *		buffers, and the task in flight.
  *
- * One thread of one process uses all of this data.  The timer thread (idle.h) is the only other
- * thread that accesses it, under a lock.  CUDA contexts do not survive a fork.  So the plug-in
- * records which process first called CUDA, and every entry point that calls CUDA checks that it
- * runs in that process.
+ * The main thread of one process uses this data.  The timer thread of each open device (idle.h)
+ * also accesses it, and a lock keeps the threads apart.  A CUDA context cannot be used after a
+ * fork.  So the plug-in records which process first called CUDA, and every entry point that calls
+ * CUDA checks that it runs in that process.
  */
 #ifndef HY_CUDA_DEVICE_H
 #define HY_CUDA_DEVICE_H
@@ -55,7 +55,7 @@ typedef struct HyCudaSlot
 	void *device_down;
 	bool busy;
 	uint64_t number;   /* number of the piece within the task */
-	bool nothing_down; /* the kernels have written directly to memory that the host reads */
+	bool nothing_down; /* no copy to the host: no results yet, or kernels write them there */
 	uint64_t work;     /* work of the piece's kernels; used to adjust the work limit */
 	HyCudaPace *pace;
 	HyCudaChunk chunk;
@@ -70,8 +70,8 @@ typedef struct HyCudaSweep
 	HyCudaWork work;
 	HyCudaChunk last; /* the piece taken last */
 	int64_t group;    /* first query of the group on the device, or -1 */
-	uint64_t behind;  /* bytes that follow a group's queries and are uploaded with them */
-	/* device memory that keeps all rows for later groups; NULL: slots hold the rows */
+	uint64_t behind;  /* bytes of other data uploaded after a group's queries */
+	/* device memory that keeps all rows for later groups; NULL: rows are not kept */
 	char *kept;
 } HyCudaSweep;
 
@@ -151,9 +151,10 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 extern void hy_cuda_close(HyDevice *device);
 
 /*
- * hy_cuda_release: zero the device's memory, and return the memory, the streams and the context to
- * the driver.  Also frees the pinned host memory.  The caller ensures that no piece is in flight.
- * Calls no function of HyHost, so memory from the host's allocator stays allocated.
+ * hy_cuda_release: zero the device's memory, and return the memory and the streams to the driver.
+ * Frees the pinned host memory, and also the context, unless other code created the context before
+ * the open.  The caller ensures that no piece is in flight.  Calls no function of HyHost, so memory
+ * from the host's allocator stays allocated.
  */
 extern void hy_cuda_release(HyDevice *device);
 
@@ -162,7 +163,8 @@ extern void hy_cuda_last_error(const HyDevice *device, HyFailure *failure);
 /*
  * hy_cuda_enter: check that CUDA may be called here, and select the device unless `device` is NULL.
  * Returns HY_PROCESS_LOST after a permanent error, or in a fork of the process that first called
- * CUDA.  Returns HY_CONTEXT_LOST if the timer thread has closed the context.  Records the reason.
+ * CUDA.  Returns HY_CONTEXT_LOST if the timer thread has closed the context.  If the device cannot
+ * be selected, returns the status of that error.  Records the reason.
  */
 extern HyStatus hy_cuda_enter(HyDevice *device);
 
@@ -199,7 +201,8 @@ extern HyStatus hy_cuda_scratch_open(HyDevice *device);
 extern void hy_cuda_scratch_close(HyDevice *device);
 /*
  * hy_cuda_over_budget: record that a request for this many bytes of device memory exceeds the
- * budget.  Returns HY_QUOTA if the user has set the budget, else HY_NOMEM.
+ * budget.  Returns HY_QUOTA if the budget is the user's limit, or HY_NOMEM if it is a share of the
+ * memory that was free when the device was opened.
  */
 extern HyStatus hy_cuda_over_budget(HyDevice *device, uint64_t bytes);
 
@@ -207,9 +210,10 @@ extern HyStatus hy_cuda_over_budget(HyDevice *device, uint64_t bytes);
  * hy_cuda_take: get zeroed device memory from the pool, for a starting task or for a buffer.
  *
  * hy_cuda_give: wait for the pieces in flight, zero the block and return it to the pool.  In a
- * fork, only update the pool's list.
+ * fork, or if the block's memory has been released, only update the pool's list.
  *
- * hy_cuda_trim: release free blocks until the pool is within the bound of hy_cuda_pool_wasteful.
+ * hy_cuda_trim: release free blocks, the oldest first, until hy_cuda_pool_wasteful returns false or
+ * no clean free block is left.
  */
 extern HyStatus hy_cuda_take(HyDevice *device, uint64_t bytes, HyCudaBlock **block);
 extern void hy_cuda_give(HyDevice *device, HyCudaBlock *block);

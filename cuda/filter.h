@@ -40,7 +40,7 @@ extern bool hy_cuda_filter_can(const HyDevice *device);
 
 /*
  * hy_cuda_filter_least: return the smallest work (queries x rows x dims) that is filtered.  Tests
- * can set it with cuda_filter_least.
+ * can change this limit with the setting cuda_filter_least.
  */
 extern uint64_t hy_cuda_filter_least(const HyHost *host);
 

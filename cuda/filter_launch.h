@@ -16,7 +16,7 @@
  *		cosine			f = 1 / |x|		v = 0; a, b divided by |x|	t = (1 - d) |q|
  *		L2				f = 1			v = -|x|^2 / 2		t = (|q|^2 - d^2) / 2
  *
- * For L2, the vector `middle` is first subtracted from x and q.  It is the mean of some rows.
+ * For L2, the vector `middle`, the mean of some rows, is first subtracted from x and q.
  */
 #ifndef HY_CUDA_FILTER_LAUNCH_H
 #define HY_CUDA_FILTER_LAUNCH_H
@@ -48,8 +48,10 @@ extern "C"
 #define HY_CUDA_UNIT_SLACK (2 * 18.0 / 16 / 8388608)
 
 	/*
-	 * HyCudaReach: f, a, b and v of a row, in this order. v is infinite if the row has no bound. a
-	 * and b are always finite.  The struct is aligned so that one read loads all four values.
+	 * HyCudaReach: f, a, b and v of a row, in this order.  If the row has no bound, v is infinity,
+	 * so that the row is a candidate of every query.  If the row is a zero vector and the metric is
+	 * cosine, v is -infinity, and the row is never a candidate. a and b are always finite.  The
+	 * struct is aligned so that one read loads all four values.
 	 */
 	typedef struct __attribute__((aligned(16))) HyCudaReach
 	{

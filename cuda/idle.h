@@ -3,10 +3,11 @@
  *		The thread that closes a context after it has been unused for some time, and the lock
  *		between this thread and the host's thread.
  *
- * The process has one lock.  All functions of the vtable hold it, except three that plugin.c names.
- * The thread sleeps until its device is due to be closed.  Then it takes the lock and calls CUDA.
- * It calls no function of HyHost, and frees pinned host memory but nothing from the host's
- * allocator.  All signals are blocked in the thread, so it never runs a signal handler of the host.
+ * The process has one lock.  All functions of the backend's table hold the lock, except three that
+ * plugin.c names.  The thread sleeps until its device is due to be closed.  Then the thread takes
+ * the lock and calls CUDA.  It calls no function of HyHost, and frees pinned host memory but
+ * nothing from the host's allocator.  All signals are blocked in the thread, so it never runs a
+ * signal handler of the host.
  */
 #ifndef HY_CUDA_IDLE_H
 #define HY_CUDA_IDLE_H
@@ -42,7 +43,8 @@ typedef enum HyCudaHold
 } HyCudaHold;
 
 /*
- * hy_cuda_hold: acquire the lock at the start of a vtable function.
+ * hy_cuda_hold: acquire the lock at the start of a function of the backend's table.  In a fork, or
+ * if this thread holds the lock already, do not.
  *
  * hy_cuda_let_go: release the lock, if hy_cuda_hold has acquired it.
  */
@@ -62,8 +64,8 @@ extern void hy_cuda_timer_opened(HyDevice *device);
 extern void hy_cuda_timer_used(HyDevice *device);
 
 /*
- * hy_cuda_timer_set: read the timeout.  Starts the thread if the timeout is not 0 and the thread is
- * not running.  If no thread can be created, the context stays open.
+ * hy_cuda_timer_set: read the setting gpu_idle_timeout.  Starts the thread if the timeout is not 0
+ * and the thread has not been started.  If no thread can be created, the context stays open.
  */
 extern void hy_cuda_timer_set(HyDevice *device);
 

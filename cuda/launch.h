@@ -2,8 +2,8 @@
  * launch.h
  *		The interface between C and CUDA C++ for the kernels over rows, and for loading all kernels.
  *
- * Only the .cu files of the plug-in need nvcc.  They implement these functions.  The tests have a
- * second implementation, which runs each GPU thread as a fiber on the CPU.
+ * Only the .cu files of the plug-in need nvcc.  They implement these functions.  The tests compile
+ * the same source for the CPU, and run each GPU thread as a fiber.
  */
 #ifndef HY_CUDA_LAUNCH_H
 #define HY_CUDA_LAUNCH_H
@@ -37,8 +37,8 @@ extern "C"
 		/* elements from query to query; 0: dims, because the queries are packed */
 		int32_t query_stride;
 		/*
-		 * canonical sums of squares of the queries, for cosine.  May be NULL for a single query
-		 * with dims <= HY_CUDA_OWN_NORM.
+		 * canonical sums of squares of the queries, read only for cosine.  May be NULL for a single
+		 * query with dims <= HY_CUDA_OWN_NORM: then the kernel computes the sum.
 		 */
 		const float *query_norms;
 		int32_t query_count; /* number of queries, 1 .. HY_CUDA_MAX_QUERIES */
@@ -56,7 +56,10 @@ extern "C"
 #define HY_CUDA_MAX_K 128
 #define HY_CUDA_NO_ROW INT64_MAX
 
-	/* HyCudaTopK: rows to be compared with the k best rows of each query so far. */
+	/*
+	 * HyCudaTopK: a search for the k rows nearest to each query, among some rows and the k best
+	 * rows so far.
+	 */
 	typedef struct HyCudaTopK
 	{
 		HyCudaRows rows;
@@ -72,18 +75,17 @@ extern "C"
 		 * `best`.
 		 */
 		HyNeighbor *answer;
-		/*
-		 * whether the lists are still empty; then `best` is not read, and `limits` is used instead
-		 */
+		/* whether the lists in `best` are still empty: then `limits` is read instead */
 		int32_t empty;
-		/* largest allowed distance of each query; NULL: no limits */
+		/* largest allowed distance of each query, read only if `empty`; NULL: no limits */
 		const double *limits;
 		HyNeighbor *lists;   /* memory for the lists of the thread blocks */
 		uint64_t list_bytes; /* bytes of `lists`, at least the bytes of `best` */
 		/*
 		 * For a single query: a counter of finished blocks, which is 0 before and after the launch.
 		 * With it, the last block merges the lists, and no second kernel is needed.  No other
-		 * launch may use the counter at the same time.  NULL: no counter.
+		 * launch may use the counter at the same time.  NULL: no counter, and a second kernel
+		 * merges the lists.
 		 */
 		unsigned *arrived;
 	} HyCudaTopK;

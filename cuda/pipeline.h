@@ -4,7 +4,8 @@
  *		slots.
  *
  * The pipeline handles slots, streams, events and cancellation, and limits the duration of kernels.
- * The operation defines the pieces.  An operation is a table of functions, called in the order
+ * The operation defines the pieces.  An operation is a table of functions.  They are called in this
+ * order, and those in parentheses may be missing:
  *
  *		check, begin (start), then for each piece: next, up, launch, down ... collect; (end)
  *
@@ -53,7 +54,7 @@ struct HyCudaOperation
 	/* delivers the results of a finished piece; not called after a cancel */
 	void (*collect)(HyDevice *device, const HyCudaSlot *slot);
 	/*
-	 * returns the memory that start took, when no piece is in flight.  In a fork, frees only the
+	 * returns the memory that start took.  No piece is in flight then.  In a fork, frees only the
 	 * host memory.  May be NULL.
 	 */
 	void (*end)(HyDevice *device);

@@ -91,14 +91,16 @@ extern bool hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scra
 
 /*
  * hy_cuda_work: return the work of comparing this many queries and rows, as a number of pairs of
- * elements.  A row counts as at least 64 elements, because a shorter row does not save time in
- * folding, finishing and storing its sum.
+ * elements.  A row counts as at least 64 elements, because adding up the 64 partial sums and
+ * storing the result take as long for a shorter row.
  */
 extern uint64_t hy_cuda_work(int32_t dims, int64_t queries, int64_t rows);
 
 extern void hy_cuda_pace_init(HyCudaPace *pace);
 
-/* hy_cuda_pace_adjust: adjust the work limit after kernels with this work took this long. */
+/*
+ * hy_cuda_pace_adjust: adjust the work limit to a piece whose kernels did this work in this time.
+ */
 extern void hy_cuda_pace_adjust(HyCudaPace *pace, uint64_t work, double microseconds);
 
 #endif

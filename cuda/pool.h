@@ -6,8 +6,8 @@
  * A block has one user at a time, and that user requested more than two thirds of the block.  So
  * the blocks in use have less than 1.5 times the requested bytes, and a small request never
  * occupies a large block.  All other memory is in free blocks, which can be released.  A free block
- * contains zeros.  A block that could not be zeroed is neither reused nor released until zeroing
- * succeeds.
+ * contains zeros, unless zeroing it has failed.  Such a block is neither reused nor released until
+ * zeroing succeeds or the device is closed.
  */
 #ifndef HY_CUDA_POOL_H
 #define HY_CUDA_POOL_H
@@ -63,8 +63,8 @@ extern bool hy_cuda_pool_wasteful(const HyCudaPool *pool);
 /*
  * hy_cuda_pool_task: record that a task has started, and whether it took memory from the pool.
  * Returns whether the caller should release blocks now (hy_cuda_trim).  After a task that took
- * memory, blocks are released as soon as the pool is wasteful.  After tasks that took none, free
- * blocks are kept for a while, because the next tasks may need them.
+ * memory, this is the case if the pool is wasteful.  After a task that took none, blocks are kept
+ * for some more tasks, because the next task may need them.
  */
 extern bool hy_cuda_pool_task(HyCudaPool *pool, bool took);
 

@@ -35,8 +35,8 @@ extern "C"
 	} HyCudaScoreQuery;
 
 	/*
-	 * HyCudaScoreReach: the data of a list for a query (HyScoreReach).  A kernel fills in `slack`
-	 * and `margin`, as HyCodeBounds has them.
+	 * HyCudaScoreReach: the data of a list for a query (HyScoreReach).  The host sets `base` and
+	 * `reach`.  A kernel computes `slack` and `margin`, which mean the same as in HyCodeBounds.
 	 */
 	typedef struct HyCudaScoreReach
 	{

@@ -86,7 +86,7 @@ extern "C"
 
 	typedef enum HyCudaSpreadKind
 	{
-		HY_CUDA_SPREAD_CLEAR = 0, /* clear some bytes; no kernel */
+		HY_CUDA_SPREAD_CLEAR = 0, /* clear some bytes, by cudaMemsetAsync */
 		HY_CUDA_SPREAD_SEEDS,     /* store some seeds in the state */
 		HY_CUDA_SPREAD_SHORTS,    /* run one hop for rows of the list of short rows */
 		HY_CUDA_SPREAD_ROWS,      /* run the hop for rows of the list of middle length */
@@ -97,7 +97,7 @@ extern "C"
 		HY_CUDA_SPREAD_DOWN
 	} HyCudaSpreadKind;
 
-	/* HyCudaSpreadStep: one launch of a kernel. */
+	/* HyCudaSpreadStep: one step of a task, which is usually one launch of a kernel. */
 	typedef struct HyCudaSpreadStep
 	{
 		HyCudaSpreadKind kind;
@@ -110,7 +110,7 @@ extern "C"
 		uint64_t work;  /* work, as the work limit counts it */
 		const void *in; /* the rows of a list, or the seeds */
 		void *
-			out; /* count doubles for each set, twice if sent is wanted, then count hops for each set */
+			out; /* of HY_CUDA_SPREAD_DOWN: activation, charges sent (if wanted), hops; set by set */
 	} HyCudaSpreadStep;
 
 	/*

@@ -3,7 +3,8 @@
  *		Plans the steps in which activation spreads over a graph whose rows are listed by length.
  *		Arithmetic only; never calls CUDA.
  *
- * The sets of seeds are processed in groups.  The stages of a group are, in this order,
+ * The sets of seeds are processed in groups.  A group has these stages, in this order (without
+ * hops, those in parentheses are omitted):
  *
  *		clear, seeds, (sum, turn, then for each hop: shorts, rows, long, sum, turn,) down
  *
@@ -11,8 +12,8 @@
  * A wipe may follow the first hop's turn: it clears the charges of the seeds.  Hops end after the
  * requested number, or when the device reports that no set continues.  Unnecessary stages are
  * omitted.  Clear is omitted for the first group, whose memory is new.  Sum is omitted unless |y|_1
- * decides when hops end.  Turns are omitted if there are few hops and each takes less time than a
- * turn.
+ * decides when hops end.  Turns are omitted if the number of hops is given and small, and a hop
+ * takes no longer than a turn.
  */
 #ifndef HY_CUDA_SPREAD_PLAN_H
 #define HY_CUDA_SPREAD_PLAN_H
@@ -80,8 +81,9 @@ extern int32_t hy_cuda_spread_width(int64_t sets, int32_t widest);
 
 /*
  * hy_cuda_spread_best_width: return the group width for which the fewest bytes are transferred
- * between the device's memory and its cache.  It is at most the width that holds all sets. `cache`
- * is the size of the cache in bytes; 0: unknown.
+ * between the device's memory and its cache.  The width is at most the width that holds all sets.
+ * `cache` is the size of the cache in bytes.  If it is 0 (unknown), the largest such width is
+ * returned.
  */
 extern int32_t
 hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache);
@@ -103,8 +105,9 @@ extern bool
 hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step);
 
 /*
- * hy_cuda_spread_quiet: go to the answers of this group, if the group is in its hops, because none
- * of its sets continues.
+ * hy_cuda_spread_quiet: skip the remaining hops of the group that begins with set first_set,
+ * because none of its sets continues.  Does nothing unless the plan is within the hops of this
+ * group.
  */
 extern void hy_cuda_spread_quiet(HyCudaSpreadPlan *plan, int32_t first_set);
 

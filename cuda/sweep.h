@@ -3,7 +3,8 @@
  *		Code shared by the operations that compare queries with the rows of a matrix.
  *
  * Queries are uploaded in groups.  For each group, rows in host memory are packed into pinned
- * memory and uploaded, piece by piece.  Resident rows are read in place.
+ * memory and uploaded, piece by piece.  If the device keeps them (HyCudaSweep.kept), only the first
+ * group uploads them.  Resident rows are read in place.
  */
 #ifndef HY_CUDA_SWEEP_H
 #define HY_CUDA_SWEEP_H
@@ -23,7 +24,10 @@ extern HyCaps hy_cuda_sweep_caps(const HyShape *shape);
  */
 extern HyCudaWork hy_cuda_sweep_work(const HyShape *shape, int32_t query_down, int32_t pair_down);
 
-/* hy_cuda_sweep_up_bytes: return the total bytes of queries and rows that the task uploads. */
+/*
+ * hy_cuda_sweep_up_bytes: return the bytes of queries and rows that the task uploads, without row
+ * norms and distance limits.
+ */
 extern uint64_t hy_cuda_sweep_up_bytes(const HyCudaWork *work, const HyCudaScratch *scratch);
 
 /* hy_cuda_sweep_check: check that resident rows lie in a buffer of this device and are aligned. */
@@ -34,8 +38,9 @@ extern void hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatri
                                 const HyMatrix *targets, int32_t query_down, int32_t pair_down);
 
 /*
- * hy_cuda_sweep_take_norms: decide that the task's row norms are uploaded with the rows, if that
- * saves time.  Call this before the first piece.
+ * hy_cuda_sweep_take_norms: decide whether the row norms that the task has are uploaded with the
+ * rows.  They are, for cosine and rows in host memory, if that saves time.  Call this before the
+ * first piece.
  */
 extern void hy_cuda_sweep_take_norms(HyDevice *device);
 
@@ -69,7 +74,8 @@ extern void hy_cuda_stage_rows(const HyDevice *device, const HyMatrix *matrix, i
 extern HyCudaRows hy_cuda_sweep_rows(const HyDevice *device, const HyCudaSlot *slot);
 
 /*
- * hy_cuda_sweep_starts_group: return whether the slot's piece is the first of its group of queries.
+ * hy_cuda_sweep_starts_group: return whether the queries of the slot's piece still have to be
+ * uploaded.  This is so for the first piece of a group, until hy_cuda_sweep_up has run.
  */
 extern bool hy_cuda_sweep_starts_group(const HyDevice *device, const HyCudaSlot *slot);
 

@@ -1,7 +1,7 @@
 /*
  * topk.h
- *		Code shared by both implementations of the operation 'topk': it handles the k best rows of a
- *		group of queries, which stay on the device.
+ *		Code shared by both implementations of the operation 'topk' (topk.c and filter.c).  It
+ *		handles the k best rows of each query, which stay on the device until the end of the group.
  */
 #ifndef HY_CUDA_TOPK_H
 #define HY_CUDA_TOPK_H
