@@ -3,11 +3,12 @@
  *		The operation 'assign': the centroids are uploaded once, then pieces of rows are compared
  *		with them.
  *
- * The memory for the centroids is taken when the task starts and returned when the task ends.  A
- * piece either uploads a part of the centroids or compares some rows with all centroids.  The rows
- * are uploaded with the piece, or read in place if they are resident.  If comparing even one tile
- * of rows with all centroids exceeds the work limit, a piece compares the tile with a part of the
- * centroids.  The host then combines the results of the parts.
+ * The memory for the centroids is taken when the task starts and returned when the task ends.  The
+ * first pieces upload the centroids, and round them if there is a filter.  Each later piece
+ * compares some rows with all centroids or, with groups, with the centroids of the nearest groups.
+ * The rows are uploaded with the piece, or read in place if they are resident.  Without groups, one
+ * tile of rows and all centroids may exceed the work limit.  Then a piece compares the tile with a
+ * part of the centroids, and the host combines the results of the parts.
  */
 #include <string.h>
 
@@ -42,8 +43,8 @@ struct HyCudaAssignment
 	/* approximate number of comparisons per row, with centroids and with group centers */
 	int64_t met;
 	int64_t row;                  /* next row to be processed */
-	int32_t rows;                 /* number of rows that are compared in parts; 0: none */
-	int32_t centroid;             /* first centroid of the next part */
+	int32_t rows;                 /* number of rows that are compared part by part; 0: none */
+	int32_t centroid;             /* first centroid of their next part */
 	uint64_t found[HY_CUDA_TILE]; /* nearest centroid of each of these rows in the parts so far */
 	HyCudaAssignFilter *filter;   /* NULL: no filter */
 };
@@ -94,8 +95,9 @@ vector_bytes(const HyAssignTask *task)
 }
 
 /*
- * row_room: return the bytes that a row takes in a slot's result memory: the row's result, and the
- * groups that the row is compared with.
+ * row_room: return the bytes that a row takes in a slot's result memory.  With groups, this
+ * includes the numbers of the groups that the row is compared with, and memory for finding and
+ * sorting them.
  */
 static inline uint64_t
 row_room(int32_t probes)
@@ -103,7 +105,10 @@ row_room(int32_t probes)
 	return sizeof(uint64_t) + (uint64_t) probes * (2 * sizeof(HyNeighbor) + sizeof(int32_t));
 }
 
-/* in_parts: return whether the slot's piece compares its rows with only a part of the centroids. */
+/*
+ * in_parts: return whether the slot's piece compares its rows with only one part of the centroids
+ * (next_part).
+ */
 static inline bool
 in_parts(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -263,8 +268,9 @@ assign_next(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * next_rows: take as many rows as one piece can compare with all of their centroids.  If even one
- * tile of rows exceeds the work limit, take the tile in parts (next_part).
+ * next_rows: take as many rows as one piece can compare with all of their centroids.  If, without
+ * groups, even one tile of rows exceeds the work limit, compare the tile with the centroids part by
+ * part (next_part).
  */
 static HyCudaNext
 next_rows(HyDevice *device, HyCudaSlot *slot)
@@ -320,7 +326,7 @@ next_part(HyDevice *device, HyCudaSlot *slot)
 	                     .row_count = assignment->rows,
 	                     .first_query = assignment->centroid};
 
-	/* each part begins at a tile boundary */
+	/* a filtered part must begin at a tile boundary, so each part has a multiple of `fewest` */
 	count = count > fewest ? count / fewest * fewest : fewest;
 	count = count < left ? count : left;
 	chunk.query_count = (int32_t) count;
@@ -482,10 +488,7 @@ assign_launch(HyDevice *device, HyCudaSlot *slot)
 	return hy_cuda_launch_assign(&args, device->multiprocessors, slot->stream);
 }
 
-/*
- * round_centroids: queue the rounding of the next centroids.  All centroids are on the device
- * already.
- */
+/* round_centroids: queue the rounding of the next centroids.  All centroids have been uploaded. */
 static cudaError_t
 round_centroids(HyDevice *device, HyCudaSlot *slot)
 {

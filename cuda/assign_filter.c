@@ -3,11 +3,11 @@
  *		The filter of the operation 'assign'.
  *
  * The filter's memory is taken when the task starts, in addition to the memory for the centroids.
- * Without enough memory, only the canonical kernel (assign_kernel.cuh) runs.  It also processes the
- * rows that the filter leaves undecided.  Until a finished piece shows that these rows are few,
- * pieces are small enough for the canonical kernel to process all of their rows.  After a piece
- * with too many undecided rows, the rest of the task is not filtered, because the filter does not
- * work for such data.
+ * Without enough memory, only the canonical kernel (assign_kernel.cuh) runs.  With the filter, the
+ * canonical kernel processes the rows that the filter leaves undecided.  Until a finished piece
+ * shows that these rows are few, pieces are so small that the canonical kernel could process all of
+ * their rows within the time limit.  After a piece with too many undecided rows, the rest of the
+ * task is not filtered, because the filter does not work for such data.
  */
 #include "cuda/assign_filter.h"
 

@@ -24,7 +24,7 @@
  */
 #define BYTE_WORK 2.0
 
-/* bytes of a row; in shorter rows, too many of the cache lines are incomplete */
+/* fewest bytes of a row for streaming stores; shorter rows have too many incomplete cache lines */
 #define SHORTEST_STREAM 1024
 
 /* Cut: a copy and its division into parts.  A part is several rows, or a section of one row. */

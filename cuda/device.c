@@ -32,7 +32,7 @@ static struct
 	pid_t pid;               /* process that first called CUDA; 0: none yet */
 	bool lost;               /* a permanent error has occurred */
 	uint64_t open;           /* one bit for each open device */
-	uint64_t open_ns;        /* duration of the last open; 0: no device was opened yet */
+	uint64_t open_ns;        /* duration of the last successful open; 0: none yet */
 	HyFailure failure;       /* last failure that belongs to no open device */
 	HyFailure first_failure; /* the permanent error, if lost is set */
 } process;
@@ -263,7 +263,7 @@ hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing)
 	failure->native_code = (int32_t) error;
 	snprintf(failure->text, sizeof(failure->text), "CUDA reported: %s (%s) while %s",
 	         cudaGetErrorString(error), cudaGetErrorName(error), doing);
-	/* Reset the error.  Otherwise the next launch would report it again, unless it is permanent. */
+	/* Reset the error, which the next launch would report again.  A permanent error stays. */
 	(void) cudaGetLastError();
 	if (status == HY_PROCESS_LOST && !process.lost)
 	{
@@ -343,8 +343,8 @@ open_context(HyDevice *device, const HyLimits *limits)
 }
 
 /*
- * loads_all: return whether opening a device loads all kernels.  Tests may set lazy loading,
- * because loading every kernel takes long under a sanitizer.
+ * loads_all: return whether opening a device loads all kernels.  Tests may set cuda_loading to
+ * 'lazy', because loading every kernel takes long under a sanitizer.
  */
 static bool
 loads_all(const HyHost *host)

@@ -4,9 +4,9 @@
  *
  * The status tells the caller how to recover.  After some errors, CUDA answers every later call of
  * this process with the same error, and only a new process helps.  These errors map to
- * HY_PROCESS_LOST.  CUDA's documentation says so for the codes under 'for good' below, except where
- * a comment there gives another reason.  HY_NOMEM means that more memory or a smaller piece may
- * help.  HY_CONTEXT_LOST means that a new context may help.
+ * HY_PROCESS_LOST.  CUDA documents this for most of them.  For the others, a comment gives the
+ * reason.  HY_NOMEM means that more memory or a smaller piece may help.  HY_CONTEXT_LOST means that
+ * a new context may help.
  */
 #include "cuda/errors.h"
 

@@ -4,11 +4,11 @@
  *
  * The memory for filtering is taken when the task starts and returned when the task ends.  Without
  * enough memory, the task runs as in topk.c.  The queries of a group are uploaded in separate
- * pieces.  The kernels of a piece of rows start with the k best rows so far, so they wait for the
- * kernels of the previous piece.  The rows are uploaded during the wait.  The first rows of a group
- * are compared by the canonical kernels, because the filter needs k distances to compare with.
- * After a piece in which many lists overflowed, the rest of the group is canonical, too, because
- * the filter does not work for such data.
+ * pieces.  The kernels of a piece need the k best rows of the earlier pieces, so they wait for the
+ * kernels of the previous piece.  The piece's rows are uploaded during the wait.  The first rows of
+ * a group are compared by the canonical kernels, because the filter needs k distances to compare
+ * with.  After a piece in which many lists overflowed, the rest of the group is canonical, too,
+ * because the filter does not work for such data.
  */
 #include "cuda/filter.h"
 
@@ -110,8 +110,8 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
 	status = hy_cuda_take(device, plan.bytes, &filter->block);
 	/*
-	 * other processes may have taken memory that the budget counts; a plan that keeps no rows needs
-	 * less
+	 * other processes may have taken memory that the budget still counts as free; try again with a
+	 * plan that keeps no rows and so needs less memory
 	 */
 	if ((status == HY_NOMEM || status == HY_QUOTA) && plan.keeps &&
 	    make_plan(device, &shape, false, &plan))
@@ -270,8 +270,8 @@ launch_canonical(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * begin_group: round the queries of a group and, for L2, compute the center vector `middle`.  All
- * queries are on the device already, and so are the rows of the piece (or all rows, if resident).
+ * begin_group: round the queries of a group and, for L2, compute the center vector `middle`.  Its
+ * rows come from the first piece or, if all rows are resident, from all rows.
  */
 static cudaError_t
 begin_group(HyDevice *device, HyCudaSlot *slot, const HyCudaRows *rows)
@@ -382,7 +382,7 @@ filter_collect(HyDevice *device, const HyCudaSlot *slot)
 		uint32_t before = filter->overflows;
 
 		memcpy(&filter->overflows, word, sizeof(uint32_t));
-		/* the device's count may wrap around */
+		/* unsigned, because the device's count may wrap around */
 		if (slot->chunk.first_query == device->task.sweep.group &&
 		    filter->overflows - before > (uint32_t) slot->chunk.query_count / MANY)
 			filter->useless = true;
@@ -398,7 +398,7 @@ filter_end(HyDevice *device)
 	if (filter == NULL)
 		return;
 	hy_cuda_give(device, filter->block);
-	/* the kept rows may take half of the budget; the next task may not need that memory */
+	/* the kept rows may have taken half of the budget, which the next task may not need */
 	if (filter->plan.keeps)
 		hy_cuda_trim(device);
 	hy_free(device->host->allocator, filter);

@@ -12,14 +12,15 @@
 #include "cuda/pipeline.h"
 
 /*
- * The mutex reports an error if the thread that holds it locks it again.  This can happen: a signal
- * handler that ends the process closes its devices, and may have interrupted the holder.
+ * If a thread locks this mutex twice, the second attempt returns an error.  This can happen: a
+ * signal handler that ends the process also closes its devices, and may have interrupted code that
+ * holds the mutex.
  */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 /*
  * A device that has not been used since it was opened stays open for at least this time, even if
- * the timeout is shorter or the machine is busy.
+ * the timeout is shorter.
  */
 #define FIRST_USE_NS UINT64_C(1000000000)
 
@@ -163,8 +164,8 @@ due_ns(const HyCudaTimer *timer)
 }
 
 /*
- * at_rest: return whether no piece of a task is in flight and no more will be queued.  Returns true
- * for a canceled task once all of its pieces have ended.
+ * at_rest: return whether the device has no task, or only a canceled task whose pieces have all
+ * ended.
  */
 static bool
 at_rest(HyDevice *device)
@@ -176,8 +177,8 @@ at_rest(HyDevice *device)
 	if (!device->task.stopping || cudaSetDevice(device->number) != cudaSuccess)
 		return false;
 	/*
-	 * query the pieces and never wait for them, because this thread holds the lock: if the device
-	 * hung, the host's thread would wait forever
+	 * query the pieces, but never wait for them: this thread holds the lock, so if the device hung,
+	 * the host's thread would wait for the lock forever
 	 */
 	for (i = 0; i < HY_CUDA_SLOTS; i++)
 	{

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * Number of times that a stream is queried before the process sleeps until the stream is done.  The
- * queries take about 0.1 ms.
+ * Number of times that wait_for queries a stream before the process sleeps.  These queries take
+ * about 0.1 ms.
  */
 #define SPINS 256
 
@@ -93,10 +93,6 @@ hy_cuda_scratch_close(HyDevice *device)
 	device->device_best = NULL;
 }
 
-/*
- * Returns HY_QUOTA if the user has set the budget, and HY_NOMEM if the budget is a share of the
- * memory that was free at open.
- */
 HyStatus
 hy_cuda_over_budget(HyDevice *device, uint64_t bytes)
 {
@@ -286,7 +282,7 @@ make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
 	HyCudaBlock *spare;
 	cudaError_t error;
 
-	/* `used` counts the scratch and the blocks in use, but the free blocks take budget, too */
+	/* `used` counts the scratch and the blocks in use; free blocks also count against the budget */
 	while (bytes > device->budget - device->used - (pool->held - pool->taken))
 	{
 		spare = hy_cuda_pool_oldest(pool);
@@ -402,8 +398,8 @@ wait_for(cudaStream_t stream)
 }
 
 /*
- * wipe_scratch: zero the scratch memory, on the device and in pinned memory.  It holds queries,
- * rows and results of the last tasks.
+ * wipe_scratch: zero the scratch memory, on the device and in pinned memory.  This memory still has
+ * queries, rows and results of the last tasks.
  */
 static void
 wipe_scratch(HyDevice *device)

@@ -116,7 +116,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	HyStatus status;
 
 	*done = false;
-	/* timings stay 0 for now, because CUDA does not tell how long a queued piece will take */
+	/* CUDA does not tell how long a queued piece will take, so remaining_ns stays 0 */
 	if (timings != NULL)
 		memset(timings, 0, sizeof(*timings));
 	if (!current->active || ticket != current->ticket)
@@ -147,7 +147,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 
 	*done = true;
 	end_task(device);
-	/* If all work was done already, a request to stop has no effect. */
+	/* If all results have been delivered already, a cancel has no effect. */
 	if (current->stopping && (!current->exhausted || current->dropped))
 		return hy_cuda_refuse(device, HY_CANCELLED, "cancelled");
 	if (timings != NULL)
@@ -183,7 +183,7 @@ hy_cuda_drain(HyDevice *device)
 	end_task(device);
 }
 
-/* A piece that copies nothing to the host is done when its kernels are done. */
+/* A piece without a copy to the host is done when its kernels are done. */
 cudaError_t
 hy_cuda_piece_query(const HyCudaSlot *slot)
 {

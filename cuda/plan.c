@@ -7,7 +7,7 @@
 #define MIB ((uint64_t) 1024 * 1024)
 
 /*
- * Smallest size of each part of the scratch.  A query or a row of the most dims (64,000 bytes)
+ * Smallest size of each part of the scratch.  A query or a row with the most dims (64,000 bytes)
  * fits.
  */
 #define SMALLEST ((uint64_t) 64 * 1024)
@@ -15,14 +15,14 @@
 /*
  * Largest sizes of the parts.  At 4 MiB, the start cost of a transfer is negligible.  The part for
  * rows is larger because several threads pack the rows (copy.c), and waking the threads takes about
- * as long as packing 4 MiB.  Each process with a context pins LARGEST_ROWS and LARGEST_RESULTS for
- * each of two slots, and LARGEST_QUERIES once (hy_cuda_pinned_bytes).
+ * as long as packing 4 MiB.  For each open device, a process pins at most LARGEST_ROWS and
+ * LARGEST_RESULTS for each of two slots, and LARGEST_QUERIES once (hy_cuda_pinned_bytes).
  */
 #define LARGEST_ROWS (16 * MIB)
 #define LARGEST_RESULTS (4 * MIB)
 #define LARGEST_QUERIES (4 * MIB)
 
-#define SHORTEST_ROW 64 /* row elements that hy_cuda_work counts at least */
+#define SHORTEST_ROW 64 /* fewest elements that hy_cuda_work counts for a row */
 
 /*
  * Initial, lowest and highest work limit, in pairs of elements (hy_cuda_work). 2^26 pairs take 0.1
@@ -144,9 +144,8 @@ void
 hy_cuda_pace_adjust(HyCudaPace *pace, uint64_t work, double microseconds)
 {
 	/*
-	 * If a kernel with the full work limit takes less than 1/5 of the time limit, it takes less
-	 * than 2/5 after the limit is doubled.  Halving starts at 3/5, so the work limit does not
-	 * oscillate.
+	 * The work limit is doubled if a piece takes less than 1/5 of HY_CUDA_KERNEL_US, so pieces then
+	 * take less than 2/5.  It is halved only above 3/5, so it does not oscillate.
 	 */
 	if (microseconds > HY_CUDA_KERNEL_US * 0.6)
 	{

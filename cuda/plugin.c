@@ -1,11 +1,11 @@
 /*
  * plugin.c
- *		The vtable of the backend 'cuda', and the only symbol that this library exports.
+ *		The table of functions of the backend 'cuda', and the only symbol that this library exports.
  *
  * hy_plugin_entry touches no device and loads no driver, so a server without a GPU pays only for a
- * dlopen.  All other calls enter the plug-in here and take the lock (idle.h).  Calls that use the
- * device record the time of use.  Three functions take no lock: caps and estimate, which change
- * nothing, and idle, which reads one word.
+ * dlopen.  All other calls also enter the plug-in here, and take the lock (idle.h).  Three calls
+ * are exceptions: caps and estimate change nothing, and idle reads one word.  A new buffer, a copy,
+ * a submit and a poll count as uses of the device, and record the time (used).
  */
 #include "cuda/device.h"
 
@@ -68,8 +68,8 @@ open_device(int32_t number, const HyLimits *limits, HyDevice **opened)
 }
 
 /*
- * close_device: close the device.  If the caller has interrupted a CUDA call, leave the device
- * open, because the process is about to end.
+ * close_device: close the device.  If the caller is a signal handler that interrupted another call
+ * of the plug-in, leave the device open: the process is about to end.
  */
 static void
 close_device(HyDevice *device)

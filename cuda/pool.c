@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Unused blocks are released after this many consecutive tasks that took no memory. */
+/* A wasteful pool is trimmed after this many consecutive tasks that took no memory. */
 #define IDLE_TASKS 64
 
 static void unlink_block(HyCudaPool *pool, HyCudaBlock *block);
