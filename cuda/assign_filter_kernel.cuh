@@ -1,17 +1,17 @@
 /*
  * assign_filter_kernel.cuh
  *		The kernels that filter 'assign': they find the centroids that may be the nearest to a row,
- *		and then choose the nearest of these.
+ *		and then choose the nearest of these centroids.
  *
  * A block multiplies a tile of rows by a tile of centroids (product_tile.cuh).  Then it examines
  * its products twice.  First it finds the greatest lower bound of each row.  Threads of a warp
  * combine their bounds by shuffles, warps in shared memory, and blocks by an atomic minimum of the
- * negated bounds.  The atomic minimum also returns the best bound of earlier blocks.  Then the
- * block compares its upper bounds with the better of the two lower bounds.  A centroid whose upper
- * bound reaches that is added to the row's list.  Blocks run in an arbitrary order, and the n-th
- * block has the greatest value so far with probability 1 / n, so lists stay short.  When all blocks
- * have finished, each list is filtered again by the final bound.  Little more than the nearest
- * centroid remains.
+ * negated bounds.  The atomic minimum also returns the best bound of earlier blocks.  The better of
+ * this bound and the block's own becomes the threshold.  A centroid whose upper bound reaches the
+ * threshold is added to the row's list.  Blocks run in an arbitrary order, and the n-th block has
+ * the greatest value so far with probability 1 / n, so lists stay short.  When all blocks have
+ * finished, each list is filtered again by the final bound.  Few centroids besides the nearest
+ * remain.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
 #define HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
@@ -29,7 +29,8 @@
 
 /*
  * Value of `least` for "no lower bound".  Values of `least` are the bits of floats, transformed so
- * that they sort like the floats (hy_ascending).  This one is greater than that of infinity.
+ * that they sort like the floats (hy_ascending).  This value is greater than the transformed bits
+ * of infinity.
  */
 #define HY_CUDA_NO_VALUE UINT32_MAX
 #define HY_CUDA_SIGN 0x80000000u
@@ -60,8 +61,9 @@ struct HyAssignRows
 /*
  * hy_assign_threshold: return a threshold, rounded down.  A centroid whose value <q, x> - |x|^2 / 2
  * is below the threshold cannot be the nearest. `least` is the row's greatest lower bound, negated
- * and encoded.  Some centroid has at least that value, so its canonical squared distance is at most
- * `square`.  A centroid below the threshold has a greater one (t in filter_launch.h).
+ * and transformed (hy_ascending).  Some centroid reaches this bound, so its canonical squared
+ * distance is at most `square`.  A centroid below the threshold has a greater squared distance (t
+ * in filter_launch.h).
  */
 __device__ __forceinline__ float
 hy_assign_threshold(const HyCudaAim &aim, uint32_t least)
@@ -81,8 +83,8 @@ hy_assign_threshold(const HyCudaAim &aim, uint32_t least)
 }
 
 /*
- * hy_assign_aim_kernel: reset the results of all rows.  The lists of rows without a bound are
- * marked as overflowed.
+ * hy_assign_aim_kernel: reset the results and lists of all rows, and `rest`.  The list of a row
+ * without a bound is marked as overflowed.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFiltered args)
@@ -106,9 +108,9 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFilter
 }
 
 /*
- * hy_assign_lift: find the greatest lower bound of each row of the block that follows from the
- * thread's products: the greatest value minus the largest error term of the thread's centroids.
- * Combine it with the bounds of other threads.
+ * hy_assign_lift: compute a lower bound for each row of the thread's products: the greatest value
+ * minus the largest error term of the thread's centroids.  Combine the bounds of all threads in
+ * rows->least.
  */
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
@@ -249,7 +251,7 @@ hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 
 /*
  * hy_assign_known: load the data of the block's rows into *rows.  A barrier must follow before
- * other threads read it.
+ * other threads read *rows.
  */
 __device__ __forceinline__ void
 hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
@@ -261,7 +263,7 @@ hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
 	rows->least[threadIdx.x] = HY_CUDA_NO_VALUE;
 }
 
-/* hy_assign_product_kernel: process the tiles of a block, `each` tiles per block (hy_turns). */
+/* hy_assign_product_kernel: process the tiles of a block, at most `each` (hy_turns). */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_assign_product_kernel(const HyCudaAssignFiltered args, int each)
@@ -304,7 +306,7 @@ __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 
 /*
  * hy_assign_squares: compute the canonical squared distances between a row and some centroids, with
- * all threads of a warp. hy_fold defines which thread gets which of them.
+ * all threads of a warp. hy_fold defines which thread gets which distance.
  */
 __device__ __forceinline__ float
 hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTLED], int dims,

@@ -15,7 +15,7 @@
  * that a piece is long enough for a large device.
  */
 #define MOST_OF_SLOT (96 * MIB)
-/* limit of dimension y of a grid, which counts tiles of centroids */
+/* most tiles of centroids; tiles of a piece are numbered in 32 bits */
 #define MOST_TILES 65535
 /* elements rounded per piece: 0.4 GB read and written, 2 ms at 200 GB/s */
 #define ROUND_ELEMENTS ((int64_t) 1 << 26)

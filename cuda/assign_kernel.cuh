@@ -45,8 +45,9 @@ hy_query_at(const HyAssignTile &tile, int q)
 }
 
 /*
- * hy_load_queries: load a segment of the tile's rows, which take the part of queries.  Reads the
- * rows' addresses from shared memory, because this kernel has no free registers.
+ * hy_load_queries: load a segment of the tile's rows.  In this kernel, the rows have the role of
+ * queries, and the centroids that of rows.  Reads the rows' addresses from shared memory, because
+ * the kernel has no free registers.
  */
 template <class Kind>
 __device__ __forceinline__ void
@@ -81,7 +82,7 @@ hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
 		int low = 0;
 		int high = groups.groups;
 
-		/* tiles[low] <= at, and at < tiles[high] unless the launch has too many tiles */
+		/* tiles[low] <= at; also at < tiles[high], except in a surplus block of the launch */
 		while (high - low > 1)
 		{
 			const int middle = low + (high - low) / 2;

@@ -24,8 +24,8 @@ hy_assign_grid(int64_t blocks)
 }
 
 /*
- * hy_assign_share: return the number of centroids per block.  It is so small that there are enough
- * blocks for the device.
+ * hy_assign_share: return the number of centroids per block: so few that there are about `wanted`
+ * blocks, but at least HY_CUDA_LEAST_SHARE.
  */
 static inline int64_t
 hy_assign_share(int64_t tiles, int64_t centroids, int64_t wanted)
@@ -77,8 +77,8 @@ hy_assign_launch_groups(const HyCudaAssign &args, int multiprocessors, cudaStrea
 }
 
 /*
- * hy_assign_launch_tiles: launch the kernel for at most this many tiles, each with at most this
- * many centroids.
+ * hy_assign_launch_tiles: launch the kernel for at most `tiles` tiles, each with at most
+ * `centroids` centroids.
  */
 static cudaError_t
 hy_assign_launch_tiles(const HyCudaAssign &args, int64_t tiles, int64_t centroids,

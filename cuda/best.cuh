@@ -1,7 +1,7 @@
 /*
  * best.cuh
  *		The k best candidates of a query among the rows that a block has seen.  A buffer in shared
- *		memory holds them.  It is sorted from time to time.
+ *		memory holds the candidates, and is sorted from time to time.
  *
  * Candidates are ordered as in hy_neighbor_compare.
  */
@@ -25,8 +25,8 @@ struct HyBest
 };
 
 /*
- * hy_before: return whether a precedes b; false if the distance of a is NaN.  The code has no
- * branch, because a branch would diverge within a warp for each candidate.
+ * hy_before: return whether a precedes b; false if a distance is NaN.  The code has no branch,
+ * because the threads of a warp would take different branches.
  */
 __device__ __forceinline__ bool
 hy_before(const HyNeighbor &a, const HyNeighbor &b)

@@ -8,7 +8,10 @@
 #include "cuda/distance_kernel.cuh"
 #include "cuda/launch.cuh"
 
-/* Enough blocks to occupy every multiprocessor; the blocks process further rows in a loop. */
+/*
+ * This many blocks occupy a multiprocessor.  If there are more rows, the blocks process them in a
+ * loop.
+ */
 #define HY_CUDA_BLOCKS_PER_MULTIPROCESSOR 32
 
 extern "C" cudaError_t

@@ -270,8 +270,9 @@ launch_canonical(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * begin_group: round the queries of a group and, for L2, compute the center vector `middle`.  Its
- * rows come from the first piece or, if all rows are resident, from all rows.
+ * begin_group: round the queries of a group and, for L2, compute the center vector `middle`.  The
+ * mean is taken over rows of the group's first piece or, if the rows are resident, over rows of the
+ * whole task.
  */
 static cudaError_t
 begin_group(HyDevice *device, HyCudaSlot *slot, const HyCudaRows *rows)

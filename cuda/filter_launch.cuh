@@ -11,8 +11,8 @@
 #include "cuda/launch.cuh"
 
 /*
- * If there would be more blocks than this, a block processes several tiles.  This is eight blocks
- * per multiprocessor of a large device.  The tests use a smaller number.
+ * A block processes several tiles if there are still at least this many blocks: about eight per
+ * multiprocessor of a large device.  The tests use a smaller number.
  */
 #ifndef HY_CUDA_MANY_BLOCKS
 #define HY_CUDA_MANY_BLOCKS 1024
@@ -20,8 +20,8 @@
 #define HY_CUDA_MOST_EACH 4 /* most tiles per block */
 
 /*
- * hy_choose_filtered: call launch(kind) with the HyKind for one query and a metric that can be
- * filtered.
+ * hy_choose_filtered: call launch(kind) with the HyKind for a single query and the metric.  Returns
+ * an error for L1, which is never filtered.
  */
 template <class Element, class Launch>
 static cudaError_t
@@ -40,7 +40,7 @@ hy_choose_filtered(HyMetric metric, Launch launch)
 	}
 }
 
-/* hy_blocks: return a one-dimensional grid. */
+/* hy_blocks: return a one-dimensional grid with a block per `of` items, for `count` items. */
 static dim3
 hy_blocks(int64_t count, int64_t of)
 {
@@ -89,8 +89,8 @@ hy_cuda_launch_round(HyMetric metric, HyDtype dtype, const HyCudaRound *args, cu
 }
 
 /*
- * hy_tiles_each: return the number of tiles per block.  With more tiles per block, a block waits
- * less, but there must be enough blocks.
+ * hy_tiles_each: return the number of tiles per block.  With several tiles, a block waits less for
+ * loads (HyFeed), but there must be enough blocks.
  */
 static int
 hy_tiles_each(const dim3 &tiles)

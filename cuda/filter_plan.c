@@ -26,7 +26,11 @@
 #define MOST_OF_QUERIES (64 * MIB)
 #define MOST_OF_ROWS (64 * MIB)
 
-/* Smallest numbers of queries and of rows that are worth the filter's start cost. */
+/*
+ * A plan that needs too much memory gets smaller pieces, down to about SMALLEST_ROOM rows, and then
+ * smaller groups, down to SMALLEST_GROUP queries.  Smaller sizes are not worth the filter's start
+ * cost.
+ */
 #define SMALLEST_GROUP HY_CUDA_TILE
 #define SMALLEST_ROOM (4 * HY_CUDA_TILE)
 
@@ -81,7 +85,7 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 	plan->padded = (int32_t) whole(work->dims, HY_CUDA_TILE_DIMS);
 	plan->first = 2 * k > CANONICAL_ROWS ? 2 * k : CANONICAL_ROWS;
 
-	/* the k best rows of all queries of a group are copied to the host at once */
+	/* the k best rows of all queries of a group must fit into one copy to the host */
 	group = least(work->queries, HY_CUDA_MAX_QUERIES);
 	group = least(group, results / (k * (int64_t) sizeof(HyNeighbor)));
 	most = (int64_t) (MOST_OF_ROWS / ((uint64_t) plan->padded * sizeof(uint16_t)));
@@ -257,8 +261,8 @@ lay_out(HyCudaFilterPlan *plan)
 }
 
 /*
- * take_group: set *piece to the start of the next group.  None of the group's data is on the device
- * yet.
+ * take_group: set *piece to the start of the next group.  None of the group's queries is on the
+ * device yet.
  */
 static void
 take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece)

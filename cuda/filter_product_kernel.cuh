@@ -1,7 +1,7 @@
 /*
  * filter_product_kernel.cuh
- *		Multiplies rounded queries by rounded rows on the matrix unit.  A row whose product reaches
- *		the threshold of a query becomes a candidate of the query.
+ *		Multiplies rounded queries by rounded rows on the matrix unit.  A row becomes a candidate of
+ *		a query if the bound from their product reaches the query's threshold.
  *
  * A block takes a tile of queries and a tile of rows (product_tile.cuh).  A warp examines its
  * products in its registers.
@@ -37,10 +37,11 @@ hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 }
 
 /*
- * hy_test: find the products of a thread that reach a threshold, and append their rows to the
- * lists.  First, the threshold of each query is reduced by the most that any of the thread's rows
- * can add to a product (`least`).  This rejects most products after one operation and one
- * comparison.  The other products are tested with the values of their own row.
+ * hy_test: find the products of a thread whose bounds reach the threshold of their query, and
+ * append their rows to the lists.  First, each threshold is reduced by the most that the error
+ * terms of any of the thread's rows can add (`least`).  This rejects most products after one
+ * operation and one comparison.  The other products are tested with the error terms of their own
+ * row.
  */
 __device__ __forceinline__ void
 hy_test(const HyCudaFiltered &args, int first_query, int first_row,
@@ -90,8 +91,8 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 }
 
 /*
- * hy_look: examine a warp's sums.  Appends candidates to the lists or, if requested, stores the
- * products.
+ * hy_look: examine a warp's sums.  Appends candidates to the lists or, if args.products is set,
+ * stores the products.
  */
 __device__ __forceinline__ void
 hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room,
@@ -117,7 +118,7 @@ hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room
 	}
 }
 
-/* hy_product_kernel: process the tiles of a block, `each` tiles per block (hy_turns). */
+/* hy_product_kernel: process the tiles of a block, at most `each` (hy_turns). */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_product_kernel(const HyCudaFiltered args, int each)

@@ -15,13 +15,13 @@
 
 /*
  * Range of squared lengths that have a bound.  Outside of it, fp32 arithmetic on rows or products
- * may overflow or underflow.
+ * may overflow or underflow.  A zero vector also has a bound, except for cosine.
  */
 #define HY_CUDA_SHORTEST 1e-30f
 #define HY_CUDA_LONGEST 1e30f
 
 /*
- * Allowed errors of canonical sums, including the subtraction of the middle.  HY_CUDA_SUM_SLACK is
+ * Allowed errors of canonical sums, including the subtraction of `middle`.  HY_CUDA_SUM_SLACK is
  * relative to the product of the lengths.  HY_CUDA_SQUARE_SLACK is relative to squared lengths, for
  * differences of squared lengths (core/prefilter.c).
  */
@@ -30,7 +30,7 @@
 #define HY_CUDA_ROUND_UP 1.00001
 
 #define HY_CUDA_ROUNDED_ROWS HY_CUDA_WARPS /* rows rounded per block */
-/* number of steps of 64 elements that are read at once */
+/* steps of 64 elements that a warp reads before it uses them */
 #define HY_CUDA_ROUND_AHEAD 4
 
 static_assert(HY_CUDA_SEGMENT % (HY_CUDA_ROUND_AHEAD * HY_LANES) == 0,
@@ -89,7 +89,7 @@ struct HyMeasured
 	double rest;
 };
 
-/* hy_element: return an element of a row, minus that of the middle if there is one. */
+/* hy_element: return an element of a row, minus the element of args.middle if there is one. */
 template <class Element>
 __device__ __forceinline__ float
 hy_element(const HyCudaRound &args, const Element *x, int at)
@@ -198,8 +198,8 @@ hy_reach(const HyMeasured &row, int padded)
 }
 
 /*
- * hy_round_kernel: round rows or queries, one per warp.  A block begins with number blockIdx.x *
- * HY_CUDA_ROUNDED_ROWS.
+ * hy_round_kernel: round rows or queries, one per warp.  A block begins with row or query number
+ * blockIdx.x * HY_CUDA_ROUNDED_ROWS.
  */
 template <int Metric, class Element>
 __global__ void
@@ -240,9 +240,9 @@ __launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
 }
 
 /*
- * hy_threshold: return t for a distance limit, rounded down.  An infinite limit is kept.  If the
- * k-th distance is -infinity, a row at the same distance may still precede the k-th row by its
- * number.
+ * hy_threshold: return t for a distance limit, rounded down.  An infinite t is not lowered. (It is
+ * infinite if the k-th inner product is.  A row with the same product still reaches t, and may
+ * precede the k-th row by its number.)
  */
 template <int Metric>
 __device__ __forceinline__ float

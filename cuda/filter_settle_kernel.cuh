@@ -1,7 +1,7 @@
 /*
  * filter_settle_kernel.cuh
  *		Computes the canonical distances of candidates.  Only these distances decide which rows are
- *		near.
+ *		the k best.
  */
 #ifndef HY_CUDA_FILTER_SETTLE_KERNEL_CUH
 #define HY_CUDA_FILTER_SETTLE_KERNEL_CUH

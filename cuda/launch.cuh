@@ -6,8 +6,8 @@
  * loop over the blocks.  So they also test the choice of the kernel and the grid sizes.
  *
  * CUDA loads a kernel at its first launch, and the load time would count as time of the piece.  So
- * every launch registers its kernel in a list, before main() or when the library is loaded.
- * Opening a device loads all kernels in the list.
+ * every kernel that the code can launch is registered in a list, before main() or when the library
+ * is loaded.  Opening a device loads all kernels in the list.
  */
 #ifndef HY_CUDA_LAUNCH_CUH
 #define HY_CUDA_LAUNCH_CUH
@@ -84,9 +84,9 @@ hy_allow_shared(Kernel *kernel, int bytes)
 }
 
 /*
- * hy_choose: call launch(kind) with the HyKind for a metric, an element type and a number of
- * queries.  Memory bandwidth limits a single query, so many rows must be in flight.  Several
- * queries share each read of a row.
+ * hy_choose_rows, hy_choose_element, hy_choose: call launch(kind) with the HyKind for a metric, an
+ * element type and a number of queries.  Memory bandwidth limits a single query, so a warp reads
+ * four rows at a time.  Several queries share each read of a row.
  */
 template <int Metric, class Element, class Launch>
 static cudaError_t

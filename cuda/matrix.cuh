@@ -9,10 +9,11 @@
 #include <stdint.h>
 
 /*
- * hy_needs_bfloat16: stop on devices before 8.0, whose matrix unit does not support bfloat16.
- * Every kernel of the filter calls this first.  These kernels are never launched on such a device
- * (filter.c), so their code for 7.5 ends here.  The stop is a trap, because a later device may run
- * the code for 7.5 as PTX, and a failure is better than a wrong answer.
+ * hy_needs_bfloat16: stop in code for devices before 8.0, whose matrix unit does not support
+ * bfloat16.  Every kernel of the filter calls this first.  These kernels are never launched on such
+ * a device (filter.c), so their code for 7.5 ends here.  The stop is a trap, because a library
+ * built with another CUDA_ARCH may run PTX for 7.5 on a later device, and a failure is better than
+ * a wrong answer.
  */
 __device__ __forceinline__ void
 hy_needs_bfloat16()

@@ -8,7 +8,10 @@
 #include "cuda/launch.cuh"
 #include "cuda/spread_kernel.cuh"
 
-/* Enough blocks to occupy every multiprocessor; the blocks process further rows in a loop. */
+/*
+ * This many blocks occupy a multiprocessor.  If there are more rows, the blocks process them in a
+ * loop.
+ */
 #define HY_CUDA_SPREAD_BLOCKS 32
 
 static inline dim3
