@@ -3,17 +3,17 @@
  *		Computes a block's tile of products.  Rounded vectors are loaded into shared memory in
  *		stages of HY_CUDA_TILE_DIMS dims, and multiplied by the matrix unit.
  *
- * A tile is 128 queries by 256 rows, and each warp has 64 by 64 of it.  A tile with half as many
- * rows would need more bandwidth per product, and this bandwidth would be the bottleneck.  The
- * larger tile saves a third of the bandwidth of shared memory, and a quarter of that of the
- * second-level cache.  The sums take half of a thread's registers, so a multiprocessor holds only
- * one block.  That block loads three stages while it multiplies a fourth.  One barrier per stage is
- * enough, because all threads have finished with the stage that is being filled.  If there are many
- * tiles, a block processes several.  It loads the stages of the next tile while it examines the
- * sums of the current one.
+ * A tile is 128 queries by 256 rows, and each warp has 64 by 64 of it.  With half as many rows per
+ * tile, shared memory and the second-level cache would be slower than the matrix unit.  The larger
+ * tile reads a third less from shared memory per product, and a quarter less from the second-level
+ * cache.  The sums take half of a thread's registers, so a multiprocessor holds only one block.
+ * That block loads three stages while it multiplies a fourth.  One barrier per stage is enough:
+ * after the barrier, no thread still reads the stage that is filled next.  If there are many tiles,
+ * a block processes several, and loads the stages of the next tile while it examines the sums of
+ * the current one.
  *
- * In a stage, a vector has 64 bytes, in four parts.  The position of a part depends on the number
- * of the vector, so that the same part of eight vectors lies in 32 different banks.
+ * In a stage, a vector has 64 bytes, in four parts.  The order of the parts depends on the number
+ * of the vector, so that the same part of eight neighboring vectors lies in 32 different banks.
  */
 #ifndef HY_CUDA_PRODUCT_TILE_CUH
 #define HY_CUDA_PRODUCT_TILE_CUH
@@ -94,8 +94,9 @@ struct HyTileInput
 };
 
 /*
- * hy_tile_input: return the input of the tile that has tile number query_tile of the queries, and
- * the rows that begin with first_row.  Queries and rows are padded to multiples of HY_CUDA_TILE.
+ * hy_tile_input: return the input of the tile of products whose queries are query tile number
+ * query_tile and whose rows begin with first_row.  Queries and rows are padded to multiples of
+ * HY_CUDA_TILE.
  */
 __device__ __forceinline__ HyTileInput
 hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, int64_t first_row,
@@ -199,8 +200,8 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int matrix = lane / 8;
 	/*
-	 * order of the four matrices: for queries, by the half of the 16 queries, then by dims; for
-	 * rows, by dims first
+	 * matrices 0 .. 3 of the queries: both halves of 16 queries, then the same with the next 8
+	 * dims; of the rows: both halves of 16 dims, then the same for the next 8 rows
 	 */
 	const int query = warp_query + lane % 8 + matrix % 2 * 8;
 	const int row = HY_CUDA_TILE + warp_row + lane % 8 + matrix / 2 * 8;
@@ -232,8 +233,8 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 }
 
 /*
- * HyFeed: the loads into shared memory.  They run three stages ahead of the multiplication, even
- * from one tile of the block to the next. input_of returns the input of a tile.
+ * HyFeed: the loads into shared memory.  They run three stages ahead of the multiplication, also
+ * across the tiles of a block. input_of returns the input of a tile.
  */
 template <class InputOf> struct HyFeed
 {
@@ -338,8 +339,8 @@ hy_most(const HyCudaReach *reach, int first_row, int rows)
 }
 
 /*
- * hy_most_bound: return an upper bound of a value for all of the thread's rows, rounded up.  It
- * uses the largest a and b among these rows, so the bound of a single row is at most as large.
+ * hy_most_bound: return value + |q| a + |q - q~| b (filter_launch.h), rounded up.  With the largest
+ * a and b of the thread's rows, this is an upper bound for each of these rows.
  */
 __device__ __forceinline__ float
 hy_most_bound(float value, float length, float rest, const HyMost &most)
@@ -348,8 +349,9 @@ hy_most_bound(float value, float length, float rest, const HyMost &most)
 }
 
 /*
- * hy_reaches: return whether any value in column j of a thread's sums is at least its threshold, or
- * is NaN.  A row whose value is NaN may belong to the result.
+ * hy_reaches: compute f D + v for column j of a thread's sums, in `value`.  Returns whether any
+ * value is at least its threshold `least`, or is NaN.  A row whose value is NaN may belong to the
+ * result.
  */
 __device__ __forceinline__ bool
 hy_reaches(const HyCudaReach &reach, const float (&sum)[HY_CUDA_LEFT][HyTile::right][4], int j,

@@ -18,7 +18,7 @@
  *
  * The files of the kernels are compiled twice. nvcc compiles them for the device.  The host's C++
  * compiler compiles them with test/cuda/simt.h, which runs the threads of a block as fibers.  So
- * the files use only features of CUDA that this header provides, and every rounding is explicit.
+ * the files use only those features of CUDA that simt.h provides, and every rounding is explicit.
  */
 #ifndef HY_CUDA_ROW_SUMS_CUH
 #define HY_CUDA_ROW_SUMS_CUH
@@ -51,15 +51,15 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 	static const int pairs = Rows * Queries;
 
 	/*
-	 * Number of blocks that a multiprocessor should hold.  It is high if memory bandwidth limits
-	 * the speed.  It is lower if the sums of several queries, or norms, take registers, because
-	 * with more blocks the compiler would spill registers.
+	 * Number of blocks that a multiprocessor should hold.  For a single query it is high, because
+	 * memory bandwidth limits the speed.  The sums of several queries, or norms, take more
+	 * registers, and with more blocks the compiler would spill them.
 	 */
 	static const int resident_blocks = Queries > 1 ? 2 : Metric == HY_METRIC_COSINE ? 3 : 4;
 
 	/*
 	 * Whether the kernel reads norms of rows if the caller gives them.  For a single query it
-	 * computes them, because memory bandwidth limits the speed.
+	 * always computes them: memory bandwidth limits the speed, so the sums cost little time.
 	 */
 	static const bool takes_norms = Metric == HY_METRIC_COSINE && Queries > 1;
 };
@@ -129,7 +129,7 @@ hy_step(float lane, float a, float b)
 	return __fmaf_rn(a, b, lane);
 }
 
-/* hy_flush: add the lanes to their twins and reset them to +0. */
+/* hy_flush: add the lanes to their twins, and reset the lanes to +0. */
 __device__ __forceinline__ void
 hy_flush(HyLanes *lanes, HyTwins *twins)
 {
@@ -141,8 +141,8 @@ hy_flush(HyLanes *lanes, HyTwins *twins)
 
 /*
  * hy_fold_level: fold several levels of the tree, for the `Left` sums that a thread still has.  At
- * the first of these levels, partners are H threads apart.  The distance is halved at each level,
- * down to `Last`.
+ * the first of these levels, two partner threads are H threads apart.  This distance is halved at
+ * each level, down to `Last`.
  */
 template <int Left, int H, int Last = 1>
 __device__ __forceinline__ void
@@ -154,7 +154,7 @@ hy_fold_level(double *sum, int lane)
 		sum[0] = __dadd_rn(sum[0], __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], H));
 		/*
 		 * a thread keeps half of its sums and gives the other half to its partner; in exchange, it
-		 * gets the partner's parts of the sums that it keeps
+		 * gets the partner's parts of the kept sums
 		 */
 #pragma unroll
 	for (int i = 0; i < Left / 2; i++)
@@ -279,8 +279,9 @@ hy_load_queries(const HyCudaRows &args, int first_query, int start, float (*quer
 }
 
 /*
- * hy_with_norm: return args with a query norm.  If the norm of a single query is not given, compute
- * it from the query in shared memory.  All threads of the block must call this after a barrier.
+ * hy_with_norm: return a copy of args.  For cosine and a single query whose norm is not given,
+ * compute the norm from the query in shared memory, and add it to the copy.  All threads of the
+ * block must call this after a barrier.
  */
 template <class Kind>
 __device__ __forceinline__ HyCudaRows
@@ -404,8 +405,8 @@ hy_row(const HyCudaRows &args, int64_t row)
  * lie at arbitrary addresses.  For cosine, also compute the rows' norms, unless they are given.  A
  * thread gets the sum of pair number lane * pairs / 32.  This pair is row number pair / queries and
  * query number pair % queries.  The sum is undefined if the warp has no rows (`there` is false).
- * If dims fit into one segment, `query` must already hold it.  Otherwise all threads of the block
- * must call this.
+ * If dims fit into one segment, `query` must already hold the queries.  Otherwise this function
+ * loads them, and all threads of the block must call it.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ float
@@ -457,8 +458,8 @@ hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
 }
 
 /*
- * hy_row_sums: compute the same sums for consecutive rows that begin with first_row.  Some of these
- * rows may not exist.
+ * hy_row_sums: compute the sums of hy_gathered_sums for consecutive rows, from first_row on.  Some
+ * of these rows may not exist.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ float

@@ -3,11 +3,11 @@
  *		The operation 'score_codes': while all blocks of codes are processed, the k best rows of a
  *		group of queries stay on the device.
  *
- * The lookup tables of a group's queries are uploaded together.  The group's lists of the k best
- * rows start empty, every piece updates them, and after the last piece they are copied to the host.
- * A piece consists of some blocks, and of the data that the lists of these blocks have for the
- * group's queries.  Its kernels start with the k best rows so far, so they wait for the previous
- * piece.  The blocks are uploaded during the wait.
+ * The lookup tables of a group's queries are uploaded together.  The k best rows of each query
+ * start empty.  Every piece updates them, and after the last piece they are copied to the host.  A
+ * piece consists of some blocks, and of the data that the lists of these blocks have for the
+ * group's queries.  The kernels of a piece need the k best rows so far, so they wait for the
+ * previous piece.  The blocks are uploaded during the wait.
  */
 #include <math.h>
 #include <string.h>
@@ -23,8 +23,7 @@
  */
 #define COUNTS (HY_CUDA_SCORE_GROUP * sizeof(unsigned))
 /*
- * A step (one pass of the kernels over some rows of a piece) has room for at least this many rows,
- * unless memory is short.
+ * A step (one pass of the kernels over some rows of a piece) has room for at least this many rows.
  */
 #define STEP_ROWS (8 * HY_CODE_ROWS)
 
@@ -247,8 +246,8 @@ score_up(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * start_group: upload the tables of the group's queries, and empty the queries' lists of the k best
- * rows.
+ * start_group: upload the tables of the group's queries, and set the k best rows of each query to
+ * empty entries.
  */
 static HyStatus
 start_group(HyDevice *device, const HyCudaChunk *chunk)
@@ -343,7 +342,8 @@ stage_blocks(const HyDevice *device, int32_t first, int32_t count, char *to, con
 
 /*
  * stage_lists: copy the list number of each block, and the data of these lists, to pinned memory.
- * Lists are numbered within the piece.  Returns the number of lists.
+ * Lists are numbered within the piece.  Returns the number of lists. *list is the task's list of
+ * the first block, and then of the last.
  */
 static int32_t
 stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list, char *to,

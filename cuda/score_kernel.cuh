@@ -1,19 +1,20 @@
 /*
  * score_kernel.cuh
- *		The kernels of the operation 'score_codes': bounds are compared at once with the k best so
- *		far, so no matrix of bounds is stored.
+ *		The kernels of the operation 'score_codes'.  A bound is compared with the k best so far as
+ *		soon as it is computed, so no matrix of bounds is stored.
  *
  * A warp processes a block of 32 rows and four queries.  The lookup tables of the four queries are
  * interleaved in shared memory: a word has the same entry of all four, so one lookup serves four
  * queries.  The 16 entries of two neighboring tables fill the 32 banks, so no two threads of a warp
  * use the same bank.  Half of the warp uses the even tables, and half the odd tables.  The byte of
- * the codes that a thread reads belongs to two rows.  In the end, each thread gives its sum of one
- * row to another thread, and receives the other part of its own row's sum.  Sums are integers, so
- * the order of addition does not matter.
+ * the codes that a thread reads belongs to two rows.  So a thread has parts of the sums of two
+ * rows.  At the end, it gives one part to another thread, and receives the missing part of its own
+ * row's sum.  Sums are integers, so the order of addition does not matter.
  *
  * A row that precedes a query's k-th best row is added to the query's list.  Then a second kernel
- * merges each list into the k best.  A step has at most as many rows as a list can hold, so no list
- * can overflow.  After n rows, only about one row in n / k is added.
+ * merges each list into the k best.  The rows of a piece are processed in steps.  A step has at
+ * most as many rows as a list can hold, so no list can overflow.  After n rows, only about one row
+ * in n / k is added.
  */
 #ifndef HY_CUDA_SCORE_KERNEL_CUH
 #define HY_CUDA_SCORE_KERNEL_CUH
@@ -53,7 +54,7 @@ hy_score_key(float lower, uint32_t row)
 
 /*
  * hy_score_reach_kernel: compute the terms of the bounds for each list and query, as core/codes.c
- * does.  Also empties the queries' lists of candidates.
+ * does.  Also empties the queries' lists of found keys.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_score_reach_kernel(const HyCudaScore args, int64_t pairs)
@@ -328,7 +329,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_score_merge_kernel(const HyCudaScore args)
 		if (threadIdx.x == 0)
 			count = args.k;
 		__syncthreads();
-		/* the k-th best may now be better than when the list was filled */
+		/* the k-th best may be better now than when the key was added to the list */
 		for (int i = start + threadIdx.x; i < end; i += HY_CUDA_THREADS)
 		{
 			const unsigned long long candidate = list[i];

@@ -11,8 +11,9 @@
 #define HY_CUDA_SCORE_RESIDENT 4 /* resident blocks per multiprocessor */
 
 /*
- * hy_score_grid: return the grid.  It has at most twice as many blocks as the device can run at a
- * time, because each block has to load tables.
+ * hy_score_grid: return the grid, with at least one block per batch of queries.  Otherwise it has
+ * at most twice as many blocks as the device can run at a time, because each block has to load
+ * tables.
  */
 static inline dim3
 hy_score_grid(int64_t queries, int64_t blocks, int64_t multiprocessors)

@@ -1,14 +1,15 @@
 /*
  * single_sums.cuh
- *		The canonical sums of some rows and a single query, and the function with which every kernel
- *		over rows computes distances.
+ *		The canonical sums of some rows and a single query, and the function that returns distances
+ *		for any number of queries (hy_row_distance).
  *
  * The rate of reading rows limits the speed of a single query.  So a thread reads 16 bytes at a
  * time, and issues several reads before it uses the first.  Eight threads share a row, and together
  * read 128 neighboring bytes of it at a time.  A warp processes four rows at a time.
  *
- * On an H200, a search in a million rows reads at .81 (float32, 128 dims) and .94 (float16, 768
- * dims) of the rate of a kernel that only reads.  With reads of 2 or 4 bytes, it was .57 and .27.
+ * On an H200, a search in a million rows reaches 0.81 (float32, 128 dims) and 0.94 (float16, 768
+ * dims) of the rate of a kernel that only reads.  With reads of 2 or 4 bytes, it reached 0.57 and
+ * 0.27.
  *
  * A thread keeps eight of a row's 64 canonical lanes.  A read has four float32 or eight float16
  * elements.  So with float32, thread t of a row keeps the lanes 4 t .. 4 t + 3 and 4 t + 32 ..
@@ -195,8 +196,8 @@ hy_fold_row(const float *lanes, const volatile double *twins, bool flushed, int 
 /*
  * hy_single_distance: compute the distance between the thread's row and query number `which`.  The
  * eight threads of a row pass the same address.  The distance is undefined if the warp has no rows
- * (`there` is false).  If dims fit into one segment, `query` must already hold it.  Otherwise all
- * threads of the block must call this.
+ * (`there` is false).  If dims fit into one segment, `query` must already hold the query.
+ * Otherwise this function loads it, and all threads of the block must call the function.
  */
 template <class Kind>
 __device__ __forceinline__ double

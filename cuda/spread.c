@@ -8,8 +8,9 @@
  * steps (spread_plan.h), or does both if the rest of the graph fits.  The steps of a piece wait for
  * the steps of earlier pieces, while uploads and copies of answers overlap with steps.  A group of
  * one set is an exception: its answers are copied to the host directly from its state, so the next
- * group waits for that copy.  The device decides between two hops which sets continue.  It reports
- * when no set of the group continues, and then no more hops are queued.
+ * group waits for that copy.  Unless hops are few and short, the device decides after each hop
+ * which sets continue.  It reports when no set of the group continues, and then the host queues no
+ * more hops.
  */
 #include <stddef.h>
 #include <string.h>
@@ -66,8 +67,8 @@ answer_bytes(bool sent)
 }
 
 /*
- * word_at: return the offset of a word in a slot's result memory.  The word has one bit for each
- * set that continues.
+ * word_at: return the offset, in a slot's result memory, of the word that has one bit for each set
+ * that continues.
  */
 static inline uint64_t
 word_at(const HyDevice *device)
@@ -84,7 +85,7 @@ spread_caps(const HyShape *shape)
 
 /*
  * spread_estimate: estimate memory and transfers.  A shape does not contain the number of nodes, so
- * four entries per node are assumed.
+ * four entries per node and the maximum memory per node are assumed.
  */
 static void
 spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
@@ -116,8 +117,9 @@ spread_check(HyDevice *device, const HyTask *task)
 	HySpreadParams params = s->params;
 
 	/*
-	 * For a resident graph, the host may have only the sizes.  Then hy_spread_check cannot check
-	 * that hops = -1 ends.  The host checked that while it had the weights.
+	 * For a resident graph, the task may contain only the sizes.  Without weights, hy_spread_check
+	 * cannot check that the hops end if params.hops is -1.  The host has checked this while it had
+	 * the weights.
 	 */
 	if (s->buffer != NULL && s->graph->out_weight == NULL)
 		params.hops = 0;
@@ -295,8 +297,8 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 		if (step->kind == HY_CUDA_SPREAD_CLEAR)
 		{
 			/*
-			 * clear a part of the group's state before the group begins, or a part of the seeds'
-			 * charges after the first hop
+			 * hop 0: clear a part of the group's state, before the group begins; otherwise clear a
+			 * part of the seeds' charges, after the first hop
 			 */
 			error = cudaMemsetAsync(spread->group + (step->hop == 0 ? 0 : HY_CUDA_SPREAD_CONTROL) +
 			                            step->first,
@@ -395,7 +397,8 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 		                           answer_bytes(device->task.task.u.spread.sent != NULL);
 	}
 	/*
-	 * A later step may end more sets during this copy.  Both the old and the new value are valid.
+	 * A step of a later piece may end more sets during this copy.  Both the old and the new value
+	 * are valid.
 	 */
 	if (piece->reports_live && error == cudaSuccess)
 		error = cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
@@ -407,8 +410,8 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * answers_down: queue the copy of the answers to pinned memory.  If the group's width is 1, the
- * answers in its state already have the right layout.
+ * answers_down: queue the copy of the answers to pinned memory.  If the width of the group is 1,
+ * the answers in the group's state already have the right layout.
  */
 static cudaError_t
 answers_down(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadPiece *piece,
@@ -449,7 +452,10 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 	if (live == 0)
 	{
 		hy_cuda_spread_quiet(&device->task.spread->plan, piece->first_set);
-		/* kernels that had nothing to do must not change the work limit */
+		/*
+		 * most kernels of the piece ended at once, and their short time must not change the work
+		 * limit
+		 */
 		device->slots[slot - device->slots].work = 0;
 	}
 	if (last != NULL && last->kind == HY_CUDA_SPREAD_DOWN)
@@ -457,8 +463,8 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 }
 
 /*
- * unpack: copy the answers of a piece to the task's arrays.  In pinned memory, these arrays follow
- * each other.
+ * unpack: copy the answers of a piece to the task's arrays.  In pinned memory, the parts for these
+ * arrays follow each other.
  */
 static void
 unpack(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadPiece *piece,

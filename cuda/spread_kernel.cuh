@@ -6,10 +6,11 @@
  * To pull a row is to add up what the source nodes of its entries send.  Several threads pull a row
  * together.  The canonical sum has 32 lanes: lane l adds the entries l, l + 32, ... in that order,
  * for every set of the group.  The tree over the lanes takes one shuffle per level.  After each
- * level, a thread continues with half of its sets' sums, as in hy_fold.  In a row of at most 8
- * entries only 8 lanes are not 0, so four such rows share a warp.  Two rows of middle length share
- * a warp, and a thread has lanes l and l + 16.  A whole block pulls a long row.  All of its threads
- * fetch entries ahead, but only 32 x sets threads add, because a long row also has only 32 lanes.
+ * level, a thread continues with half of its sets' sums, as in hy_fold.  A row of at most 8 entries
+ * uses only 8 lanes, and the others are 0, so four such rows share a warp.  Two rows of middle
+ * length share a warp, and a thread has lanes l and l + 16.  A whole block pulls a long row.  All
+ * threads of the block fetch entries ahead, but only 32 x sets threads add, because a long row also
+ * has only 32 lanes.
  *
  * The thread that computes y for a node and a set also updates the answer and computes the node's
  * charge for the next hop.  A node without entries has no y and is never visited.
@@ -130,7 +131,7 @@ hy_spread_join(double a, double b)
 }
 
 /*
- * hy_spread_fold: fold the tree over `Threads` lanes.  A thread gets the sum of set number lane *
+ * hy_spread_fold: fold the tree over `Threads` lanes.  A thread gets the sum for set number lane *
  * sets / Threads.
  */
 template <class Kind, int Threads>
@@ -175,7 +176,7 @@ hy_spread_charge_of(const HyCudaSpreadState &state, double out_weight, double y)
 
 /*
  * hy_spread_send: add the charge of a node that fires to the sum of the charges that the node has
- * sent.  With maximum, keep the larger of the two.
+ * sent.  If entries are combined by maximum, keep the largest charge instead.
  */
 template <class Kind>
 __device__ __forceinline__ void
@@ -203,8 +204,9 @@ hy_spread_known(const HyCudaSpreadState &state, uint32_t row, int64_t at)
 }
 
 /*
- * hy_spread_arrive: process the sum of a row for a set. `at` is the index of the node and the set
- * in the arrays.  Returns whether the node fires in the next hop.
+ * hy_spread_arrive: finish a hop for a node and a set, given the sum y of the node's row: update
+ * the answer and compute the charge for the next hop. `at` is the index of the node and the set in
+ * the arrays.  Returns whether the node fires in the next hop.
  */
 template <class Kind>
 __device__ __forceinline__ bool
@@ -215,8 +217,8 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int
 	bool fires = false;
 
 	/*
-	 * the charge that the node sends in this hop; the seeds kernel has counted that of the first
-	 * hop
+	 * count the charge that the node sends in this hop; the seeds kernel has counted the charge of
+	 * the first hop
 	 */
 	if (state.sent != NULL && hop > 1)
 	{
@@ -236,7 +238,7 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int
 			__stcs(&state.activation[at], __dadd_rn(known.activation, y));
 		else if (!(y <= known.activation))
 			__stcs(&state.activation[at], y);
-		/* if hop[at] is set, the activation is not 0, unless it has become 0 again */
+		/* hop[at] is 0 only while the activation is 0, so the array is read only then */
 		if (known.activation == 0.0 && state.hop[at] == 0)
 			state.hop[at] = hop + 1;
 		fires = y >= state.threshold;
@@ -279,7 +281,7 @@ hy_spread_entry(const HyCudaSpreadState &state, const HyPackedRow &row, uint32_t
 
 /*
  * hy_spread_rows_kernel: pull rows of a list, with `Threads` threads per row. `Lanes` is the number
- * of lanes that may not be 0: `Threads` or twice as many.  A row, its entries and the charges of
+ * of lanes that a row can use: `Threads` or twice as many.  A row, its entries and the charges of
  * their source nodes take three reads, and each read waits for the one before.  So while a row is
  * added up, the entries of the next row and the record of the row after that are read.
  */
@@ -542,7 +544,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 		else if (state.arrived != NULL && (now < control->enough[s] || now >= control->before[s]))
 			live &= ~(1u << s);
 		control->before[s] = now;
-		/* if no node fires, the next hop would change nothing */
+		/* if no node fires for the set, its next hop would change nothing */
 		if (control->fires[s] == 0)
 			live &= ~(1u << s);
 		control->fires[s] = 0;

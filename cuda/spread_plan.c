@@ -10,8 +10,8 @@
 #define ENTRY_WORK 8
 
 /*
- * A hop with less work than TURN_WORK takes about as long as a turn.  If all hops are that short
- * and there are at most TURN_HOPS hops, turns are omitted.
+ * A hop with at most TURN_WORK takes no longer than about a turn.  If hops are that short and there
+ * are at most TURN_HOPS hops, turns are omitted.
  */
 #define TURN_WORK ((uint64_t) 1 << 22)
 #define TURN_HOPS 32
@@ -19,15 +19,15 @@
 /*
  * SECTOR is the number of bytes that a read of a charge transfers if the charge is not in the
  * cache.  CACHE_SHARE is the share of the cache in which charges stay while other data streams
- * through.  It is low because a multiprocessor is close to only half of a large device's cache.
+ * through.  It is low because on a large device, only half of the cache is near a multiprocessor.
  */
 #define SECTOR 32
 #define CACHE_SHARE 0.6
 
 /*
  * Amounts of work that fill half a piece: bytes to clear, nodes to sum, and entries of one row.
- * The work limit does not measure these kinds of work.  Only 32 lanes add the nodes or entries, and
- * each lane adds one after another.
+ * The work limit does not measure these kinds of work.  Only 32 lanes per set add the nodes or
+ * entries, and each lane adds one after another.
  */
 #define CLEAR_BYTES ((int64_t) 128 * 1024 * 1024)
 #define SUM_NODES ((int64_t) 1 << 22)
@@ -59,9 +59,9 @@ hy_cuda_spread_width(int64_t sets, int32_t widest)
 }
 
 /*
- * Compares the bytes transferred per hop and set.  The graph is read once per group, so the sets of
- * the group share that cost.  Each charge is read once, and once more for every entry whose read
- * misses the cache.  The width does not affect the number of bytes written.
+ * Compares the bytes transferred per hop and set.  A hop reads the graph once per group, so the
+ * sets of the group share that cost.  Each charge is read once, and once more for every entry whose
+ * read misses the cache.  The width does not affect the number of bytes written.
  */
 int32_t
 hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache)
@@ -97,8 +97,8 @@ uint64_t
 hy_cuda_spread_node_bytes(bool converging, bool refire, bool sent)
 {
 	/*
-	 * two charges, the activation and the hop; y, the number of firings and what is sent only if
-	 * needed
+	 * two charges, the activation and the hop; only if needed, y, the number of firings and the
+	 * charges sent
 	 */
 	return 3 * sizeof(double) + sizeof(uint32_t) + (converging ? sizeof(double) : 0) +
 	       (refire ? sizeof(uint32_t) : 0) + (sent ? sizeof(double) : 0);
@@ -252,8 +252,9 @@ skip_stage(const HyCudaSpreadPlan *plan)
 			return !plan->turns;
 		case HY_CUDA_STAGE_WIPE:
 			/*
-			 * Only the third hop reads the array of the seeds' charges again.  Nothing has to be
-			 * cleared if there is no third hop, or if the second hop overwrites the whole array.
+			 * After the first hop, the third is the next to read the array of the seeds' charges.
+			 * Nothing has to be cleared if there is no third hop, or if the second hop overwrites
+			 * the whole array.
 			 */
 			return plan->hop != 1 || plan->hops == 1 || plan->hops == 2 ||
 			       hy_cuda_spread_rows(plan->packed) == plan->nodes;
@@ -313,7 +314,7 @@ take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCuda
 
 	/*
 	 * find the last block that ends within the remaining work; in the list of long rows, stop
-	 * before a row that has to be divided
+	 * before a row with more than ROW_ENTRIES entries, which is divided
 	 */
 	while (low < high)
 	{
@@ -396,7 +397,8 @@ take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep
 }
 
 /*
- * take_some: take the next items of a stage that is limited only by their number, at most `most`.
+ * take_some: take the next items of a stage whose steps are limited only by the number of items,
+ * `most`.
  */
 static bool
 take_some(HyCudaSpreadPlan *plan, int64_t all, int64_t most, HyCudaSpreadStep *step)

@@ -9,9 +9,10 @@
 #define MAX_TARGETS ((int64_t) 1 << 40)
 
 /*
- * Norms are uploaded with the rows if all queries together have at least this many elements.  The
- * norm of a row saves a quarter of the multiplications that compare the row with the queries.  From
- * this many elements on, that saves more time than the transfer of the norm's 4 bytes takes.
+ * For cosine, the norms of rows in host memory are uploaded if all queries together have at least
+ * this many elements.  A norm saves one multiplication for every four that compare its row with
+ * queries.  From this many elements on, that saves more time than the transfer of the norm's 4
+ * bytes takes.
  */
 #define NORMS_PAY 16384
 

@@ -3,14 +3,15 @@
  *		The operation 'topk': while all rows are processed, the k best rows of a group of queries
  *		stay on the device.
  *
- * The lists of the k best start empty, every piece updates them, and after the last piece they are
- * copied to the host.  The kernels of a piece start with the lists that the previous piece left, so
- * they wait for that piece.  The rows are uploaded during the wait.  If there are many queries,
- * filter.c takes over when the task starts.
+ * The k best rows of each query start empty.  Every piece updates them, and after the last piece
+ * they are copied to the host.  The kernels of a piece need the k best rows of the earlier pieces,
+ * so they wait for the previous piece.  The rows are uploaded during the wait.  If there are many
+ * queries, filter.c takes over when the task starts.
  *
  * Apart from reading the rows, most of the time of a single query is communication between host and
  * device.  So everything except the rows is uploaded in one copy, each piece takes one kernel, and
- * the kernel of the last piece writes its results directly to host memory.
+ * the kernel of the last piece writes its results directly to host memory. (For cosine and a long
+ * query, another kernel computes the query's norm.)
  */
 #include "cuda/topk.h"
 

@@ -1,23 +1,24 @@
 /*
  * topk_kernel.cuh
- *		The kernels of the operation 'topk': distances are compared at once with the k best so far,
- *		so no matrix of distances is stored.
+ *		The kernels of the operation 'topk'.  A distance is compared with the k best so far as soon
+ *		as it is computed, so no matrix of distances is stored.
  *
  * A block processes its share of the rows, tile by tile.  A row that precedes the worst of the
  * block's k best is added to a buffer in shared memory.  When the buffer holds somewhat more than k
- * rows, it is sorted.  All but the k best are dropped, and the last of these is the new worst.
- * After n rows, about one row in n / k is added.  Most blocks sort two or three times.
+ * rows, it is sorted.  Only the k best are kept, and the last of these is the new worst.  After n
+ * rows, about one row in n / k is added.  Most blocks sort two or three times.
  *
  * Each block stores its k best as a list in ascending order.  Then the lists are merged into the k
- * best of the earlier pieces.  The blocks of the next piece take their initial worst from the
- * result.  The merge reads the first entries of all lists, then the second entries, and so on.  It
- * ends when it has read one entry of each list and none of these precedes the worst.  The entries
- * are stored in this order, so if there are few lists, one read of the block gets several entries
- * of each list.  For one query, the last block to finish merges the lists.  A second kernel would
- * start only after the first has ended, and the host would have to queue it.  For several queries,
- * a second kernel merges, with one block per query. (A block of the first kernel has four queries,
- * so its last block would have to merge four queries' lists one after another.  Besides, with many
- * queries there are few lists per query.)
+ * best of the earlier pieces.  The last of these k best is the initial worst of the next piece's
+ * blocks.  The merge reads the first entries of all lists, then the second entries, and so on.  It
+ * ends when it has read one entry of each list and none of these precedes the worst: the lists are
+ * sorted, so no later entry does either.  The entries are stored in the order of the merge, so if
+ * there are few lists, one read of the block gets several entries of each list.  For one query, the
+ * last block to finish merges the lists.  A second kernel would start only after the first has
+ * ended, and the host would have to queue it.  For several queries, a second kernel merges, with
+ * one block per query. (A block of the first kernel has four queries, so its last block would have
+ * to merge four queries' lists one after another.  Besides, with many queries there are few lists
+ * per query.)
  *
  * Candidates are ordered as in hy_neighbor_compare (best.cuh).  So the result does not depend on
  * the order in which they arrive, or on the division of rows into pieces, blocks and tiles.
@@ -29,8 +30,8 @@
 #include "cuda/single_sums.cuh"
 
 /*
- * Number of entries that a merge offers to the buffer at a time.  Without earlier pieces, all of
- * the first HY_CUDA_MERGED entries are added to the buffer, so the number should be small.
+ * Number of entries that a merge offers to the buffer at a time.  In the first piece, all of the
+ * first HY_CUDA_MERGED entries may be added to the buffer, so the number should be small.
  */
 #define HY_CUDA_MERGED 64
 
@@ -135,9 +136,10 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 	}
 
 	/*
-	 * The first entries of all lists come first, then the second entries, and so on.  If one entry
-	 * of each list in a row did not precede the worst, no later entry does.  One block runs this
-	 * code once, when most of its instructions are not in a cache yet, so the code should be short.
+	 * The first entries of all lists come first, then the second entries, and so on.  Once one
+	 * entry of each list has been read without any that precedes the worst, no later entry precedes
+	 * it.  One block runs this code once, when most of its instructions are not in a cache yet, so
+	 * the code should be short.
 	 */
 #pragma unroll 1
 	for (int start = 0; start < count && skipped < list_count; start += HY_CUDA_THREADS)

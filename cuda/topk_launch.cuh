@@ -10,9 +10,9 @@
 
 /*
  * hy_list_count: return the number of blocks for a batch of queries, which is the number of lists
- * per query.  It is at most the number of blocks that the device can run at a time, because every
- * block starts with an empty list.  It is also limited by the memory for lists and by the number of
- * rows, of which a block processes turn_rows at once.
+ * per query.  The blocks of all batches together are at most as many as the device can run at a
+ * time, because every block starts with an empty list.  The number is also limited by the memory
+ * for lists and by the number of rows: a block processes turn_rows at once.  It is at least 1.
  */
 static int64_t
 hy_list_count(const HyCudaTopK *args, int64_t batches, int64_t resident, int64_t turn_rows)
