@@ -10,8 +10,8 @@
 #define ENTRY_WORK 8
 
 /*
- * A hop with at most TURN_WORK takes no longer than about a turn.  If hops are that short and there
- * are at most TURN_HOPS hops, turns are omitted.
+ * A hop of at most TURN_WORK work takes about as long as a turn, or less.  If hops are that short
+ * and there are at most TURN_HOPS hops, turns are omitted.
  */
 #define TURN_WORK ((uint64_t) 1 << 22)
 #define TURN_HOPS 32
