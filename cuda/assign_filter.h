@@ -15,8 +15,8 @@ typedef struct HyCudaAssignFilter
 	HyCudaBlock *block;
 	char *memory;                /* memory of the block */
 	bool filters[HY_CUDA_SLOTS]; /* whether a slot's piece is filtered */
-	bool proven;                 /* in a finished piece, the filter left few rows undecided */
-	bool useless;                /* in a finished piece, the filter left too many rows undecided */
+	bool proven;                 /* the filter left few rows of a finished piece undecided */
+	bool useless;                /* the filter left too many rows of a finished piece undecided */
 	int64_t rounded;             /* number of centroids rounded or queued for rounding */
 } HyCudaAssignFilter;
 

@@ -163,8 +163,8 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 }
 
 /*
- * hy_assign_open: append the centroids of a thread's products that may be the nearest to the lists
- * of the rows.  Tests the products in two steps, as hy_test does.
+ * hy_assign_open: find the centroids of a thread's products that may be the nearest, and append
+ * them to the lists of their rows.  Tests the products in two steps, as hy_test does.
  */
 __device__ __forceinline__ void
 hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
@@ -345,7 +345,7 @@ hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTL
 /*
  * hy_assign_settle_kernel: choose the nearest centroid from each row's list, with one warp per row.
  * A block begins with row blockIdx.x * HY_CUDA_WARPS.  If a list has overflowed, the missing
- * centroids are unknown.  Then the row is added to the rest.
+ * centroids are unknown, so the row is added to `left`, for the canonical kernel.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssignFiltered args)

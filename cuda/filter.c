@@ -7,8 +7,8 @@
  * pieces.  The kernels of a piece need the k best rows of the earlier pieces, so they wait for the
  * kernels of the previous piece.  The piece's rows are uploaded during the wait.  The first rows of
  * a group are compared by the canonical kernels, because the filter needs k distances to compare
- * with.  After a piece in which many lists overflowed, the rest of the group is canonical, too,
- * because the filter does not work for such data.
+ * with.  After a piece in which many lists overflowed, the canonical kernels also compare the
+ * group's remaining rows, because the filter does not work for such data.
  */
 #include "cuda/filter.h"
 

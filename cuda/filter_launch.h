@@ -111,7 +111,10 @@ extern "C"
 		int32_t list_room; /* capacity of a list, a multiple of k */
 		HyNeighbor *best;  /* the k best of each query, as in HyCudaTopK */
 		int32_t *overflow; /* number of lists that have overflowed so far, in all pieces */
-		/* unless NULL, only the products are stored, at [query * product_stride + row] */
+		/*
+		 * if not NULL, no candidates are sought; products are stored at [query * product_stride +
+		 * row]
+		 */
 		float *products;
 		int64_t product_stride;
 	} HyCudaFiltered;

@@ -43,8 +43,8 @@ typedef enum HyCudaHold
 } HyCudaHold;
 
 /*
- * hy_cuda_hold: acquire the lock at the start of a function of the backend's table.  In a fork, or
- * if this thread holds the lock already, do not.
+ * hy_cuda_hold: acquire the lock at the start of a function of the backend's table, unless the
+ * process is a fork or the thread holds the lock already.
  *
  * hy_cuda_let_go: release the lock, if hy_cuda_hold has acquired it.
  */

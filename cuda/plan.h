@@ -78,7 +78,10 @@ extern bool hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch);
 extern uint64_t hy_cuda_scratch_bytes(const HyCudaScratch *scratch);
 extern uint64_t hy_cuda_pinned_bytes(const HyCudaScratch *scratch);
 
-/* hy_cuda_query_group: return the number of queries in a full group, at least 1. */
+/*
+ * hy_cuda_query_group: return the number of queries in a full group, at least 1 if there are
+ * queries.
+ */
 extern int32_t hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *scratch);
 
 /*

@@ -291,7 +291,7 @@ hy_tile_products(HyFeed<InputOf> *feed, int padded, int *stage, int warp_query, 
 
 	for (int start = 0; start < padded; start += HY_CUDA_TILE_DIMS)
 	{
-		/* a stage that no thread reads any more */
+		/* the stage that no thread reads after the barrier below */
 		const int free = (*stage + HyTile::stages - 1) % HyTile::stages;
 
 		__pipeline_wait_prior(HyTile::stages - 2);

@@ -342,8 +342,9 @@ stage_blocks(const HyDevice *device, int32_t first, int32_t count, char *to, con
 
 /*
  * stage_lists: copy the list number of each block, and the data of these lists, to pinned memory.
- * Lists are numbered within the piece.  Returns the number of lists. *list is the task's list of
- * the first block, and then of the last.
+ * Lists are numbered within the piece.  Returns the number of lists.  On entry, *list is a list of
+ * the task that is not after the first block's list.  On return, *list is the list of the last
+ * block.
  */
 static int32_t
 stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list, char *to,
