@@ -22,8 +22,8 @@
 
 #define HY_CUDA_SETTLED 4 /* canonical sums that a warp computes at a time */
 /*
- * Number of tiles of rows in a strip.  All tiles of a strip are multiplied by one tile of centroids
- * before the next tile of centroids.
+ * Number of tiles of rows in a strip.  All of these tiles are multiplied by one tile of centroids,
+ * then by the next tile of centroids, and so on.
  */
 #define HY_CUDA_ASSIGN_STRIP 128
 
@@ -132,7 +132,7 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 
 		const HyCudaReach reach = args.reach[centroid];
 
-		/* v belongs to the upper bound; v is not finite if the centroid has no bound */
+		/* `shift` is v in the upper bound; it is not finite if the centroid has no bound */
 		if (!(fabsf(reach.shift) <= FLT_MAX))
 			continue;
 		const float half = __fmaf_ru(-reach.shift, 3 * (float) HY_CUDA_SQUARE_SLACK, -reach.shift);

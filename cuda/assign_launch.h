@@ -25,8 +25,8 @@ extern "C"
 #define HY_CUDA_ASSIGN_NONE UINT64_MAX /* result of a row whose distances are all NaN */
 
 	/*
-	 * HyCudaAssignGroups: rows sorted by the groups that they are compared with.  All pointers are
-	 * device addresses.
+	 * HyCudaAssignGroups: the groups of centroids, and the rows sorted by the groups that they are
+	 * compared with.  All pointers are device addresses.
 	 */
 	typedef struct HyCudaAssignGroups
 	{

@@ -6,8 +6,8 @@
  * into parts of about 64 KiB.  The host runs the parts on threads that it lends (HyHost.run).
  * Copying a part calls neither the host nor CUDA, and allocates no memory.
  *
- * The CPU does not read the packed rows in pinned memory again.  So large copies to pinned memory
- * use stores that bypass the cache (core/stream_copy.h).
+ * The CPU does not read the packed rows in pinned memory again.  So large copies of long rows to
+ * pinned memory use stores that bypass the cache (core/stream_copy.h).
  */
 #include "cuda/copy.h"
 

@@ -137,8 +137,8 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	if (status != HY_OK)
 	{
 		/*
-		 * If the open failed early, there may be no context, and closing then creates one.  So
-		 * signals are still blocked here.
+		 * If the open failed early, there may be no context.  Closing then creates one, which may
+		 * start threads.  So signals are still blocked here.
 		 */
 		process.failure = device->failure;
 		hy_cuda_close(device);

@@ -5,9 +5,9 @@
  * The host's tests compile this code, as they compile the kernels.  They define HY_CUDA_START as a
  * loop over the blocks.  So they also test the choice of the kernel and the grid sizes.
  *
- * CUDA loads a kernel at its first launch, and the load time would count as time of the piece.  So
- * every kernel that the code can launch is registered in a list, before main() or when the library
- * is loaded.  Opening a device loads all kernels in the list.
+ * CUDA would load a kernel at its first launch, and the load time would count as time of the piece.
+ * So every kernel that the code can launch is registered in a list, before main() or when the
+ * library is loaded.  Opening a device loads all kernels in the list.
  */
 #ifndef HY_CUDA_LAUNCH_CUH
 #define HY_CUDA_LAUNCH_CUH

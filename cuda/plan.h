@@ -3,8 +3,9 @@
  *		Divides a task into pieces that fit a slot.  Arithmetic only; never calls CUDA.
  *
  * A piece compares some queries with some rows.  Two limits bound its size: the scratch memory and
- * the work limit (HyCudaPace).  The work limit is the work that this device does in about 2 ms.  It
- * keeps the wait short after a cancel, which takes effect when the pieces in flight are done.
+ * the work limit (HyCudaPace).  The work limit is the work that this device does in about 2 ms.
+ * The limit keeps the wait short after a cancel, which takes effect when the pieces in flight are
+ * done.
  */
 #ifndef HY_CUDA_PLAN_H
 #define HY_CUDA_PLAN_H
@@ -16,12 +17,11 @@
 
 #define HY_CUDA_SLOTS 2 /* pieces in flight: one copies while the other computes */
 
-/* Most queries per kernel: they are the second dimension of a grid, which has at most 65,535. */
+/* Most queries per kernel.  They are the second dimension of a grid, whose limit is 65,535. */
 #define HY_CUDA_MAX_QUERIES 32768
 
 /*
- * Longest time that a kernel should take, in microseconds.  A cancel waits for the kernels in
- * flight.
+ * Longest time that the kernels of a piece should take, in microseconds.  A cancel waits for them.
  */
 #define HY_CUDA_KERNEL_US 5000
 

@@ -26,7 +26,7 @@
 
 /*
  * Resident blocks per multiprocessor.  Compute capability 7.5 has only 1,024 threads per
- * multiprocessor.
+ * multiprocessor, which is four blocks.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define HY_CUDA_SPREAD_RESIDENT 4
@@ -489,7 +489,10 @@ __launch_bounds__(HY_CUDA_THREADS)
 	state.control->fires[seed.set] = 1;
 }
 
-/* hy_spread_sum_kernel: add the next nodes to the lanes of |y|_1.  Runs as one block. */
+/*
+ * hy_spread_sum_kernel: add y of the step's nodes to the lanes of |y|_1 (before the first hop,
+ * their activation).  Runs as one block.
+ */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)

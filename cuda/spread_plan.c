@@ -350,7 +350,10 @@ take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCuda
 	return true;
 }
 
-/* most_of_a_row: return the largest number of entries of one row that fit a piece. */
+/*
+ * most_of_a_row: return the largest number of entries of one row that fit a piece: a multiple of
+ * HY_CUDA_SPREAD_WINDOW, at least one window.
+ */
 static int64_t
 most_of_a_row(const HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room)
 {

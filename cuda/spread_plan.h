@@ -98,8 +98,8 @@ extern uint64_t hy_cuda_spread_node_bytes(bool converging, bool refire, bool sen
 extern void hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan);
 
 /*
- * hy_cuda_spread_step: take the next step that fits the piece.  Returns false if the next step does
- * not fit or no step is left.
+ * hy_cuda_spread_step: take the next step, or as much of it as fits the piece.  Returns false if
+ * nothing fits or no step is left.
  */
 extern bool
 hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step);

@@ -38,9 +38,9 @@ extern void hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatri
                                 const HyMatrix *targets, int32_t query_down, int32_t pair_down);
 
 /*
- * hy_cuda_sweep_take_norms: decide whether the row norms that the task has are uploaded with the
- * rows.  They are, for cosine and rows in host memory, if that saves time.  Call this before the
- * first piece.
+ * hy_cuda_sweep_take_norms: decide whether the task's row norms are uploaded with the rows.  For
+ * cosine, norms of rows in host memory are uploaded if that saves time.  Call this before the first
+ * piece.
  */
 extern void hy_cuda_sweep_take_norms(HyDevice *device);
 
