@@ -2,10 +2,10 @@
  * all_rows.c
  *		The positions of all rows of an index on arrays, each once and in the order of the table.
  *
- * A row has an entry for each vector of its array, and these entries lie in different lists. So a read of the index
- * sets a bit for each line pointer of the table that has an entry. A set of 64-bit positions would take more memory,
- * unless a page of the table has fewer than five rows. If memory does not suffice for the bits of the whole table, the
- * index is read once for each part of the table.
+ * A row has an entry for each vector of its array, and these entries may lie in different lists. To return each row
+ * once, a read of the index sets a bit for each line pointer of the table that has an entry. A set of 64-bit positions
+ * would take more memory, unless the pages of the table have fewer than five rows each. If memory does not suffice for
+ * the bits of the whole table, the index is read once for each part of the table.
  */
 #include "postgres.h"
 
@@ -35,7 +35,7 @@ struct HybridAllRows
 	int64 word;   /* element of `bits` that comes next */
 	int64 first;  /* number of the first page of this part of the table */
 	int64 next;   /* number of the first page after this part that has a row; -1: none */
-	bool counted; /* `excluded` is set: the first read of the index has counted all */
+	bool counted; /* `excluded` is set: the first read of the index has counted all excluded entries */
 	int64 excluded;
 };
 
@@ -100,7 +100,7 @@ hybrid_all_rows_end(HybridAllRows *rows)
 }
 
 /*
- * read_part: set the bits of the rows on the pages of the table from page number rows->next, as many pages as fit. Sets
+ * read_part: set the bits of the rows on as many pages of the table as fit, from page number rows->next on. Sets
  * rows->next for the next part.
  */
 static void

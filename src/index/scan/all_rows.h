@@ -1,6 +1,6 @@
 /*
  * all_rows.h
- *		The positions of all rows of an index on arrays, each once and in the order of the table.
+ *		The positions of the rows of an index on arrays, each once and in the order of the table.
  */
 #ifndef HYBRID_INDEX_ALL_ROWS_H
 #define HYBRID_INDEX_ALL_ROWS_H

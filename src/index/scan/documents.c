@@ -7,8 +7,8 @@
  * (found_documents.h).
  *
  * Candidates are compared with the query exactly, by their values in the table, in the order of their estimates. Let k
- * be the number of documents wanted, and let "few" mean at most (1 - target_recall) k. The comparisons end when two
- * conditions hold:
+ * be the number of documents wanted, and let "few" mean at most (1 - target_recall) k. Once k documents are found, the
+ * comparisons end when two conditions hold:
  *
  * 1. The last half of the candidates that were compared has few of the k best documents.
  * 2. Searches with a quarter of the lists and entries would have missed few of the k best documents. What these
@@ -16,18 +16,20 @@
  *
  * If comparing more candidates cannot satisfy condition 2, the searches are repeated with four times as many lists and
  * entries. A repeated search also satisfies condition 2 if few of the k best documents were first compared after it.
+ * If hybrid.probes is set, the number of lists is fixed, and condition 2 does not apply.
  *
- * (100,000 documents of 80 vectors of 128 dimensions, queries of 32 vectors, LIMIT 10 at .95. The smaller searches were
- * once made separately, before the others. They took three quarters of the time of the others, since each search scores
- * the centroids of all lists. By their estimates 640 documents were compared; by the estimates of the larger searches,
- * 320 to 1,280. With FIRST_LISTS, FIRST_ENTRIES, and half as many more documents compared each time, recall is .997 in
- * 49 ms (mean of 150 queries; 550 documents compared). With 32 lists, 256 entries, and twice as many documents each
- * time, it is .995 in 67 to 82 ms (870 compared), and with 16 lists .989 in 48 ms.)
+ * (100,000 documents of 80 vectors of 128 dimensions, queries of 32 vectors, LIMIT 10 at .95. In an earlier version the
+ * smaller searches were separate and came first. They took three quarters of the time of the larger ones, since each
+ * search scores the centroids of all lists. By the estimates of the smaller searches, 640 documents were compared; by
+ * those of the larger ones, 320 to 1,280. With FIRST_LISTS, FIRST_ENTRIES, and half as many more documents compared each
+ * time, recall is .997 in 49 ms (mean of 150 queries; 550 documents compared). With 32 lists, 256 entries, and twice as
+ * many documents each time, it is .995 in 67 to 82 ms (870 compared), and with 16 lists .989 in 48 ms.)
  *
  * work_mem limits the memory for the documents found, for the entries of a search, and for the documents that wait in
- * state->order. If it does not suffice, or if all lists would be examined, all documents are compared instead
+ * state->order. If all lists would be examined, or if memory does not suffice, all documents are compared instead
  * (compare_all_instead). Then the scan becomes an exact one, and scan.c makes its passes. Each pass returns the
- * documents that are nearest after those already returned, as many as fit in memory.
+ * documents that are nearest after those already returned, as many as fit in memory. With hybrid.probes, a scan whose
+ * memory does not suffice ends with the documents that it has.
  */
 #include "postgres.h"
 
@@ -55,7 +57,7 @@
 #define ENTRIES 4 /* minimum number of entries per document wanted */
 #define GROWTH 4  /* factor by which a repeated search has more lists and entries */
 #define LEAST_K                                                                                    \
-	10 /* minimum number of documents searched for, since a change among fewer of them says little */
+	10 /* minimum k of a scan with a LIMIT, since a change among fewer documents says little */
 #define FIRST_COMPARED 32 /* minimum number of documents compared exactly at first */
 #define FIRST_SHARE 4     /* documents compared exactly at first, per document wanted */
 #define COMPARED 32       /* documents whose conditions are checked at a time */
@@ -64,7 +66,7 @@
  * rows of the compared documents in state->order, and ENTRIES entries
  */
 #define WANTED_BYTES 512
-/* an exact pass: share of the memory left by the documents, for candidates; share of all memory, for positions */
+/* exact passes: candidates take this share of the memory that the documents leave; positions, of the scan's memory */
 #define CANDIDATES_SHARE 0.75
 #define POSITIONS_SHARE 0.125
 
@@ -80,7 +82,7 @@ typedef struct HybridDocuments
 	int part_allocated;
 	bool complete; /* every document that may be wanted is a candidate */
 	bool exhausted;
-	double safe;   /* documents at up to this distance can be returned */
+	double safe;   /* documents whose distance is at most this can be returned */
 	bool returned; /* `last` is set */
 	double last;   /* distance of the last document returned */
 	int pass;
@@ -186,7 +188,10 @@ hybrid_documents_next(HybridScan *state, int64 *position)
 	}
 }
 
-/* find_more: find the k best documents, with a larger k in each call, or let exact passes find the rest. */
+/*
+ * find_more: find the k best documents, or let exact passes find the rest. From call to call, k grows as long as memory
+ * allows.
+ */
 static void
 find_more(HybridScan *state)
 {
@@ -281,7 +286,7 @@ room(const HybridScan *state)
 	       (double) hybrid_lookup_memory(state->search);
 }
 
-/* room_for_documents: return how many more bytes the table of documents may take: at most half of all memory. */
+/* room_for_documents: return how many more bytes the table of documents may take: at most half of the scan's memory. */
 static double
 room_for_documents(const HybridScan *state)
 {
@@ -310,7 +315,7 @@ entries_at_first(const HybridScan *state)
 	return (int) Min(FIRST_ENTRIES, memory_of(state) * ENTRIES_SHARE / ENTRY_BYTES);
 }
 
-/* entries_of: return the maximum number of entries that a search finds. Its lists have no more entries than this. */
+/* entries_of: return the most entries that a search finds: documents->entries, or as many as its lists can have. */
 static double
 entries_of(const HybridScan *state)
 {
@@ -372,7 +377,7 @@ search(HybridScan *state)
 			return false;
 		if (included != NULL)
 			hybrid_lookup_words(state->search, included->conditions, included->count);
-		/* Entries only propose documents. Losing one entry in a hundred loses no document, so recall 0 is enough. */
+		/* recall 0: codes lose about one entry in 100 (recall_curve.c), but other entries propose its document */
 		hybrid_lookup_target(state->search, 0, lists);
 		rows = hybrid_lookup_next(state->search, entries, -INFINITY, &count);
 		state->done.work.lists += work.lists;
@@ -382,10 +387,10 @@ search(HybridScan *state)
 		hybrid_found_documents_add(&documents->found, HYBRID_WHOLE, i, rows, count,
 		                           room_for_documents(state));
 		count = take_part(documents, state->search, rows, count, work.rows);
-		/* there is no room for new documents, but the call above has added all documents of these entries */
+		/* room 0 adds no documents: the call above has added those of these entries, as far as there was room */
 		hybrid_found_documents_add(&documents->found, HYBRID_PART, i, documents->part, count, 0);
 	}
-	/* if so, the searches have found all entries of the wanted keys */
+	/* if so, each search has found all entries that the conditions on words allow, and all documents had room */
 	documents->complete = !more && !documents->found.full;
 	return true;
 }
@@ -521,8 +526,8 @@ compare_some(HybridScan *state, const int64 *positions, int count)
 }
 
 /*
- * bounded: test whether hybrid.max_scan_tuples limits the number of documents compared. Without conditions, it does so
- * only after k documents are found.
+ * bounded: test whether hybrid.max_scan_tuples limits the number of documents compared. If the filter has no conditions,
+ * this setting applies only after k documents are found.
  */
 static bool
 bounded(const HybridScan *state)

@@ -171,8 +171,9 @@ add(HybridFoundDocuments *found, int64 position, double room)
 	if (document == NULL)
 	{
 		/*
-		 * A hash table that grows is copied to one with twice as many slots. It also grows before it is full if an
-		 * element would be far from its slot, which is improbable while half of the slots are free.
+		 * To grow, a hash table is copied to one with twice as many slots, and the copy must fit in `room`. The table
+		 * may grow before it is full if an element would be far from its slot. While half of the slots are free, this
+		 * is improbable, so the room is not checked.
 		 */
 		if (found->table->members >= found->table->size / 2 &&
 		    2.0 * (double) found->table->size * sizeof(HybridDocument) > room)
@@ -198,7 +199,7 @@ static void
 measure_gap(HybridFoundDocuments *found, int part)
 {
 	HybridLevel *level = &found->level[part];
-	/* before any comparison, assume a gap of half the mean distance between the first and the last entry found */
+	/* start from an assumed gap, which counts as one document: half the mean difference of last and first distances */
 	double unseen = found->vectors, sum = unseen * level->spread / 2;
 	documents_iterator each;
 	HybridDocument *document;

@@ -3,7 +3,7 @@
  *		The documents that a scan of an index on arrays has found, and their estimated distances.
  *
  * A document's distance is estimated from the entries that searches have found. The estimate is a sum with one term per
- * vector of the query. If an entry of the document was found for the vector, the term is the entry's distance.
+ * vector of the query. If entries of the document were found for the vector, the term is the distance of the nearest.
  * Otherwise it is the distance of the last entry found for the vector, plus a gap. The gap is the mean difference
  * between the true term and that distance in the documents that were compared exactly. (This resembles the threshold
  * algorithms of R. Fagin, A. Lotem and M. Naor, "Optimal aggregation algorithms for middleware", 2003. Distances are
@@ -26,7 +26,7 @@ enum
 	HYBRID_PARTS
 };
 
-/* HybridKnown: the nearest entries of a document that were found, one for each vector of the query. */
+/* HybridKnown: the entries found of a document: for each vector of the query, at most the nearest one. */
 typedef struct HybridKnown
 {
 	/* sum, over these entries, of the entry's distance minus that of the last entry found for the vector; at most 0 */
@@ -40,10 +40,10 @@ typedef struct HybridDocument
 {
 	int64 position;
 	HybridKnown known[HYBRID_PARTS];
-	double exact;  /* its distance; NaN if it has none or is rejected */
+	double exact;  /* distance of the document; NaN if the document has none or is rejected */
 	int round;     /* round of the last search that found the document */
-	int compared;  /* round in which it was compared exactly, or 0 */
-	int rank;      /* among the candidates chosen last; PG_INT32_MAX if it is none of them */
+	int compared;  /* round in which the document was compared exactly, or 0 */
+	int rank;      /* rank among the candidates chosen last, from 0; PG_INT32_MAX if not chosen */
 	char status;   /* private to the hash table */
 	bool rejected; /* the conditions reject it */
 	bool returned;
@@ -53,7 +53,7 @@ typedef struct HybridDocument
 typedef struct HybridLevel
 {
 	double frontier; /* sum of the distances of the last entry found for each vector */
-	double spread;   /* mean of the differences between the distances of last and first entries */
+	double spread;   /* mean, over the vectors, of the last entry's distance minus the first entry's */
 	double gap;      /* mean gap: see the head of this file */
 } HybridLevel;
 
@@ -74,7 +74,7 @@ extern void hybrid_found_documents_init(HybridFoundDocuments *found, int vectors
 /* hybrid_found_documents_count: return the number of documents. */
 extern int64 hybrid_found_documents_count(const HybridFoundDocuments *found);
 
-/* hybrid_found_documents_get: return the document at a position, or NULL. The pointer is valid until one is added. */
+/* hybrid_found_documents_get: return the document at a position, or NULL. Valid until another document is added. */
 extern HybridDocument *
 hybrid_found_documents_get(const HybridFoundDocuments *found, int64 position);
 
@@ -93,16 +93,16 @@ extern void hybrid_found_documents_add(HybridFoundDocuments *found, int part, in
                                        const HybridFoundRow *rows, int count, double room);
 
 /*
- * hybrid_found_documents_choose: set *first to the `most` candidates of this round with the best estimates, sorted, and
- * set the ranks of all documents. The caller frees first->items.
+ * hybrid_found_documents_choose: set *first to at most `most` candidates of this round, those with the best estimates,
+ * sorted. Sets the ranks of all documents. The caller frees first->items.
  */
 extern void
 hybrid_found_documents_choose(HybridFoundDocuments *found, int part, int64 most, HyTopK *first);
 
-/* hybrid_found_documents_ranked: return the number of the k best documents whose rank is at least this one. */
+/* hybrid_found_documents_ranked: return how many of the k best documents have at least this rank. */
 extern int hybrid_found_documents_ranked(const HybridFoundDocuments *found, int rank);
 
-/* hybrid_found_documents_new: return the number of the k best documents that were compared in this round. */
+/* hybrid_found_documents_new: return how many of the k best documents were compared in this round. */
 extern int hybrid_found_documents_new(const HybridFoundDocuments *found);
 
 /*

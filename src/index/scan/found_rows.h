@@ -21,10 +21,10 @@ typedef struct HybridFoundRows
 
 /*
  * hybrid_found_row_upper: return the upper bound of a row's distance, or the lower bound if the upper one is
- * infinite. The bounds differ if the row's copy is rounded. If searches used the middle of the bounds, the k-th
- * best of many rows that rounding cannot separate would appear nearer than it is, and nearer rows would not be
- * read. (With the middle, recall was .80 at a target of .95 on copies that differ by less than float16 resolves;
- * with the upper bound it is .98.)
+ * infinite. The bounds differ if the vector stored in the index is rounded. If searches used the middle of the bounds,
+ * the k-th best of many rows that rounding cannot separate would appear nearer than it is, and nearer rows would not be
+ * read. (With the middle, recall was .80 at a target of .95 on vectors that differ by less than float16 resolves; with
+ * the upper bound it is .98.)
  */
 extern double hybrid_found_row_upper(const HybridFoundRow *row);
 

@@ -32,11 +32,11 @@
  * the one with the smallest key is opened. A split below an inner list updates the radius and the number of
  * lists that the entry of the inner list records (link.c).
  *
- * (Recall of a fixed number of lists by the distance expected of their nearest rows, and by their own distance: 20 and
- * 40 lists of 117,000 glosses of WordNet .954 and .972, and .940 and .957, with 35% and 4% fewer rows; 40 lists of
- * 20,000 rows of lognormal lengths, inner product, random queries .87 and .72; in 30 clusters, 5 lists .96 and .99.
- * Documents of six vectors in an index with a key, no condition on it, three tables, LIMIT 10: .97 to 1.00, and .76 to
- * .90, since the lists that small keys share are wide.)
+ * (Recall of a fixed number of lists, if they are taken by the expected distance of their nearest rows, and if they are
+ * taken by their own distance. 117,000 glosses of WordNet: 20 lists .954 and .940, with 35% fewer rows; 40 lists .972
+ * and .957, with 4% fewer rows. 20,000 rows of lognormal lengths, inner product, random queries: 40 lists .87 and .72.
+ * 30 clusters: 5 lists .96 and .99. Documents of six vectors in an index with a key and no condition on it, three
+ * tables, LIMIT 10: .97 to 1.00, and .76 to .90, since lists that several small keys share are wide.)
  *
  * (8,000,000 rows of 128 dimensions in 62,819 lists, LIMIT 10: a search takes 4.4 ms if it opens all inner lists, and
  * 2.3 to 3.4 ms if it opens those of 8,192 lists. 600,000 rows in clusters by Zipf's law, in 28,000 lists: recall and
@@ -59,9 +59,9 @@
 #define LOG_2 0.69314718f
 #define STEEPEST 1e30f /* maximum inverse width, as of a list whose rows are all equal */
 /*
- * With a fixed number of lists, standard deviations by which a key computed from a code is lowered, so that the list's
- * centroid is read in time. (117,000 glosses of WordNet: 20 lists take 97 us with 0, 106 with .5 and 118 with 1, for the
- * same recall. 5 lists of rows of two scales in 48 dimensions: recall .28, .37 and .37.)
+ * With a fixed number of lists, a key computed from a code is lowered by this number of standard deviations, so that the
+ * list's centroid is read in time. (117,000 glosses of WordNet: 20 lists take 97 us with 0, 106 us with .5 and 118 us
+ * with 1, for the same recall. Rows of two scales in 48 dimensions: 5 lists have a recall of .28, .37 and .37.)
  */
 #define LOWERED 0.5f
 /*
@@ -69,7 +69,7 @@
  * below opened inner lists, or of the number that may be missed if this is greater.
  */
 #define CLOSED_SHARE 0.1
-/* while lists are ordered by distance, number of leaves below opened inner lists per leaf whose centroid was read */
+/* while lists are ordered by distance, minimum number of leaves below opened inner lists per centroid that was read */
 #define OPENED_PER_LIST 16
 
 static const HybridInner *add_inner(HybridFrontier *frontier, const HybridLink *list, int level);
@@ -379,8 +379,8 @@ open_next(HybridFrontier *frontier)
 }
 
 /*
- * open_more: open inner lists until there is a leaf that was not taken and, if leaves are ordered by distance, until
- * OPENED_PER_LIST are reached. Returns false if no leaf is left.
+ * open_more: open inner lists until there is a leaf that was not taken. If leaves are ordered by distance, also open
+ * inner lists until there are OPENED_PER_LIST leaves per leaf whose centroid was read. Returns false if no leaf is left.
  */
 static bool
 open_more(HybridFrontier *frontier, bool by_distance)
@@ -424,7 +424,7 @@ beyond(HybridFrontier *frontier, HybridSlots *slots, int first)
 	return hy_tail_beyond(frontier->tail, &groups, frontier->limit, slots->keys + first);
 }
 
-/* rows_per_list: return the mean number of rows of the leaves that the entries of opened inner lists have counted. */
+/* rows_per_list: return the mean number of rows of a leaf below the opened inner lists. */
 static double
 rows_per_list(const HybridFrontier *frontier)
 {
@@ -604,8 +604,8 @@ describe_lists(const HybridFrontier *frontier, HybridSlots *slots, const float *
 }
 
 /*
- * nearest_u: return the u expected of the nearest of `rows` rows in random directions, about sqrt(2 ln(rows) / dims). The
- * logarithm is a line between powers of 2.
+ * nearest_u: return the u expected of the nearest of `rows` rows in random directions, about sqrt(2 ln(rows) / dims).
+ * Between powers of 2, the logarithm is interpolated linearly.
  */
 static inline float
 nearest_u(float rows, float dims)

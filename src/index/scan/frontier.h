@@ -17,7 +17,7 @@ typedef struct HybridLeafCandidate
 	HybridReach reach;
 	float radius; /* root mean square distance of the list's rows from its centroid */
 	float rows;   /* approximate number of rows of the list */
-	/* rows whose lower bounds are at most this were taken from the list; -INFINITY if it was not examined */
+	/* rows whose lower bounds are at most this were taken from the list; -INFINITY if the list was not examined */
 	float seen;
 	/* number of rows that the search had scored when it had scored half of this list */
 	int64 place;
@@ -32,8 +32,8 @@ typedef struct HybridLeafCandidate
 } HybridLeafCandidate;
 
 /*
- * HybridBlockOrigin: what a block of slots was made from: an inner list, and the number of its entry that
- * has the first slot.
+ * HybridBlockOrigin: where the lists of a block of slots come from: the inner list that names them, and the number of
+ * its entry for the first slot.
  */
 typedef struct HybridBlockOrigin
 {
@@ -85,7 +85,7 @@ typedef struct HybridFrontier
 	double opened_lists; /* number of leaves below opened inner lists, as their entries record */
 	double opened_rows;  /* number of rows of these leaves, as the opened inner lists record */
 	double rows;         /* estimated number of rows of all lists; 0 if the root is the only leaf */
-	/* keys order the lists by the share of their rows that is nearer than `limit`, by this tail; NULL: by distance */
+	/* if not NULL, keys order the lists by the share of their rows that this tail expects below `limit` */
 	const HyTail *tail;
 	float limit; /* if tail is not NULL, distance below which rows are expected */
 	/* lists whose centroids were read or that were taken, and a heap of those that wait to be examined again */
@@ -111,8 +111,9 @@ extern void hybrid_frontier_clear(HybridFrontier *frontier);
 extern const HybridInner *hybrid_frontier_open(HybridFrontier *frontier);
 
 /*
- * hybrid_frontier_begin: add the leaf lists of the scorer's tree, ordered by their distance from the scorer's query. In
- * a large index, only the nearest inner lists are opened.
+ * hybrid_frontier_begin: add the leaf lists of the scorer's tree, ordered by their distance from the scorer's query, or
+ * by the expected distance of their nearest rows if limits->probes is set. In a large index, only the nearest inner
+ * lists are opened.
  */
 extern void hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits);
 
@@ -124,10 +125,9 @@ extern bool hybrid_frontier_has_more(const HybridFrontier *frontier);
 
 /*
  * hybrid_frontier_expect: return the number of rows nearer than `limit` (in the unit of the estimates)
- * that are expected in lists not taken, if `tail` is the tail of u. From now on, lists come first if the share of
- * their rows expected below `limit` is large. Opens inner lists until few of the expected rows are below closed
- * ones: at most a tenth of `enough`, or of the rows expected below opened ones if these are more. The caller keeps
- * `tail` valid.
+ * that are expected in lists not taken, if `tail` is the tail of u. From now on, lists with a larger share of rows
+ * expected below `limit` come first. Opens inner lists until few of the expected rows are below closed ones: at most
+ * a tenth of `enough`, or of the rows expected below opened ones if these are more. The caller keeps `tail` valid.
  */
 extern double
 hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit, double enough);

@@ -50,8 +50,8 @@ typedef struct HybridIncludedQuals
 
 /*
  * hybrid_included_quals_new: find the conditions of a plan node that words judge, and make space for the conditions of
- * `keys` scan keys. Memory comes from the current memory context. Returns NULL if there are no conditions. `node` may
- * be NULL.
+ * `keys` scan keys. Memory comes from the current memory context. Returns NULL if words judge no condition of the node
+ * and there are no scan keys for key columns. `node` may be NULL.
  */
 extern HybridIncludedQuals *
 hybrid_included_quals_new(const HybridIndex *open, ScanState *node, int keys);

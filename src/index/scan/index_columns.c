@@ -3,9 +3,9 @@
  *		The columns of an index, computed from a row of the table.
  *
  * Expressions of columns that are not wanted are not computed. They may be slow: a condition on an included column is
- * checked on many rows, and the vector may be an expression. They also run as the user of the query, although the query
- * does not name them. (3,000 rows, a condition that a thirtieth of them satisfies, LIMIT 20: when all expressions were
- * computed, an index-only scan called the function of the vector column 504 times.)
+ * checked on many rows, and the vector may be an expression. They would also run as the user of the query, although the
+ * query does not name them. (3,000 rows, a condition that a thirtieth of them satisfies, LIMIT 20: in a version that
+ * computed all expressions, an index-only scan called the function of the vector column 504 times.)
  */
 #include "postgres.h"
 

@@ -36,7 +36,7 @@ extern void hybrid_index_columns_in(const List *expressions, bool *wanted);
 extern void hybrid_index_columns_form(const HybridIndexColumns *columns, TupleTableSlot *slot,
                                       Datum *values, bool *nulls);
 
-/* hybrid_index_columns_memory, hybrid_index_columns_clear: return and clear the memory of one row's columns. */
+/* hybrid_index_columns_memory, hybrid_index_columns_clear: return or reset the memory context of one row's columns. */
 extern MemoryContext hybrid_index_columns_memory(const HybridIndexColumns *columns);
 extern void hybrid_index_columns_clear(const HybridIndexColumns *columns);
 

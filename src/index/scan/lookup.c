@@ -3,9 +3,9 @@
  *		Search for the nearest rows by their codes, one batch after another.
  *
  * A search examines a few lists at a time. The nearest lists come first. Then come the lists with the
- * largest shares of rows that are expected to be nearer than the k-th best. Rows wait in a heap, ordered
- * by the lower bounds that their codes give for their distances. When a row reaches the top, its stored
- * vector is read to compute its distance. (This is distance browsing: G. Hjaltason and H. Samet,
+ * largest shares of rows that are expected to be nearer than the k-th best. Rows wait in a priority queue
+ * (`rows_order`), ordered by the lower bounds that their codes give for their distances. When a row comes first, its
+ * vector is read from the index to compute its distance. (This is distance browsing: G. Hjaltason and H. Samet,
  * "Distance browsing in spatial databases", 1999.)
  *
  * The loop is in go_on. lookup_lists.c examines lists, and stopping.c decides, from the rows that the
@@ -22,14 +22,14 @@
 
 #include "index/scan/lookup_state.h"
 
-/* number of rows taken from the heap at a time, at first; while fewer than k rows are known, as many as are missing */
+/* number of rows taken from rows_order at a time, at first; while fewer than k are known, as many as are missing */
 #define FEW_ROWS 4
-#define MOST_ROWS 32      /* maximum number of rows taken from the heap at a time */
+#define MOST_ROWS 32      /* maximum number of rows taken from rows_order at a time */
 #define FILTERED_FIRST 8  /* number of rows passed to the filter at a time, at first */
 #define FILTERED 64       /* maximum number of rows passed to the filter at a time */
 #define EXPECTED 4096     /* bytes of vectors that are prefetched ahead */
 #define SPARE_LISTS 65536 /* maximum number of lists of a search whose memory is kept */
-#define SPARE_ROWS 65536  /* maximum number of its rows */
+#define SPARE_ROWS 65536  /* maximum number of rows of such a search */
 
 /*
  * spare: memory of the last search that ended, kept for the next search, which usually needs about as
@@ -309,7 +309,8 @@ hybrid_lookup_estimate_limit(const HybridLookup *search)
 }
 
 /*
- * go_on: search until the expected number of missing rows is at most the allowed number, or until a bound is reached.
+ * go_on: search until the expected number of missing rows is at most the allowed number, no list is left, or the search
+ * reaches one of its bounds.
  *
  * A row is likely to be among the k best if its estimate is below the k-th best distance. With a filter, other rows are
  * checked only after the last list was examined. By then, the k-th best distance is shorter, and some of these rows
@@ -337,8 +338,8 @@ go_on(HybridLookup *search, double after)
 }
 
 /*
- * rescore_rows: read the vectors of the rows in the heap that may be among the k nearest. While fewer than
- * k rows are known, any row may be.
+ * rescore_rows: compute the distances of those rows of rows_order that may be among the k nearest, from their stored
+ * vectors. While fewer than k rows are known, any row may be among them.
  */
 static void
 rescore_rows(HybridLookup *search, double after)
@@ -380,8 +381,8 @@ rescore_rows(HybridLookup *search, double after)
 }
 
 /*
- * rescore_wanted: do the work of rescore_rows with a filter. Rows are passed to the filter a few at a
- * time, before their vectors are read.
+ * rescore_wanted: do the work of rescore_rows if there is a filter. Pass rows to the filter a few at a time, before
+ * their vectors are read.
  */
 static void
 rescore_wanted(HybridLookup *search, double after)
@@ -412,8 +413,8 @@ rescore_wanted(HybridLookup *search, double after)
 }
 
 /*
- * choose_rows: take from the heap at most `most` rows whose lower bounds are below the limit, or any rows if the limit
- * is infinite. If only likely rows are wanted, stop at the first row whose estimate is not below the limit.
+ * choose_rows: take from rows_order at most `most` rows whose lower bounds are below the limit, or any rows if the limit
+ * is infinite. If only likely rows are wanted (go_on), stop at the first row whose estimate is not below the limit.
  */
 static int
 choose_rows(HybridLookup *search, float limit, HyHeapItem *chosen, int most)
@@ -449,7 +450,7 @@ bound_reached(const HybridLookup *search)
 	return memory > search->most_memory ? HY_SCAN_MEMORY : HY_SCAN_NO_LIMIT;
 }
 
-/* rescore: read the stored vector of a row taken from the heap, and add the row to the rows found. */
+/* rescore: compute a row's distance from its vector in the index, and add the row to the rows found. */
 static void
 rescore(HybridLookup *search, const HyHeapItem *chosen, double after)
 {

@@ -2,9 +2,9 @@
  * lookup.h
  *		Search for the nearest rows by their codes, one batch after another.
  *
- * Three words have a fixed meaning here. The *limits* of a search say when it has found enough rows
+ * Some words have a fixed meaning here. The *limits* of a search say when it has found enough rows
  * (HybridLookupLimits). Its *bounds* are the numbers of rows and bytes at which it ends in any case
- * (hybrid_lookup_bound). A *lower bound* or an *upper bound* bounds the distance of a row.
+ * (hybrid_lookup_bound). A *lower bound* or an *upper bound* always means one of a row's distance.
  */
 #ifndef HYBRID_INDEX_LOOKUP_H
 #define HYBRID_INDEX_LOOKUP_H
@@ -30,18 +30,17 @@ typedef struct HybridOutliers
 #define HYBRID_LISTS_OPENED 8192
 
 /*
- * HybridLookupLimits: how far a search goes. A search ends when it expects to miss few enough rows. For
- * each difficulty, calibration has found the number with which searches for rows of the index reach the
- * target recall.
+ * HybridLookupLimits: how far a search goes. A search ends when it expects to miss few enough rows. For each difficulty,
+ * calibration has found how many rows its test searches may expect to miss and still reach the target recall.
  */
 typedef struct HybridLookupLimits
 {
 	/* number of rows that a search may expect to miss, per row wanted, by difficulty; negative if unknown */
 	float missing[HYBRID_DIFFICULTIES];
-	/* replaces `missing` if the difficulty is unknown; upper limit of it if the query is outside `nearness` */
+	/* replaces `missing` if that is unknown; upper limit of `missing` if the query is outside `nearness` */
 	float other;
 	float target; /* share of the rows wanted that may be missed by the target recall: 1 - recall */
-	/* upper limit of `missing` before a search has compared its estimate with what it found */
+	/* upper limit of `missing` at the first check, in HYBRID_CLEAR dimensions or more (stopping.c) */
 	float first;
 	/*
 	 * a search goes on while it has found more rows than this, per row wanted, in the last third of the
@@ -56,7 +55,7 @@ typedef struct HybridLookupLimits
 	float outlier_reach;
 	bool known; /* the index has a curve that is not outdated */
 	float eps;  /* number of standard deviations by which an estimate from a code may be wrong */
-	/* number of leaf lists to examine, the nearest ones; 0: the other limits apply */
+	/* number of leaf lists to examine, whatever the other limits say; 0: the other limits apply */
 	int probes;
 } HybridLookupLimits;
 
@@ -105,8 +104,8 @@ extern void hybrid_lookup_target(HybridLookup *search, double recall, int probes
 
 /*
  * hybrid_lookup_bound: let this search end when it has rescored or rejected `rows` rows, or when its rows and lists
- * take more than `memory` bytes. The bounds are tested after each batch, and with a bounded filter also within a
- * batch. Without this call a search has no bounds.
+ * take more than `memory` bytes. The bounds are tested after each batch of k rows, and with a bounded filter also
+ * within a batch. Without this call a search has no bounds.
  */
 extern void hybrid_lookup_bound(HybridLookup *search, int64 rows, double memory);
 
@@ -125,10 +124,10 @@ extern void hybrid_lookup_words(HybridLookup *search, const HyWordCondition *con
 /*
  * hybrid_lookup_next: return the next batch: *count rows, sorted by distance and position. These are the
  * k nearest rows not returned yet, and all rows that may be nearer than one of these because their copies
- * are rounded. Fewer than k rows mean that there are no more. Most rows are farther than those of earlier
- * batches, but some are found late. Late rows that are nearer than `after` are left out. The array belongs
- * to the search and is valid until the next call. If the search has reached one of its bounds, the result
- * is all rows that were found and not yet returned.
+ * are rounded. Fewer than k rows mean that the lists to examine have no more, or that a bound has ended the search. Most
+ * rows are farther than those of earlier batches, but some are found late. Late rows that are nearer than `after` are
+ * left out. The array belongs to the search and is valid until the next call. If a bound has ended the search, the
+ * result is all rows that were found and not yet returned.
  */
 extern const HybridFoundRow *
 hybrid_lookup_next(HybridLookup *search, int k, double after, int *count);
@@ -166,11 +165,14 @@ extern HybridPlace hybrid_lookup_where(const HybridLookup *search, const HybridF
 
 /*
  * hybrid_lookup_complete: return a lower bound of the distances of all rows that the search has found and not returned.
- * Returns -INFINITY if the search has fewer than k rows or has reached a bound.
+ * Returns -INFINITY if the search has fewer than k rows, or if it ended early (hybrid_lookup_reached).
  */
 extern double hybrid_lookup_complete(const HybridLookup *search);
 
-/* hybrid_lookup_reached: return the bound that ended the search, or HY_SCAN_NO_LIMIT. */
+/*
+ * hybrid_lookup_reached: return why hybrid_lookup_bound ended the search: HY_SCAN_TUPLES, HY_SCAN_MEMORY, or
+ * HY_SCAN_NO_LIMIT if it did not.
+ */
 extern HyScanLimit hybrid_lookup_reached(const HybridLookup *search);
 
 /*
@@ -221,8 +223,8 @@ extern float hybrid_lookup_eps(double recall);
 extern bool hybrid_curve_outdated(const HybridTree *tree);
 
 /*
- * hybrid_lookup_limits: set the limits for a target recall from 0.5 to 1 by the calibration curve of the
- * tree. The index has `dims` dimensions.
+ * hybrid_lookup_limits: set the limits for a target recall by the calibration curve of the tree. The recall is from 0.5
+ * to 1, or 0 with a fixed number of lists (`probes`). The index has `dims` dimensions.
  */
 extern void hybrid_lookup_limits(const HybridTree *tree, int dims, double recall, int probes,
                                  HybridLookupLimits *limits);
@@ -242,8 +244,8 @@ extern double hybrid_curve_rows(const HybridTree *tree, double recall);
 
 /*
  * hybrid_scan_candidates: return the number of candidates of pass (or batch) number `pass` of a scan, if
- * the first pass, number 0, has `first` candidates. They fit into mem_multiplier times work_mem. (Defined
- * in scan_batches.c; declared here for the cost estimate.)
+ * the first pass, number 0, has `first` candidates. Each pass has four times as many as the one before, while they fit
+ * into mem_multiplier times work_mem. (Defined in scan_batches.c; declared here for the cost estimate.)
  */
 extern int hybrid_scan_candidates(int pass, int first, double mem_multiplier);
 

@@ -51,7 +51,7 @@ typedef struct Examination
 {
 	int which;
 	bool again;  /* the list was examined before */
-	bool aimed;  /* `aim` is set and, if the list was examined before, `before` */
+	bool aimed;  /* `aim` is set, and also `before` if `again` is set */
 	float limit; /* rows with lower bounds up to this are taken */
 	HybridAim aim;
 	HybridAim before; /* the aim of the last examination, which tells which rows were taken then */
@@ -110,9 +110,9 @@ hybrid_lookup_examine_lists(HybridLookup *search)
 }
 
 /*
- * choose_lists: choose at most MOST lists to examine next, and return their number. Lists that wait to be
- * examined again come first. While fewer than k rows are known, the nearest lists are chosen. Afterwards,
- * the search may end (stopping.c), or the lists with the most near rows are chosen.
+ * choose_lists: choose at most MOST lists to examine next, and return their number. Lists that wait to be examined again
+ * come first. While fewer than k rows are known, or if the number of lists is fixed, the first lists of the frontier are
+ * chosen. Afterwards, the search may end (stopping.c), or the lists with the largest shares of near rows are chosen.
  */
 static int
 choose_lists(HybridLookup *search, int *chosen)
@@ -135,7 +135,7 @@ choose_lists(HybridLookup *search, int *chosen)
 	if (isinf(limit))
 	{
 		share = Max(share, FIRST);
-		/* if the number of lists is fixed, none is examined in vain */
+		/* if the number of lists is fixed, all of them will be examined, so take more at a time */
 		if (frontier->limits.probes > 0)
 			share =
 				Min(Max(share, Min(lists, SORTED - 1)), Max(frontier->limits.probes - lists, 0));
@@ -153,7 +153,7 @@ choose_lists(HybridLookup *search, int *chosen)
 	return count;
 }
 
-/* take_rest: take lists in the order of the file. When none is left, record that no row is missing. */
+/* take_rest: take lists nearly in the order of the file. When none is left, record that no row is missing. */
 static int
 take_rest(HybridLookup *search, int *chosen)
 {
@@ -317,8 +317,8 @@ examine(HybridLookup *search, int which, BlockNumber following)
 }
 
 /*
- * judge: return the number of wanted rows of a page. With conditions, search->wanted has their masks. Without conditions,
- * the headers of the blocks are not read before their codes, for which the search would wait twice.
+ * judge: return the number of wanted rows of a page. With conditions on words, set search->wanted to the masks of these
+ * rows. Without conditions, do not read the heads of the blocks: the search would wait for memory once more.
  */
 static int
 judge(HybridLookup *search, Page page, BlockNumber next)
@@ -346,7 +346,7 @@ take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber
 		aim_at(search, examination);
 	if (!again && list->sampled > 0 && !BlockNumberIsValid(hybrid_list_page(page)->next))
 		list->last = examination->blocks + blocks - 1;
-	/* The list is scored as it was the first time, which shows the rows that were taken then. */
+	/* Score the same blocks in full as at the first examination, so that the same rows appear as taken then. */
 	aim->whole = before->whole = Max(Min(list->sampled - examination->blocks, blocks), 0);
 	aim->also = before->also =
 		list->last - examination->blocks >= aim->whole && list->last - examination->blocks < blocks
@@ -398,8 +398,8 @@ expect_words(const HybridLookup *search, BlockNumber block)
 }
 
 /*
- * add_rows: add to the heap the rows of a page that satisfy the conditions on words and are set in the scorer's masks.
- * If `without` is not NULL, rows that are set in its masks are left out.
+ * add_rows: add to rows_order the rows of a page that satisfy the conditions on words and are set in the scorer's masks.
+ * If `without` is not NULL, leave out the rows that are set in its masks.
  */
 static void
 add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint32 *without)

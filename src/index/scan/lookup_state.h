@@ -28,11 +28,11 @@ struct HybridLookup
 	HybridFrontier frontier;
 	HybridLookupWork *work;
 	Row *rows;
-	HyLazyHeap rows_order; /* heap of the rows that wait, ordered by lower bound */
+	HyLazyHeap rows_order; /* priority queue of the rows that wait, least lower bound first */
 	int rows_count;
 	int rows_allocated;
 	bool keeps_pages;   /* see hybrid_lookup_keep_pages */
-	BlockNumber *pages; /* if so, the list page of each row */
+	BlockNumber *pages; /* list page of each row, if keeps_pages is set */
 	int pages_allocated;
 	HybridFoundRows found;
 	HyTopK nearest; /* the k best of the rows found, by upper bound */
@@ -42,7 +42,7 @@ struct HybridLookup
 	bool bounded;    /* the bounds of the search are tested before each use of the filter */
 	int64 most_rows; /* bounds of the search: see hybrid_lookup_bound */
 	double most_memory;
-	HyScanLimit reached;               /* the bound that has ended the search */
+	HyScanLimit reached;               /* see hybrid_lookup_reached */
 	const HyWordCondition *conditions; /* conditions on words of keys and included columns */
 	int conditions_count;
 	uint32 *wanted; /* for each block of a page, a mask of the rows that satisfy the conditions */

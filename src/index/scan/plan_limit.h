@@ -4,7 +4,7 @@
  *
  * PostgreSQL does not tell an access method the LIMIT above a scan. The LIMIT matters, because a search
  * for the 10 nearest rows differs from a search for 1,000. Nor does PostgreSQL pass on conditions that
- * the access method does not support. Plans are therefore examined when they start.
+ * the access method does not support. An ExecutorStart hook therefore examines each plan.
  */
 #ifndef HYBRID_INDEX_PLAN_LIMIT_H
 #define HYBRID_INDEX_PLAN_LIMIT_H
@@ -22,8 +22,8 @@ typedef struct HybridPlanLimit
 {
 	ScanState *node; /* an index scan or an index-only scan; NULL if unknown */
 	bool conditions; /* the node has index conditions */
-	int64 limit;     /* number of rows wanted; -1 if unknown */
-	bool all;        /* no Limit node is above the scan, so the plan presumably reads all rows */
+	int64 limit;     /* number of rows wanted: OFFSET plus LIMIT; -1 if unknown */
+	bool all;        /* no LIMIT is above the scan, or LIMIT NULL, so the plan presumably reads all rows */
 } HybridPlanLimit;
 
 /*

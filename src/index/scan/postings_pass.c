@@ -6,12 +6,12 @@
  * segment's postings for the query's dimensions (core/postings.h). The sums give a lower and an upper bound of the
  * distance of each row that the segment describes. A row is excluded if its lower bound is above the k-th least upper
  * bound, or above the distance of the k-th nearest candidate. Equal distances are ordered by position. The two bounds
- * of a row are nearly equal, so little more than k values must be read. They are read when the pages of the segment
- * end, because only then the k-th least upper bound is known.
+ * of a row are nearly equal, so only a few more than k values must be read. They are read after the last page of the
+ * segment, because only then the k-th least upper bound is known.
  *
  * No lock is held from one page to the next. When a list page is read again, it may name another segment, which is then
- * scored. If an old segment excluded a row, the row was live and not fresh on a page that named this segment. So it was
- * the row that the segment describes.
+ * scored. It is safe that an old segment excludes a row: the row was live on a page that named this segment, and was not
+ * fresh (written after the segment). So the row was the one that the segment describes.
  *
  * (500,000 rows of 120 elements in 30,000 dimensions by Zipf's law, queries of 40 elements, bench/types.sh sparse: 237
  * queries/s, against 2.7 queries/s by a scan of the table.)
@@ -272,7 +272,7 @@ find_rows(IndexScanDesc scan, HybridLink *link)
 
 /*
  * near_rows: return a mask of the rows of block number b of the current page that may be among the nearest. This test
- * is cheap, and only few rows pass it, for which find_row is called.
+ * is cheap and rejects most rows; find_row tests the others more closely.
  */
 static uint32
 near_rows(HybridScan *state, const HybridBlock *block, int b)
@@ -320,7 +320,7 @@ find_row(HybridScan *state, const HybridBlock *block, int row, BlockNumber numbe
 	if (sum != NULL)
 		hy_postings_bound(&pass->bounds, *sum, block->factors.add[row], &lower.distance,
 		                  &upper.distance);
-	/* Skip a row that earlier passes have returned. One that may have the distance NaN may come after all others. */
+	/* Skip a row that earlier passes have returned, unless its distance may be NaN, which comes after all others. */
 	if (state->bounded && isfinite(upper.distance) &&
 	    hy_neighbor_compare(&upper, &state->last) <= 0)
 		return;
@@ -379,7 +379,7 @@ read_found(IndexScanDesc scan)
 			                                    state->store.vector);
 		else if (isinf(found->upper))
 			continue;
-		/* a row whose distance may be NaN has infinite bounds; if they are finite, NaN is that of another row */
+		/* a row whose distance may be NaN has infinite bounds; with finite ones, another row is in the slot now */
 		if (isnan(distance) && isfinite(found->upper))
 			distance = found->upper;
 		else if (!isnan(distance))

@@ -48,7 +48,7 @@ typedef struct HybridScan
 	MemoryContext context; /* memory of the query, a child of scan_context; a rescan resets it */
 	MemoryContext scratch; /* memory of one dispatch */
 	bool first;            /* no row of the current query was requested yet */
-	bool null_query;       /* the query is NULL: return every row, in heap order */
+	bool null_query;       /* the query is NULL (or an empty array): return every row, in heap order */
 	bool ordered;          /* there is an ORDER BY */
 	HybridProbe query;
 	const void *value; /* the query as a value, for exact distances, if its type is not dense */
@@ -64,10 +64,10 @@ typedef struct HybridScan
 	HybridPlanLimit asked;         /* what the plan requests from the scan */
 	HybridIncludedQuals *included; /* conditions that words judge; NULL if there are none */
 	bool planned;                  /* `included` is set */
-	int64 counted;                 /* number of excluded rows of this query that EXPLAIN counts */
+	int64 counted;                 /* number of excluded rows of this query that EXPLAIN has counted so far */
 	HybridScanQuals *filter;
 	int filtered;              /* number of passes that have used the filter */
-	HyScanLimit limit_reached; /* bound that has ended the search */
+	HyScanLimit limit_reached; /* see hybrid_lookup_reached */
 	int pass;                  /* number of passes so far */
 	int first_candidates;      /* number of candidates of the first pass */
 	HyTopK candidates;
@@ -81,7 +81,7 @@ typedef struct HybridScan
 	bool reorders;   /* rows are ordered by values from the table */
 	HybridTrueOrder *order;    /* rows found and not returned yet; NULL until it is needed */
 	const HyNeighbor *waiting; /* candidate taken and not returned or in `order` yet, or NULL */
-	bool waiting_in_place;     /* the bounds prove that this candidate is the next row */
+	bool waiting_in_place;     /* return this candidate next, without its value from the table */
 	struct HybridPostingsPass *postings; /* state of passes over sparse vectors; else NULL */
 	struct HybridDocuments *documents;   /* the search of an index on arrays; else NULL */
 	HybridIndexOnly *only;               /* forms the rows of an index-only scan; else NULL */
@@ -108,8 +108,8 @@ extern void hybrid_scan_score_batch(IndexScanDesc scan);
 extern void hybrid_scan_excluded(HybridScan *state, int64 excluded);
 
 /*
- * hybrid_scan_ended: if a bound has ended the scan, record this, and warn the user if the plan should have read all
- * rows.
+ * hybrid_scan_ended: if a bound on rows or memory has ended the scan, record this, and warn the user if the plan should
+ * have read all rows.
  */
 extern void hybrid_scan_ended(IndexScanDesc scan);
 

@@ -4,7 +4,7 @@
  *
  * If the number of wanted rows is known, the first batch has that number of candidates and a few more. If
  * few rows satisfy the conditions, each row is expensive, and the rows are far apart. Then one additional
- * row is enough to prove the order of the wanted rows.
+ * row is enough to prove the order of the wanted rows, or none if the index stores vectors as given.
  *
  * If conditions remove no rows, the first batch already has all rows that are wanted. Later batches are
  * then small, because they only need a few more rows to make the order certain.
@@ -91,7 +91,7 @@ hybrid_scan_next_batch(HybridScan *state)
 	}
 	if (state->only != NULL)
 		hybrid_lookup_keep_pages(state->search);
-	/* for strict order, this batch omits rows that should have come in an earlier batch */
+	/* for strict order, omit rows that are found now but should have come in an earlier batch */
 	state->found = hybrid_lookup_next(
 		state->search, k, strict && state->bounded ? state->last.distance : -INFINITY, &count);
 	state->complete = hybrid_lookup_complete(state->search);

@@ -29,8 +29,8 @@ typedef struct HybridScanQuals HybridScanQuals;
 extern HybridScanQuals *hybrid_scan_quals_new(IndexScanDesc scan, ScanState *node, bool judged);
 
 /*
- * hybrid_scan_quals_share: return the planner's estimate of the share of rows that satisfy the
- * conditions, or 1 if there are no conditions that may be checked early.
+ * hybrid_scan_quals_share: return the planner's estimate of the share of rows that satisfy the conditions. Returns 1 if
+ * there are no conditions that may be checked early, and 0 if the table's number of rows is unknown.
  */
 extern double hybrid_scan_quals_share(const HybridScanQuals *filter);
 

@@ -16,8 +16,8 @@ int hybrid_iterative_scan = HYBRID_ITERATIVE_STRICT;
 /*
  * A search checks the filter on a cached row in half a microsecond, which is less than a tenth of the time that HNSW
  * takes for a row that it visits. So the default is five times that of pgvector. (WordNet, a filter that 1% of the rows
- * satisfy, LIMIT 10 at .95: a search checks 21,000 rows on average. With a maximum of 20,000, recall is .93, and .88 at
- * a target of .99; with this one it is 1.00.)
+ * satisfy, LIMIT 10: a search at .95 checks 21,000 rows on average. With a maximum of 20,000, recall is .93 at a target
+ * of .95, and .88 at .99; with a maximum of 100,000 it is 1.00.)
  */
 #define MOST_TUPLES 100000
 int hybrid_max_scan_tuples = MOST_TUPLES;

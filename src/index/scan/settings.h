@@ -37,8 +37,8 @@ typedef struct HybridScanSettings
 typedef void (*HybridAdjustScan)(Relation index, HybridScanSettings *settings);
 
 /*
- * hybrid_adjust_scans: other libraries may adjust the settings; false while hybrid_index_measure() tries
- * targets of its own
+ * hybrid_adjust_scans: whether the function of hybrid_index_adjust_with is called; false while hybrid_index_measure()
+ * tries targets of its own
  */
 extern bool hybrid_adjust_scans;
 

@@ -12,10 +12,11 @@
  * early termination", 2025.)
  *
  * A second rule may override the estimate. If a search has found more than 1 - recall of its rows in the
- * last third of the rows that it scored, it still finds rows, and goes on whatever the estimate is. (17
- * shapes of bench/recall_cases.py, LIMIT 10: without this rule, queries of one to three words on WordNet
- * reach .88, .93 and .97 for .9, .95 and .99, and with it .90, .95 and .99. Searches score 42.5% of the
- * rows without it and 44.5% with it.)
+ * last third of the rows that it scored, it still finds rows, and goes on whatever the estimate is. The rule
+ * does not apply if the curve was measured on a user's own queries. (17 shapes of bench/recall_cases.py,
+ * LIMIT 10: without this rule, queries of one to three words on WordNet reach a recall of .88, .93 and .97
+ * at targets of .9, .95 and .99, and with it .90, .95 and .99. Searches score 42.5% of the rows without it
+ * and 44.5% with it.)
  *
  * EVIDENCE, FEW and HYBRID_CLEAR were chosen with bench/recall.sh. On the data shapes of that benchmark,
  * recall stays within the tolerance of the target with other random numbers, and for LIMIT 1, 10 and 100.
@@ -35,9 +36,9 @@
 /*
  * A row is an outlier of its list if its distance from the centroid is more than twice the radius. In an index
  * with outliers, a small sample may show none of them. A search that could find outliers therefore goes on until
- * one of three things has happened: it has sampled OUTLIERS_SEEN outliers; it has sampled twice as many rows as
- * should contain OUTLIERS_SEEN outliers; it has scored 1/PART of the rows of the index. The rule does not apply if
- * outliers are rarer than RARE, because the search would have to sample too many rows, or if the index has too few
+ * one of these is true: it has sampled OUTLIERS_SEEN outliers; it has sampled twice as many rows as should contain
+ * OUTLIERS_SEEN outliers; the sample is full; it has scored 1/PART of the rows of the index. The rule does not apply
+ * if outliers are rarer than RARE, because the search would have to sample too many rows, or if the index has too few
  * outliers. (bench/recall.sh, 60,000 rows of which one in 200 lies halfway to the origin, queries near the origin,
  * LIMIT 10 at .95: recall is .22 without this rule, and .98 with it.)
  *
@@ -181,10 +182,10 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	if (stopping->in_half > limits->lately * k)
 		missing = Min(missing, limits->trusted);
 	/*
-	 * Copies of a row are found or missed together. So the rows that may be missed are those of a few queries, which
-	 * find half or less. (1,000 vectors 11 times each and 5,000 others, four times 1,000 random queries, LIMIT 10 at
-	 * .95: 1.5% of the queries find half or less without this line, and .5% with it. Searches score 80% and 89% of the
-	 * rows.)
+	 * Copies of a row are found or missed together. So the misses are not spread evenly: a few queries find half of
+	 * their rows or less. (1,000 vectors 11 times each and 5,000 others, four times 1,000 random queries, LIMIT 10 at
+	 * .95: 1.5% of the queries find half or less without this line, and .5% with it. Searches score 80% of the rows
+	 * without it, and 89% with it.)
 	 */
 	if (stopping->copies)
 		missing = Min(missing, limits->lately);

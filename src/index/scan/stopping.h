@@ -23,9 +23,9 @@ typedef struct HybridStopping
 	HybridOutliers outliers; /* outliers in the sample; its field `rows` is not used */
 	double noise;            /* sum of the variances that the codes add to the values of u */
 	HyTail tail;             /* tail of the sample at the last check */
-	/* sum over the checks: rows expected in the lists examined that are nearer than the k-th best at that time */
+	/* over all checks: number of rows expected in the lists examined that are nearer than the k-th best at that time */
 	double expected;
-	double found;                 /* number of such rows that were found in these lists */
+	double found;                 /* number of these rows that were found */
 	int taken[HYBRID_LISTS_MOST]; /* lists that were examined last */
 	int taken_count;
 	int lately; /* number of the k best rows that were found in the last third of the rows scored */
@@ -60,8 +60,8 @@ extern int
 hybrid_stopping_list(HybridStopping *stopping, const HybridFrontier *frontier, int which);
 
 /*
- * hybrid_stopping_rows: add the live rows of a block of that list to the sample. `estimates` has the
- * distances estimated from their codes.
+ * hybrid_stopping_rows: add the live rows of a block of list number `which` to the sample. `estimates` has the
+ * distances estimated from the rows' codes.
  */
 extern void hybrid_stopping_rows(HybridStopping *stopping, const HybridFrontier *frontier,
                                  int which, const HybridBlock *block, const float *estimates);
@@ -101,7 +101,7 @@ extern double hybrid_stopping_missing(const HybridStopping *stopping, const Hybr
 
 /*
  * hybrid_stopping_least_rows: return the minimum number of rows that a search scores in an index of `rows` rows that
- * has no curve, or an outdated one.
+ * has no curve, or an outdated one. Returns 0 in fewer than HYBRID_CLEAR dimensions, where there is no such minimum.
  */
 extern double hybrid_stopping_least_rows(const HybridTree *tree, int dims, double rows);
 

@@ -3,7 +3,8 @@
  *		Order rows by the distances of their values in the table.
  *
  * A scan adds rows in the order of lower bounds of their distances. The nearest row in the queue is the
- * next one to return if its distance is at most the lower bound of the next row that the scan would add.
+ * next one to return if its distance is at most the lower bound of the next row that the scan would add. (In an index on
+ * arrays, rows come in another order, and documents.c says up to which distance the queue is complete.)
  */
 #include "postgres.h"
 
@@ -181,7 +182,7 @@ new_row(HybridTrueOrder *order, int64 position, TupleTableSlot *slot)
 	return row;
 }
 
-/* compare_rows: compare rows for the queue. Its first element is the greatest, so the nearest row is the greatest. */
+/* compare_rows: compare rows for the queue. A pairing heap yields the greatest element first, so reverse the order. */
 static int
 compare_rows(const pairingheap_node *a, const pairingheap_node *b, void *arg)
 {

@@ -39,9 +39,9 @@ extern void hybrid_true_order_values(const HybridTrueOrder *order, TupleTableSlo
                                      IndexOrderByDistance *values);
 
 /*
- * hybrid_true_order_ready: test whether there is a first row, and it precedes or ties with each row that
- * may still be added. `bound` is a lower bound of the first values of those rows, or NULL if no row will
- * be added.
+ * hybrid_true_order_ready: test whether there is a first row, and it precedes each row that may still be added. If there
+ * is one ORDER BY expression, it may also tie with such rows. `bound` is a lower bound of the first values of the rows
+ * to come, or NULL if no row will be added.
  */
 extern bool
 hybrid_true_order_ready(const HybridTrueOrder *order, const IndexOrderByDistance *bound);

@@ -111,8 +111,8 @@ visit_all(List *plans)
 }
 
 /*
- * leave_out: remove the last columns that serve only the order of rows from our index. The first `kept`
- * columns stay.
+ * leave_out: remove the last columns of a plan that serve only to order the rows of a scan of our index. The first
+ * `kept` columns stay.
  */
 static void
 leave_out(Plan *top, int kept)

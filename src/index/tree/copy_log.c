@@ -87,7 +87,7 @@ set_logging(Relation index, bool logging)
 }
 
 /*
- * bit_of: map a leaf to a bit. The block numbers of heads usually have regular intervals, so they are
+ * bit_of: map a leaf to a bit. The block numbers of heads often follow at regular intervals, so they are
  * hashed to spread them over the bits.
  */
 static uint32

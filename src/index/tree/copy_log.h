@@ -30,7 +30,7 @@ extern void hybrid_copy_log_end(Relation index);
 /* hybrid_copy_log_add: log that a leaf has received an entry. Call it if HybridTree.logging is set. */
 extern void hybrid_copy_log_add(Relation index, BlockNumber leaf);
 
-/* hybrid_copy_log_take: move the bits that were set since the last call from the meta page to *copy_log. */
+/* hybrid_copy_log_take: add the bits of the log on the meta page to *copy_log, and clear them on the meta page. */
 extern void hybrid_copy_log_take(Relation index, HybridCopyLog *copy_log);
 
 /*

@@ -1,6 +1,6 @@
 /*
  * device_units.c
- *		Units, which are runs of lists that may stay on a device, and their keys.
+ *		Units, which are runs of lists that may stay in a device's memory (GPU), and their keys.
  *
  * While a list's change counter stays the same, the list has the same live entries with the same vectors.
  * So `version` in a unit's key is a hash of the links, counters and sizes of all lists of the unit.
@@ -137,7 +137,7 @@ read_head(HybridStore *store, int list, uint64 *changes, int64 *rows)
 		hybrid_list_read(store->index, &store->open.layout, link, 0, link->head, store->strategy);
 	const HybridListPage *head = hybrid_list_page(BufferGetPage(buffer));
 
-	/* if the caller reads no other page of the list, this test detects that entries it needs were removed */
+	/* the caller may read no other page of the list, so test here whether entries that it needs were removed */
 	TestForOldSnapshot(store->snapshot, store->index, BufferGetPage(buffer));
 	*changes = head->changes;
 	*rows = head->total;

@@ -10,8 +10,10 @@
  * transaction that moved the list is itself as old as the move. So by this rule, a long transaction could
  * free none of the lists that it has moved. Second, a list can be freed when no other session has a
  * snapshot and nothing else in this process has the index open. (An INSERT of 50,000 rows of 32 dimensions
- * into an empty index leaves an index of 1,057 pages, and of 2,152 pages with the first rule alone. The
- * snapshot of VACUUM does not count, because VACUUM holds the meta page's lock while it reads lists.)
+ * into an empty index leaves an index of 1,057 pages, and of 2,152 pages with the first rule alone.)
+ *
+ * The first rule ignores the snapshot of a VACUUM, as PostgreSQL's own horizons do. This is safe because VACUUM holds
+ * the meta page's lock while it reads lists.
  */
 #include "postgres.h"
 
@@ -244,7 +246,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 	HybridLink list;
 	bool all;
 
-	/* VACUUM or another backend is already freeing pages */
+	/* VACUUM is reading lists, or another process is already freeing pages */
 	if (!hybrid_lock_now(index, HYBRID_META_BLOCK, ExclusiveLock))
 		return;
 	all = hybrid_no_readers(index);
@@ -344,7 +346,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 		first_freed = Min(first_freed, blocks[i]);
 		last_freed = Max(last_freed, blocks[i]);
 	}
-	/* update the upper levels of the map, so that searches find these pages */
+	/* update the upper levels of the free space map, so that searches for free pages find these */
 	if (count > 0)
 		FreeSpaceMapVacuumRange(index, first_freed, last_freed + 1);
 	if (blocks != NULL)

@@ -74,9 +74,9 @@ extern void hybrid_moved_reclaim(Relation index, const HybridLayout *layout);
 extern void hybrid_moved_reuse(Relation index, const HybridLayout *layout);
 
 /*
- * hybrid_no_readers: test that no other session has a snapshot, and that nothing else in this process has
- * the index open. If so, and if the caller holds the meta page's lock exclusively, nobody reads any list
- * moved so far.
+ * hybrid_no_readers: test that nothing else in this process has the index open, and that no other process or replication
+ * slot has an xmin. The second test is omitted if the index is local to the transaction. If the result is true and the
+ * caller holds the meta page's lock exclusively, nobody reads any list moved so far.
  */
 extern bool hybrid_no_readers(Relation index);
 

@@ -5,7 +5,7 @@
  * Every search needs many inner lists, or all of them in a small index, and inner lists seldom change.
  * For each inner list, the backend keeps a compact copy of the data that a search needs to order the lists
  * below. The copy is valid as long as the list's change counter stays the same. Centroids are read from
- * the index on demand. They are kept, too, unless there are too many.
+ * the index on demand. They are kept, too, unless the cache is already large or a centroid takes several pages.
  *
  * (Measured as in buffers.h: without the cache, a search for 10 rows takes 1.98 times as long, and a
  * search for 100 rows 1.81 times.)

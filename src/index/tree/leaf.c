@@ -10,10 +10,10 @@
  * the bounds of all leaves together cover all words. But there may be none below the few nearest lists of a level,
  * whose bounds may be wider than those of the leaves below them. Then the search keeps all lists of each level.
  *
- * A row is an outlier of a list if its distance from the centroid is more than twice the list's radius. A
- * query does not expect to find an outlier in the row's nearest list, and a build makes lists of outliers
- * (leaves.c). So if a row is an outlier of its nearest list, the search looks at the other lists that it
- * has examined. Among those of which the row is not an outlier, it takes the most probable one.
+ * A row is an outlier of a list if its distance from the centroid is more than twice the list's radius. A scan may miss
+ * the outliers of a list, because it expects few near rows so far from the centroid. A build therefore makes lists of
+ * outliers (leaves.c). So if a row is an outlier of its nearest list, the search for a leaf considers the other leaves
+ * that it has scored. From these it takes the most probable leaf of which the row is not an outlier.
  */
 #include "postgres.h"
 
@@ -256,8 +256,8 @@ improbability(float squared, float radius)
 }
 
 /*
- * score_below: put the lists below the given lists that may get the row into search->order, not yet as a
- * heap. Returns their number.
+ * score_below: find those lists below the given lists that may get the row, and put them into search->order, which is
+ * not a heap yet. Returns their number.
  */
 static int
 score_below(HybridLeafSearch *search, const Near *lists, int count, int level)

@@ -29,11 +29,11 @@ typedef struct HybridLeaf
 {
 	HybridLink link;
 	HybridLink above;   /* list that names the leaf; its head is invalid if the leaf is the root */
-	float radius;       /* radius of the leaf as recorded there; 0 if the leaf is the root */
+	float radius;       /* radius of the leaf as `above` records it; 0 if the leaf is the root */
 	bool central;       /* the centroid of the leaf is the center of the index */
 	float *centroid;    /* place (frame.h) of the leaf's centroid; NULL if the leaf is central */
-	const float *place; /* place of the vector, and below the same place rotated */
-	const float *rotated;
+	const float *place; /* place of the vector (frame.h) */
+	const float *rotated; /* this place, rotated */
 	HybridFrame *frame;
 } HybridLeaf;
 

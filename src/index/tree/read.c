@@ -71,7 +71,7 @@ hybrid_store_rewind(HybridStore *store)
 	MemoryContext old = MemoryContextSwitchTo(store->context);
 	HybridTree tree;
 
-	/* The current tree has all rows that the snapshot sees: they were in the index before it was taken. */
+	/* The current tree has all rows that the snapshot sees: they were in the index before the snapshot was taken. */
 	hybrid_tree_read(store->index, &tree);
 	if (store->lists != NULL)
 		pfree(store->lists);

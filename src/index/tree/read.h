@@ -54,7 +54,7 @@ extern int hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, in
 extern int
 hybrid_store_read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most);
 
-/* hybrid_store_pass_page: go to `next`, the page after the current one, or to the next list if it is invalid. */
+/* hybrid_store_pass_page: go to page `next` of the current list, or to the next list if `next` is invalid. */
 extern void hybrid_store_pass_page(HybridStore *store, BlockNumber next);
 
 /*

@@ -18,7 +18,7 @@
 #include "index/tree/tree.h"
 #include "index/page/distance_bound.h"
 
-/* minimum number of standard deviations allowed when a third of a block's codes already excludes its rows */
+/* minimum number of standard deviations by which estimates from only a third of a block's codes may be wrong */
 #define EARLY 3.0f
 #define SAMPLED 4 /* number of rows that hybrid_scorer_sample measures in each of the first lists */
 #define FIRST 4   /* number of these first lists; in each later list, one row is measured */

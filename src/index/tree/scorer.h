@@ -109,11 +109,10 @@ extern void hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, fl
                               float threshold, HybridAim *aim);
 
 /*
- * hybrid_scorer_page: compute estimates, lower bounds and masks for the slots of a locked page of the list of `aim`. In
- * a block without a bit in `wanted`, only the mask is set, to 0, unless the block must be scored in full. If `wanted` is
- * NULL, all blocks are scored. Meanwhile,
- * the codes of page `next` are prefetched. This page may belong to any leaf list; InvalidBlockNumber means that there
- * is none.
+ * hybrid_scorer_page: compute estimates, lower bounds and masks for the slots of a locked page of the list of `aim`. If
+ * `wanted` has no bit set for a block, only the block's mask is set, to 0, unless `aim` requires a full score. If
+ * `wanted` is NULL, all blocks are scored. Meanwhile, the codes of page `next` are prefetched if list pages hold codes.
+ * This page may belong to any leaf list; InvalidBlockNumber means that there is none.
  */
 extern void hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list,
                                const HybridAim *aim, const uint32 *wanted, BlockNumber next);

@@ -27,7 +27,7 @@ typedef struct Found
 	HybridLink *links;
 	int count;
 	int allocated;
-	const HyWordCondition *conditions; /* lists whose bounds exclude them are left out */
+	const HyWordCondition *conditions; /* lists are left out if no word within their bounds satisfies these */
 	int conditions_count;
 } Found;
 

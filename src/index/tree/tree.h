@@ -25,7 +25,7 @@ extern uint64 hybrid_list_changes(Relation index, const HybridLayout *layout,
 extern bool hybrid_list_lives(Relation index, const HybridLink *list);
 
 /*
- * hybrid_tree_lists: return all lists of a level, in the current memory context. snapshot is as for
+ * hybrid_tree_lists: return all lists of a level, in the current memory context. `snapshot` is as for
  * hybrid_list_changes.
  */
 extern HybridLink *
@@ -34,7 +34,7 @@ hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tre
 
 /*
  * hybrid_tree_leaves: return the leaf lists that may have rows whose words satisfy the conditions, in the current
- * memory context. snapshot is as for hybrid_list_changes.
+ * memory context. `snapshot` is as for hybrid_list_changes.
  */
 extern HybridLink *
 hybrid_tree_leaves(Relation index, const HybridIndex *open, const HybridTree *tree,
