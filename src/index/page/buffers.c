@@ -117,7 +117,7 @@ guess(Relation index, BlockNumber block)
 	if (remembered == NULL || !BlockNumberIsValid(block))
 		return NULL;
 	at = place_of(index, block);
-	/* the page of a local buffer may not even be allocated */
+	/* a local buffer has a negative number, and the memory of its page may not be allocated yet */
 	if (at->block != block || at->file != index->rd_locator.relNumber || at->buffer <= 0)
 		return NULL;
 	return at;

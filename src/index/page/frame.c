@@ -65,7 +65,7 @@ hybrid_frame_place(const HybridFrame *frame, const float *x, float norm, float *
 
 	if (frame->metric == HY_METRIC_COSINE)
 		factor = (float) (1 / sqrt((double) norm));
-	/* A vector without a direction is not indexed, but a bit string is. It counts as the origin. */
+	/* Under cosine, a vector of length 0 is not indexed, but a bit string without set bits is, as the origin. */
 	if (norm == 0 && frame->layout->leaf.storage == HYBRID_BITS)
 		factor = 0;
 	if (frame->center == NULL)

@@ -3,8 +3,8 @@
  *		Coordinates in which codes are made: the frame of an index.
  *
  * The *place* of a vector is the vector minus the center of the index. Under cosine, the vector is first
- * divided by its length. Codes are computed from rotated places. Inner lists store centroids as places.
- * The centroid of the root is the center, whose place is 0.
+ * divided by its length. The code of a row is computed from the rotated place of the row minus that of its list's
+ * centroid. Inner lists store centroids as places. The centroid of the root is the center, whose place is 0.
  */
 #ifndef HYBRID_INDEX_FRAME_H
 #define HYBRID_INDEX_FRAME_H

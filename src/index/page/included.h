@@ -4,8 +4,9 @@
  *
  * Each entry of a leaf has one 64-bit word for each key before the vector and for each included column
  * (core/filter_words.h). The words of numbers and times keep the order of the built-in btree operator family of the
- * type. The word of any other value is a hash, computed by the default hash operator class of the type. All values of
- * an included column with a non-deterministic collation have the same word, and so do all rows and all ranges.
+ * type. The word of any other value is a hash, computed by the default hash operator class of the type. In some columns
+ * all values have the same word: included columns with a non-deterministic collation, and columns of composite or range
+ * types, or of arrays of these.
  */
 #ifndef HYBRID_INDEX_INCLUDED_H
 #define HYBRID_INDEX_INCLUDED_H
@@ -65,7 +66,7 @@ extern uint32 hybrid_included_mark(const HybridIncluded *columns, int count);
 /* hybrid_included_scale: return the scale of the words of a type, or InvalidOid if the words are hashes. */
 extern Oid hybrid_included_scale(Oid type);
 
-/* hybrid_included_exact: test whether different values of a scale have different words, except for the least two. */
+/* hybrid_included_exact: test whether each value of a scale has its own word, except that the least two share one. */
 extern bool hybrid_included_exact(Oid scale);
 
 /* hybrid_included_returned: test whether nearly all values of a column can be computed from their words. */

@@ -38,7 +38,7 @@
 #define HYBRID_LIST_SIZE_MAX 16384
 #define HYBRID_INNER_SIZE 512 /* maximum entries of an inner list before it is split */
 
-/* HybridIndex: properties that never change while an index has the same file. */
+/* HybridIndex: an open index. Except for words_outdated, its properties never change while it has the same file. */
 typedef struct HybridIndex
 {
 	const HybridOpclass *opclass;
@@ -55,8 +55,9 @@ typedef struct HybridIndex
 } HybridIndex;
 
 /*
- * hybrid_has_curve: test whether a recall curve is measured for an index. With keys, searches without a condition
- * on the key are rare. With arrays, searches calibrate themselves (scan/documents.c).
+ * hybrid_has_curve: test whether a recall curve is measured for an index. There is none with keys, since it would be
+ * measured without conditions on keys, and such searches are rare. There is none with arrays, where searches calibrate
+ * themselves (scan/documents.c).
  */
 static inline bool
 hybrid_has_curve(const HybridIndex *index)

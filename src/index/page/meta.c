@@ -67,7 +67,7 @@ hybrid_index_readable(Relation index)
 
 	if (index->rd_amcache != NULL)
 		return true;
-	/* these have no file: a partitioned index, an unlogged one during recovery, and one whose build has failed */
+	/* not readable: partitioned indexes, temporary ones of other sessions, unlogged ones in recovery, empty files */
 	if (index->rd_rel->relkind != RELKIND_INDEX || RELATION_IS_OTHER_TEMP(index) ||
 	    (!RelationIsPermanent(index) && RecoveryInProgress()) ||
 	    RelationGetNumberOfBlocks(index) == 0 || !copy_meta(index, &meta))

@@ -254,7 +254,7 @@ put_entry(ListWriter *writer, int slot, const HybridNewEntry *entry)
 		hybrid_tail_put(shape, (Page) vectors[p].data, p, entry->vector);
 }
 
-/* radius_of: return the root mean square distance of the rows from the centroid; in most leaves, without outliers. */
+/* radius_of: return the root mean square distance of the rows from the centroid, without outliers of writer->squared. */
 static double
 radius_of(const ListWriter *writer, int64 count)
 {

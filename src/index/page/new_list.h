@@ -47,7 +47,8 @@ typedef struct HybridNewEntries
 /*
  * hybrid_new_list: make a list of these entries at this level. `centroid` is the place (frame.h) of its
  * centroid; NULL means the center. Sets *radius to the root mean square distance of the rows below from
- * the centroid, without outliers, encoded by hybrid_radius. Returns the link of the list.
+ * the centroid, encoded by hybrid_radius. A leaf's outliers do not count, except for inner products. In a packed
+ * layout, sets *radius to 0. Returns the link of the list.
  */
 extern HybridLink
 hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,

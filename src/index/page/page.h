@@ -84,8 +84,8 @@ typedef struct HybridLink
 /* HybridPageSpecial: the special space at the end of every page. */
 typedef struct HybridPageSpecial
 {
-	BlockNumber list;  /* head of the list that the page belongs to; on a head, the page itself */
-	uint16 generation; /* generation of that list */
+	BlockNumber list;  /* head of the list or segment that the page belongs to; on a head, the page itself */
+	uint16 generation; /* generation of that list or segment */
 	uint16 count;      /* number of vectors, on a VECTORS page */
 	uint16 heads;      /* generation of the page when it was last a head; 0 if it never was */
 	uint16 unused;
@@ -136,8 +136,8 @@ typedef struct HybridCurve
 } HybridCurve;
 
 /*
- * HybridMovedList: a list that was copied to other pages. Only readers that followed an old link still
- * read the original.
+ * HybridMovedList: a list that was copied to other pages, or a page of a replaced center (free_pages.h). Only readers
+ * that followed an old link still read the original.
  */
 typedef struct HybridMovedList
 {
@@ -511,9 +511,9 @@ hybrid_block(const HybridListLayout *list, Page page, int i)
 }
 
 /*
- * Each entry of an inner list has the radius of the list below. The last eight bits of this number hold the
- * number of entries that the list below had when the radius was written, on a logarithmic scale in
- * sixteenths of an octave. These bits change the radius by less than 1 part in 30,000.
+ * Each entry of an inner list has the radius of the list below. The low eight bits of this float encode how many entries
+ * the list below had when the radius was written: 16 times the binary logarithm of the number, rounded. They change the
+ * radius by less than 1 part in 30,000.
  */
 #define HYBRID_ROWS_BITS 0xFF
 #define HYBRID_ROWS_STEPS 16

@@ -12,10 +12,10 @@
  *					a segment. A dimension with many postings has several runs.
  *
  * Slot s of list page n of the range, counted from 0, is row n * (entries of a list page) + s. A segment never changes.
- * Each list page names the segment that describes it, and its blocks say which entries were written later (`fresh`). So
- * an entry that is live and not fresh is as the segment describes it. To replace a segment, VACUUM writes a new one,
- * names it on all list pages, and then frees the old one. If a reader finds that a page of a segment is gone, it reads
- * the list page again.
+ * Each list page names the segment that describes it, if there is one, and its blocks say which entries were written
+ * later (`fresh`). So an entry that is live and not fresh is as the segment describes it. To replace a segment, VACUUM
+ * writes a new one, names it on all list pages, and then frees the old one. If a reader finds that a page of a segment
+ * is gone, it reads the list page again.
  */
 #ifndef HYBRID_INDEX_SEGMENT_H
 #define HYBRID_INDEX_SEGMENT_H
@@ -27,7 +27,7 @@
 /* HybridDimension: the block of a POSTINGS or DIMENSIONS page, and the first dimension on that page. */
 typedef struct HybridDimension
 {
-	int32 least; /* the first dimension */
+	int32 least; /* the first dimension on the page */
 	BlockNumber block;
 } HybridDimension;
 

@@ -15,7 +15,7 @@
 
 #define LANES 8 /* number of independent sums */
 #define HALF_MAX 65504.0f
-/* magnitude below which values lose bits when they are stored as subnormal halves */
+/* if the greatest magnitude is below this, elements less than 1/128 of it would lose bits as subnormal halves */
 #define HALF_SMALL 0.0078125f
 #define BYTE_MAX 127.0f
 #define WIDENED 16 /* bytes converted at a time */

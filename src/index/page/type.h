@@ -58,7 +58,7 @@ typedef double (*HybridPairSquare)(double distance, double norm);
 typedef struct HybridOpclass
 {
 	const HybridType *type;
-	HyMetric metric;             /* metric of vectors, including sparse ones */
+	HyMetric metric;             /* metric of the vectors; for bit, of the vectors made of bits */
 	HybridPairDistance distance; /* distance of a pair; set if the type is not dense */
 	HybridPairSquare square;     /* set for bit */
 	/*
@@ -92,9 +92,8 @@ extern void *hybrid_type_blank(const HybridType *type, int dims, void **content)
 extern const float *hybrid_type_floats(const HybridType *type, const void *value);
 
 /*
- * hybrid_bit_value: make a bit string from x (dims numbers), which is a multiple of it except for rounding
- * errors. (If calibration uses rows as queries, only their directions are known.) `value` has space for
- * VARBITTOTALLEN(dims) bytes.
+ * hybrid_bit_value: make the bit string of which x (dims numbers) is a multiple, except for rounding errors. (If
+ * calibration uses rows as queries, it knows only their directions.) `value` has space for VARBITTOTALLEN(dims) bytes.
  */
 extern void hybrid_bit_value(const float *x, int dims, void *value);
 

@@ -278,7 +278,7 @@ hybridendscan(IndexScanDesc scan)
 	scan->opaque = NULL;
 }
 
-/* next_candidate: take the next candidate, in the order of the lower bounds. Returns NULL if none is left. */
+/* next_candidate: take the next candidate; with ORDER BY, the one with the least lower bound. NULL: none left. */
 static const HyNeighbor *
 next_candidate(IndexScanDesc scan)
 {

@@ -92,9 +92,9 @@ extern void hybrid_scorer_begin(HybridScorer *scorer, const HybridProbe *probe);
 
 /*
  * hybrid_scorer_place: do the second part of hybrid_scorer_query. In an index by inner product, the query is scored as
- * if its length were `length`, if that is above 0. The order of rows does not depend on the length of the query, but
- * the errors of the estimates do. They are in proportion to |q - c|, so if a query is far shorter than the rows, they
- * are large compared with the inner products. A query of length 0 is not changed.
+ * if its length were `length`, if that is above 0. The order of rows does not depend on the length of the query, but the
+ * errors of the estimates do. The errors are in proportion to |q - c|. So if a query is far shorter than the rows, the
+ * errors are large compared with the inner products. A query of length 0 is not changed.
  */
 extern void hybrid_scorer_place(HybridScorer *scorer, float length);
 
