@@ -50,7 +50,7 @@
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
 #define HYBRID_INDEX_FORMAT 9
-/* format of an index with codes on bit, or by taxicab distance; in format 9, such indexes had one list and no codes */
+/* format of an index on bit or by taxicab distance that has codes; in format 9, such an index has one list and none */
 #define HYBRID_LATER_CODES_FORMAT 10
 /* last two bytes of a page; dump tools identify the access method by them */
 #define HYBRID_PAGE_ID 0xFFA7

@@ -390,7 +390,7 @@ search(HybridScan *state)
 		/* room 0 adds no documents: the call above has added those of these entries, as far as there was room */
 		hybrid_found_documents_add(&documents->found, HYBRID_PART, i, documents->part, count, 0);
 	}
-	/* if so, each search has found all entries that the conditions on words allow, and all documents had room */
+	/* true if each search has found all entries that the conditions on words allow, and all documents had room */
 	documents->complete = !more && !documents->found.full;
 	return true;
 }

@@ -26,7 +26,7 @@ enum
 	HYBRID_PARTS
 };
 
-/* HybridKnown: the entries found of a document: for each vector of the query, at most the nearest one. */
+/* HybridKnown: the nearest entries found of a document, at most one for each vector of the query. */
 typedef struct HybridKnown
 {
 	/* sum, over these entries, of the entry's distance minus that of the last entry found for the vector; at most 0 */

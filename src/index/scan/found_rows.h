@@ -31,7 +31,7 @@ extern double hybrid_found_row_upper(const HybridFoundRow *row);
 /* hybrid_found_rows_clear: remove all rows, but keep the memory. */
 extern void hybrid_found_rows_clear(HybridFoundRows *found);
 
-/* hybrid_found_rows_add: add a row. Memory for it comes from context. */
+/* hybrid_found_rows_add: add a copy of a row. Memory for it comes from `context`. */
 extern void
 hybrid_found_rows_add(HybridFoundRows *found, MemoryContext context, const HybridFoundRow *row);
 

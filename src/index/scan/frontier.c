@@ -587,7 +587,7 @@ describe_lists(const HybridFrontier *frontier, HybridSlots *slots, const float *
 			keys[i] = middle[i] - LOWERED * doubt[i] + (products ? 0 : radii[i] * radii[i]) -
 			          nearest_u(sizes[i], dims) * inverse[i];
 	}
-	/* uncertainty about the list's distance widens a narrow list */
+	/* treat a narrow list as wider if the distance of its centroid is uncertain */
 	for (i = 0; i < HY_CODE_ROWS; i++)
 		inverse[i] = inverse[i] > root * doubt[i] ? inverse[i] : root * doubt[i];
 	for (i = 0; i < HY_CODE_ROWS; i++)

@@ -60,7 +60,7 @@ find(HybridIndexSearch *search, const float *x, int many, int *count)
 	static const HybridFoundRow none;
 	int dims = search->open.layout.dims;
 
-	/* No row has a cosine distance from such a query, for example 0. A search would read all lists to find that out. */
+	/* A zero vector, for example, has no cosine distance. A search would read all lists only to find that out. */
 	if (search->open.metric == HY_METRIC_COSINE && !hy_has_cosine(hy_norm_sq(HY_F32, x, dims)))
 	{
 		*count = 0;

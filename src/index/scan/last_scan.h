@@ -15,7 +15,7 @@ typedef struct HybridScanDone
 	Oid index;     /* index that is scanned; InvalidOid if the scan has not begun */
 	double target; /* target recall; 1 if all stored vectors are read */
 	int probes;    /* value of hybrid.probes; 0 if all stored vectors are read */
-	/* number of batches or passes: one, and one more each time the rows found were not enough; without ORDER BY 1 */
+	/* number of passes or batches: one, plus one each time the rows found were not enough; 1 without ORDER BY */
 	int64 rounds;
 	int64 returned; /* number of rows returned to the executor */
 	/* recall expected for the last round, from hybrid_lookup_expected_recall; NaN if unknown */

@@ -28,7 +28,7 @@ typedef struct HybridPostingsPass
 	uint32 pages; /* number of these list pages */
 	float *sums;  /* sum of the postings of each row of the segment */
 	HyPostingsBounds bounds;
-	HyPostingsTest test;      /* test of near_rows for the limit that it was called with last */
+	HyPostingsTest test;      /* test that near_rows made last, for the limit test.limit */
 	HybridPostingsRow *found; /* rows of this segment that may be among the nearest */
 	int count;
 	int room;

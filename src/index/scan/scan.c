@@ -315,7 +315,7 @@ batch_is_enough(const HybridScan *state)
 	       state->complete > -INFINITY && hybrid_true_order_ready(state->order, &bound);
 }
 
-/* begin_query: take the query, its conditions, the settings and the needs of the plan. The tree is not read yet. */
+/* begin_query: take the query, its conditions, the settings and the plan's LIMIT. The tree is not read yet. */
 static void
 begin_query(IndexScanDesc scan)
 {

@@ -79,7 +79,7 @@ typedef struct HybridScan
 	double farthest;             /* upper bound of the distances of all candidates taken */
 	double complete; /* rows of later batches are not nearer than this; -INFINITY if unknown */
 	bool reorders;   /* rows are ordered by values from the table */
-	HybridTrueOrder *order;    /* rows found and not returned yet; NULL until it is needed */
+	HybridTrueOrder *order;    /* queue of rows found and not returned yet; NULL until needed */
 	const HyNeighbor *waiting; /* candidate taken and not returned or in `order` yet, or NULL */
 	bool waiting_in_place;     /* return this candidate next, without its value from the table */
 	struct HybridPostingsPass *postings; /* state of passes over sparse vectors; else NULL */

@@ -197,7 +197,7 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	if (!isnan(nearness) && (nearness < limits->nearness[0] || nearness > limits->nearness[1]))
 		missing = Min(missing, limits->other);
 	missing = missing < 0 ? limits->other : missing;
-	/* this is the first check: the first lists were examined before there was an estimate */
+	/* at the first check, no estimate has been compared with the rows found yet, so allow less */
 	if (!(stopping->expected > 0) && frontier->scorer->open.layout.dims >= HYBRID_CLEAR)
 		missing = Min(missing, limits->first);
 	*beyond = stopping->allowed = missing * k / scale(stopping, work);

@@ -25,7 +25,7 @@
 #define MEMORY_MOST (32 * 1024 * 1024)
 /* bytes of the cache above which no more centroids are kept */
 #define CENTROIDS_MOST (16 * 1024 * 1024)
-#define LENGTHS 32 /* maximum number of lists from which the length of rows is computed */
+#define LENGTHS 32 /* maximum number of lists that hybrid_inner_row_length samples */
 
 /* Key: identity of a list. It includes the index's OID, because invalidations name the relation, not its file. */
 typedef struct Key
