@@ -84,7 +84,7 @@ typedef struct HybridLink
 /* HybridPageSpecial: the special space at the end of every page. */
 typedef struct HybridPageSpecial
 {
-	BlockNumber list;  /* head of the list or segment that the page belongs to; on a head, the page itself */
+	BlockNumber list;  /* head of the page's list or segment; on a head, the page itself */
 	uint16 generation; /* generation of that list or segment */
 	uint16 count;      /* number of vectors, on a VECTORS page */
 	uint16 heads;      /* generation of the page when it was last a head; 0 if it never was */

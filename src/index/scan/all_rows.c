@@ -35,7 +35,7 @@ struct HybridAllRows
 	int64 word;   /* element of `bits` that comes next */
 	int64 first;  /* number of the first page of this part of the table */
 	int64 next;   /* number of the first page after this part that has a row; -1: none */
-	bool counted; /* `excluded` is set: the first read of the index has counted all excluded entries */
+	bool counted; /* `excluded` is set: the first read of the index has counted all of them */
 	int64 excluded;
 };
 

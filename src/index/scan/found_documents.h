@@ -53,7 +53,7 @@ typedef struct HybridDocument
 typedef struct HybridLevel
 {
 	double frontier; /* sum of the distances of the last entry found for each vector */
-	double spread;   /* mean, over the vectors, of the last entry's distance minus the first entry's */
+	double spread;   /* mean of the last entry's distance minus the first's, over the vectors */
 	double gap;      /* mean gap: see the head of this file */
 } HybridLevel;
 

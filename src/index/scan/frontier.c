@@ -32,11 +32,12 @@
  * the one with the smallest key is opened. A split below an inner list updates the radius and the number of
  * lists that the entry of the inner list records (link.c).
  *
- * (Recall of a fixed number of lists, if they are taken by the expected distance of their nearest rows, and if they are
- * taken by their own distance. 117,000 glosses of WordNet: 20 lists .954 and .940, with 35% fewer rows; 40 lists .972
- * and .957, with 4% fewer rows. 20,000 rows of lognormal lengths, inner product, random queries: 40 lists .87 and .72.
- * 30 clusters: 5 lists .96 and .99. Documents of six vectors in an index with a key and no condition on it, three
- * tables, LIMIT 10: .97 to 1.00, and .76 to .90, since lists that several small keys share are wide.)
+ * (Recall of a fixed number of lists: the first number if lists are taken by the expected distance of their nearest
+ * rows, the second if they are taken by their own distance. 117,000 glosses of WordNet: 20 lists .954 and .940, with 35%
+ * fewer rows; 40 lists .972 and .957, with 4% fewer rows. 20,000 rows of lognormal lengths, inner product, random
+ * queries: 40 lists .87 and .72. 30 clusters: 5 lists .96 and .99. Documents of six vectors in an index with a key and
+ * no condition on it, three tables, LIMIT 10: .97 to 1.00, and .76 to .90, since lists that several small keys share
+ * are wide.)
  *
  * (8,000,000 rows of 128 dimensions in 62,819 lists, LIMIT 10: a search takes 4.4 ms if it opens all inner lists, and
  * 2.3 to 3.4 ms if it opens those of 8,192 lists. 600,000 rows in clusters by Zipf's law, in 28,000 lists: recall and

@@ -346,7 +346,7 @@ take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber
 		aim_at(search, examination);
 	if (!again && list->sampled > 0 && !BlockNumberIsValid(hybrid_list_page(page)->next))
 		list->last = examination->blocks + blocks - 1;
-	/* Score the same blocks in full as at the first examination, so that the same rows appear as taken then. */
+	/* Score in full the same blocks as at the first examination. Then `before` finds the rows that were taken then. */
 	aim->whole = before->whole = Max(Min(list->sampled - examination->blocks, blocks), 0);
 	aim->also = before->also =
 		list->last - examination->blocks >= aim->whole && list->last - examination->blocks < blocks

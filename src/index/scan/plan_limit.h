@@ -23,7 +23,7 @@ typedef struct HybridPlanLimit
 	ScanState *node; /* an index scan or an index-only scan; NULL if unknown */
 	bool conditions; /* the node has index conditions */
 	int64 limit;     /* number of rows wanted: OFFSET plus LIMIT; -1 if unknown */
-	bool all;        /* no LIMIT is above the scan, or LIMIT NULL, so the plan presumably reads all rows */
+	bool all;        /* there is no LIMIT, or LIMIT NULL: the plan presumably reads all rows */
 } HybridPlanLimit;
 
 /*

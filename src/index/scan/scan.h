@@ -48,7 +48,7 @@ typedef struct HybridScan
 	MemoryContext context; /* memory of the query, a child of scan_context; a rescan resets it */
 	MemoryContext scratch; /* memory of one dispatch */
 	bool first;            /* no row of the current query was requested yet */
-	bool null_query;       /* the query is NULL (or an empty array): return every row, in heap order */
+	bool null_query;       /* the query is NULL or an empty array: return all, in heap order */
 	bool ordered;          /* there is an ORDER BY */
 	HybridProbe query;
 	const void *value; /* the query as a value, for exact distances, if its type is not dense */
@@ -64,7 +64,7 @@ typedef struct HybridScan
 	HybridPlanLimit asked;         /* what the plan requests from the scan */
 	HybridIncludedQuals *included; /* conditions that words judge; NULL if there are none */
 	bool planned;                  /* `included` is set */
-	int64 counted;                 /* number of excluded rows of this query that EXPLAIN has counted so far */
+	int64 counted;                 /* number of excluded rows that EXPLAIN has counted so far */
 	HybridScanQuals *filter;
 	int filtered;              /* number of passes that have used the filter */
 	HyScanLimit limit_reached; /* see hybrid_lookup_reached */

@@ -32,8 +32,8 @@ typedef struct HybridLeaf
 	float radius;       /* radius of the leaf as `above` records it; 0 if the leaf is the root */
 	bool central;       /* the centroid of the leaf is the center of the index */
 	float *centroid;    /* place (frame.h) of the leaf's centroid; NULL if the leaf is central */
-	const float *place; /* place of the vector (frame.h) */
-	const float *rotated; /* this place, rotated */
+	const float *place; /* place of the vector (frame.h); `rotated` is this place, rotated */
+	const float *rotated;
 	HybridFrame *frame;
 } HybridLeaf;
 

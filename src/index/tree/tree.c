@@ -27,7 +27,7 @@ typedef struct Found
 	HybridLink *links;
 	int count;
 	int allocated;
-	const HyWordCondition *conditions; /* lists are left out if no word within their bounds satisfies these */
+	const HyWordCondition *conditions; /* leave out a list if its bounds have no word for these */
 	int conditions_count;
 } Found;
 
