@@ -80,7 +80,7 @@ typedef struct HybridDocuments
 	int entries;          /* entries found for each vector of the query, at most */
 	HybridFoundRow *part; /* entries that the first part of a search has found: see take_part */
 	int part_allocated;
-	bool complete; /* every document that may be wanted is a candidate */
+	bool complete; /* every document that the conditions on words allow is a candidate */
 	bool exhausted;
 	double safe;   /* documents whose distance is at most this can be returned */
 	bool returned; /* `last` is set */
@@ -421,9 +421,10 @@ take_part(HybridDocuments *documents, const HybridLookup *search, const HybridFo
 }
 
 /*
- * compare: compare candidates exactly, in the order of their estimates, half as many more each time. Returns true if
- * both conditions in the head of this file hold, or if the scan must end with what it has. Returns false if further
- * lists must be searched, or if all documents must be compared. `again`: the search is not the first one of this pass.
+ * compare: compare candidates exactly, in the order of their estimates, each time up to 1.5 times the number before.
+ * Returns true if the conditions in the head of this file hold, or if the scan must end with what it has. Returns false
+ * if further lists must be searched, or if all documents must be compared. `again` says that the search is not the first
+ * one of this pass.
  */
 static bool
 compare(HybridScan *state, bool again)

@@ -211,7 +211,7 @@ hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail, dou
 	{
 		int slot = slot_of(frontier);
 
-		/* this key is a lower bound from the code; the centroid gives the exact key */
+		/* the key of this list comes from its code; read its centroid for the exact key */
 		if (frontier->which[slot] < 0)
 		{
 			CHECK_FOR_INTERRUPTS();
