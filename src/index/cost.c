@@ -1,15 +1,16 @@
 /*
  * cost.c
- *		Cost of a scan: the search before the first row, then each row. A scan with a sphere and no
- *		order reads the store once.
+ *		Cost of a scan. A scan by distance searches before it returns the first row. A scan with a
+ *		sphere and no order reads the store once.
  *
  * A search with codes scores the centroids of all lists, then the rows of as many lists as the recall
  * requires. The recall curve of the index says how many rows these are. The search also reads the
- * vectors of a few dozen rows. If the caller wants more rows, the search goes on. In the end it has
- * scored all codes and read all vectors, not in file order. If few rows satisfy the conditions, only
- * the vectors of these rows are read (scan_quals.c). An exact scan, or a scan of an index without
- * codes, reads every vector before the first row. The planner adds the cost of fetching heap rows and
- * of rows that a filter removes.
+ * vectors of a few dozen rows. If the caller wants more rows, the search goes on. When it has returned
+ * all rows, it has scored all codes and read all vectors, though not in file order. If few rows satisfy
+ * the conditions, only the vectors of these rows are read (scan_quals.c). An exact scan by distance
+ * reads, before the first row, every vector that the conditions on words do not exclude. In an index on
+ * sparse vectors, it reads the inverted lists instead. The planner adds the cost of fetching heap rows
+ * and of rows that a filter removes.
  *
  * Long vectors of a table are in TOAST. The distance functions charge a sequential scan for fetching
  * them (types/distance_cost.c). They do not charge an index scan, because the index has its own
@@ -97,7 +98,10 @@
  */
 #define SEARCHED 0.05
 
-/* ScanCost: cost until the first row is returned, cost until all rows are returned, and pages read. */
+/*
+ * ScanCost: cost until the first row is returned, cost until all rows are returned, pages read, and the
+ * shares of the rows on which the costs depend.
+ */
 typedef struct ScanCost
 {
 	Cost first;
@@ -256,11 +260,12 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
  * selectivity_of: return the share of the table's rows that the scan fetches. `all` is the selectivity
  * of all index conditions, and `judged` the selectivity of the conditions on words.
  *
- * With a selectivity below 1, the planner would also consider an order-only path of a partial index as
- * a bitmap scan of everything in the index. The index does not support such a scan, because it has no
- * entries for NULL. The selectivity is therefore 1, and heap rows are overcharged. If conditions on
- * words exclude rows, the selectivity is less, so that the heap rows of these are not charged. The
- * planner is then kept from considering the bitmap scan.
+ * For a scan by distance, the share does not include the predicate of a partial index, so heap rows are
+ * overcharged. The reason: with a selectivity below 1, the planner would also consider a path with only
+ * an order as a bitmap scan of everything in the index. The index does not support such a scan, because
+ * it has no entries for NULL. If conditions on words exclude rows, the share is nevertheless less than
+ * 1, so that the heap rows that they exclude are not charged. The bitmap scan is then disabled
+ * (amhasgetbitmap).
  */
 static Selectivity
 selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres, Selectivity all,
@@ -279,8 +284,8 @@ selectivity_of(PlannerInfo *root, const IndexPath *path, List *spheres, Selectiv
 
 /*
  * cost_of_rows: return the cost of fetching rows from all-visible pages of the table. The planner does
- * not charge an index-only scan for it. It is 0 for a search by codes in the order of one distance,
- * which fetches no such row except during recovery.
+ * not charge an index-only scan for these rows. The cost is 0 for a search by codes in the order of one
+ * distance, because it fetches no such row except during recovery.
  */
 static Cost
 cost_of_rows(PlannerInfo *root, const IndexPath *path, double rows,
@@ -353,7 +358,7 @@ judged_share(PlannerInfo *root, const IndexPath *path, const HybridIndex *open, 
 /*
  * reach_of: return the share of the rows that are in lists whose bounds include wanted values of the
  * first key. `key` is the share of the rows with these values. The lists at both ends also have other
- * rows. Without codes, there is only one list.
+ * rows. Without codes, there is only one list, so the share is 1.
  */
 static double
 reach_of(double key, const HybridTree *tree, const HybridIndex *open)
@@ -386,9 +391,9 @@ rows_examined(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
 }
 
 /*
- * keys_searched: return the number of values of the first key for which a search examines lists.
- * Without a condition on the first key, these are all values, because the nearest rows may have any of
- * them. A condition counts as one value.
+ * keys_searched: return the number of values of the first key for which a search examines lists. A
+ * condition on the first key counts as one value. Without such a condition, the search examines lists
+ * for all values, because the nearest rows may have any of them.
  */
 static double
 keys_searched(const ScanCost *cost, PlannerInfo *root, const IndexPath *path,
@@ -449,9 +454,10 @@ wanted_share(const IndexPath *path)
 }
 
 /*
- * returns_all: test whether a scan with codes returns every row that the query wants. A query for all rows
- * gets them only if rows that the scan finds late are returned too, and if memory suffices for them. With
- * a LIMIT or a sphere the query does not want all rows, and the result is true.
+ * returns_all: test whether a scan with codes returns every row that the query wants. A query for all
+ * rows gets them only if rows that the scan finds late are returned too, and if memory suffices for
+ * them. (The memory for an index on arrays is not tested.) With a LIMIT or a sphere, the query does not
+ * want all rows, and the result is true.
  */
 static bool
 returns_all(const PlannerInfo *root, const IndexPath *path, const HybridIndex *open,

@@ -32,9 +32,9 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	/* a scan may have an order without conditions, or conditions without an order */
 	routine->amoptionalkey = true;
 	/*
-	 * Conditions IN and IS NULL on a key are handled like conditions on included columns
-	 * (included_quals.h). On the vector they must not be index conditions: an IN list has
-	 * several spheres, and the index has no entries for NULL.
+	 * IN and IS NULL must not be index conditions on the vector: an IN list has several spheres, and
+	 * the index has no entries for NULL. On a key, they are handled like conditions on included columns
+	 * (included_quals.h).
 	 */
 	routine->amsearcharray = false;
 	routine->amsearchnulls = false;

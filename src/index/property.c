@@ -24,7 +24,10 @@ hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name,
 	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	/* every operator class for vectors has an ordering operator: see hybridvalidate() */
+	/*
+	 * the vector is the last key column, and its operator class has an ordering operator: see
+	 * hybridvalidate()
+	 */
 	*result = attno == ((Form_pg_index) GETSTRUCT(tuple))->indnkeyatts;
 	ReleaseSysCache(tuple);
 	*isnull = false;
@@ -34,9 +37,9 @@ hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name,
 /*
  * hybridcanreturn: test whether an index-only scan can return a column. Every scan by distance needs
  * the vector, so the index must store vectors without loss. Without codes, an index-only scan would
- * gain nothing: it reads all vectors, and does not record where it has read those that it returns. The
- * planner asks this for every query on the table, so an index of another format must not raise an error
- * here.
+ * gain nothing: a scan without codes reads all vectors, and does not record where it has read the
+ * vectors that it returns. The planner asks this for every query on the table, so an index of another
+ * format must not raise an error here.
  */
 bool
 hybridcanreturn(Relation index, int attno)

@@ -5,9 +5,9 @@
  *
  * The operator is run over the column's statistics. It raises an error if dimensions differ. But
  * planning must not fail where execution would not: another condition may remove such rows first.
- * Values with other dimensions are therefore skipped, and the share of the remaining values within the
- * sphere stands for all rows. A statement on such a table can only succeed if another condition removes
- * the rows with other dimensions. So the planner needs the share among the remaining rows only.
+ * Values with other dimensions are therefore skipped. The share of the remaining values that are within
+ * the sphere is used for all rows. A statement on such a table can only succeed if another condition
+ * removes the rows with other dimensions. So the planner needs the share among the remaining rows only.
  */
 #include "postgres.h"
 

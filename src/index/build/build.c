@@ -68,8 +68,8 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 	write_meta(&build, (Page) meta.data);
 	begin_measuring(&build);
 	/*
-	 * Logging reads the file into memory in file order. The searches that measure the recall then find
-	 * it there.
+	 * Log the file before measuring the recall: logging reads the file into memory in file order, and
+	 * the searches then find it there.
 	 */
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_LOG);
 	if (RelationNeedsWAL(index))

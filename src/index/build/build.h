@@ -29,7 +29,10 @@
 /* minimum number of queries with which the recall is measured; an index with fewer rows has fewer */
 #define HYBRID_QUERIES_LEAST 100
 
-/* HybridQueries: queries with which the recall is measured: rows of an index, or queries of a user. */
+/*
+ * HybridQueries: queries with which the recall is measured. They are rows of an index, or queries of a
+ * user.
+ */
 typedef struct HybridQueries
 {
 	int kept;
@@ -190,7 +193,8 @@ extern void hybrid_build_write(HybridBuild *build, HybridMeta *meta);
 
 /*
  * hybrid_cluster: compute build->centroids from the sample, with all processes, so that few lists are
- * longer than list_size. Computes no centroids if the table has at most list_size rows.
+ * longer than list_size. Computes no centroids if the table is estimated to have at most list_size
+ * rows.
  */
 extern void hybrid_cluster(HybridBuild *build, const HybridSample *sample);
 

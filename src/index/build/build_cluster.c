@@ -10,8 +10,8 @@
  *
  * A list that is still too long is cut into parts by k-means when it is written. Each part is cut again
  * until it is short enough. Small parts stay lists of their own, because their rows are close together.
- * If such rows were moved to neighboring lists, a search for one of them would have to read many other
- * rows.
+ * If the rows of a small part were moved to neighboring lists, a search for one of them would have to
+ * read many other rows.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@
  */
 #define LARGEST_GROUP 2
 #define LEAST_HALF 0.25
-/* share of list_size at which a cut aims for each list, so that lists can grow before they split */
+/* target size of the lists of a cut, as a share of list_size; lists can then grow before they split */
 #define FILL 0.67
 #define LONGEST 4 /* a list of more than LONGEST * list_size rows is cut */
 /*
@@ -127,8 +127,8 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 	{
 		share_groups(build);
 		/*
-		 * Early rounds use fewer rows. Without groups, every round does, because it compares each row
-		 * with all centroids.
+		 * Early rounds use fewer rows than later ones. Without groups, all rounds use fewer, because
+		 * they compare each row with all centroids.
 		 */
 		refine(build, sample, ROUNDS - i + (count <= HYBRID_FEW_CENTROIDS), rows_of_round, nearest);
 	}
@@ -573,9 +573,9 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 }
 
 /*
- * choose_rows: choose about one row in `step`, by its number in the whole sample. Sets `rows` to the
- * chosen rows of this process, and returns their number. Leaves out rows that become queries, because
- * the queries of users do not affect the centroids either.
+ * choose_rows: choose about one row in `step`, by a hash of its number in the whole sample. Sets `rows`
+ * to the chosen rows of this process, and returns their number. Leaves out rows that become queries,
+ * because a query of a user does not affect the centroids either.
  */
 static int
 choose_rows(const HybridSample *sample, int queries, int step, int *rows)
@@ -591,7 +591,7 @@ choose_rows(const HybridSample *sample, int queries, int step, int *rows)
 		{
 			int64 number = chunk->number_of_first + row - chunk->first;
 
-			/* choose at random, because the queries are evenly spaced */
+			/* a hash decides, and not every step-th number, because the queries are evenly spaced */
 			if (hy_random(SEED, (uint64) number) % (uint64) step == 0 &&
 			    !hybrid_sample_is_query(sample, queries, number))
 				rows[count++] = (int) row;

@@ -3,7 +3,7 @@
  *		CREATE INDEX: samples rows of the table, from which the centroids are computed.
  *
  * The sample consists of random blocks of the table, chosen as ANALYZE chooses them, and random rows of
- * these blocks. A hash of its position decides whether a row is chosen, so only chosen rows are
+ * these blocks. A hash of the row's position decides whether a row is chosen, so only chosen rows are
  * detoasted. (In an index on arrays, all rows of these blocks are detoasted, because each vector of a
  * row is chosen separately.) The blocks are divided into chunks. The process that takes a chunk keeps
  * the chunk's rows in its own memory. The order of the chunks determines the numbers of the rows in the
@@ -170,7 +170,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 		total = (int64) pg_atomic_read_u64(&team->shared->sampled);
 		if (total <= plan->room)
 			break;
-		/* there are more rows than expected: sample again, with a smaller share */
+		/* more rows were chosen than fit in memory: sample again, with a smaller share */
 		sampling.share *= 0.9 * (double) plan->room / (double) total;
 		hybrid_team_barrier(team);
 		if (team->me == 0)
@@ -305,7 +305,7 @@ take_place(Sampling *sampling, const float *place, int64 position)
 	HybridTeamShared *shared = sampling->build->team->shared;
 
 	sampling->seen++;
-	/* rows that do not fit are counted, too */
+	/* also count rows that do not fit, so that the share can be corrected */
 	if ((int64) pg_atomic_fetch_add_u64(&shared->sampled, 1) < shared->plan.room)
 		keep_row(sampling, place, position);
 }
@@ -325,7 +325,10 @@ keep_row(Sampling *sampling, const float *place, int64 position)
 		MemoryContext context = GetMemoryChunkContext(sampling->entry.vector);
 		Size row = dims * sizeof(float);
 
-		/* the operating system provides this memory only when it is written to */
+		/*
+		 * unused parts of a large allocation cost nothing, because the operating system provides memory
+		 * at the first write
+		 */
 		if (sample->places == NULL)
 		{
 			sample->places = MemoryContextAllocHuge(context, allocated * row);

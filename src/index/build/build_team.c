@@ -87,8 +87,8 @@ hybrid_team_alone(void)
 
 /*
  * plan_workers: return the number of workers that PostgreSQL would use for a table as large as this one
- * with its TOAST table. Most vectors are in TOAST, so hardly any table would be large enough without
- * it.
+ * and its TOAST table together. Most vectors are in TOAST, so hardly any table would be large enough
+ * without its TOAST table.
  */
 static int
 plan_workers(Relation heap, Relation index)
@@ -243,7 +243,7 @@ begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *
 		SpinLockInit(&shared->stripes[i]);
 }
 
-/* publish: set the number of processes, for which the workers wait. */
+/* publish: set the number of processes. The workers wait until it is set. */
 static void
 publish(HybridTeam *team, int participants)
 {
@@ -384,7 +384,7 @@ hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	pgstat_report_query_id(shared->query_id, false);
 
-	/* use the lock modes of the leader; members of a lock group do not wait for each other */
+	/* the lock modes are those of the leader; members of a lock group do not wait for each other */
 	memset(&build, 0, sizeof(build));
 	build.heap =
 		table_open(shared->heap, shared->concurrent ? ShareUpdateExclusiveLock : ShareLock);

@@ -122,8 +122,8 @@ write_level(HybridBuild *build, HybridParentEntries *below, HybridParentEntries 
 
 /*
  * group: group neighboring lists for the inner lists above them. Sets the groups of `centroids`, and
- * `order` to the numbers of the lists, group by group. In an index with keys, `order` is by key and
- * stays as it is.
+ * `order` to the numbers of the lists, group by group. In an index with keys, the caller has sorted
+ * `order` by key, and it is not changed.
  */
 static void
 group(HybridBuild *build, const HybridParentEntries *below, int *order, HybridCentroids *centroids)

@@ -55,7 +55,9 @@
 #define ROWS_IN_ALL 1e9 /* maximum number of rows scored in all lists, over all queries */
 #define MEMORY_SHARE 8  /* the queries take at most 1/MEMORY_SHARE of the memory */
 
-/* queries that are not rows miss more neighbors, by a factor of 1 + OWN / (rows per list) */
+/*
+ * queries that are not rows of the index miss more neighbors, by a factor of 1 + OWN / (rows per list)
+ */
 #define OWN 7
 /* if at least this share of the neighbors is missed, the whole deviation is subtracted */
 #define ROOM 0.1
@@ -394,7 +396,10 @@ make_curve(const Measuring *measuring, HybridCurve *curve)
 	{
 		float rows = (float) rows_for(measuring, curve, recalls[point]);
 
-		/* a query may be of another class at the next level, so the means alone could decrease */
+		/*
+		 * means could decrease from point to point, because a query may be of another class at the next
+		 * level
+		 */
 		curve->points[point].rows = point > 0 ? Max(rows, curve->points[point - 1].rows) : rows;
 	}
 }
@@ -510,8 +515,8 @@ recall_of(const Sums *sums, double own)
 
 /*
  * rows_for: return the mean number of rows that a search for this recall scores. The search stops at
- * the limits that hybrid_lookup_limits derives from the curve. These are at least as strict as the
- * curve.
+ * the limits that hybrid_lookup_limits derives from the curve. These limits are at least as strict as
+ * the curve.
  */
 static double
 rows_for(const Measuring *measuring, const HybridCurve *curve, double recall)

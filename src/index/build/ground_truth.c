@@ -77,8 +77,8 @@ hybrid_ground_truth(Relation index, const HybridIndex *open, const HybridTruthQu
 }
 
 /*
- * begin_queries: prepare a scorer for each query. The scorers share all that does not depend on the
- * query.
+ * begin_queries: prepare a scorer for each query. The scorers share everything that does not depend on
+ * the query.
  */
 static void
 begin_queries(Search *search, const float *x)
@@ -268,9 +268,9 @@ rescore(Search *search, int query, const Row *row)
 }
 
 /*
- * worst: return the k-th best distance, in the unit of the estimates. It is infinite while there are
- * fewer than k rows. Includes an allowance for the rounding of the stored vectors, because bounds from
- * codes do not allow for it.
+ * worst: return the k-th best distance, in the unit of the estimates, or infinity while there are fewer
+ * than k rows. Adds an allowance for the rounding of the stored vectors, because bounds from codes do
+ * not allow for this rounding.
  */
 static float
 worst(const Search *search, int query)

@@ -19,7 +19,7 @@ typedef struct HybridTruthQueries
 {
 	int count;
 	const float *x; /* count vectors with the index's number of dimensions */
-	/* for each query, the heap position of a row that is left out of its results */
+	/* for each query, the heap position of a row that is left out of its results; -1 for none */
 	const int64 *self;
 } HybridTruthQueries;
 

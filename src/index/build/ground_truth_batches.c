@@ -17,7 +17,10 @@
 #include "index/tree/tree.h"
 #include "index/build/ground_truth_state.h"
 
-/* maximum bytes of codes per batch; each batch fills the heaps of the scoring task anew */
+/*
+ * maximum bytes of codes per batch; the scoring task starts each batch with empty binary heaps of
+ * results
+ */
 #define BATCH_BYTES (32 * 1024 * 1024)
 #define BATCH_SHARE 16 /* the codes of a batch take at most 1/BATCH_SHARE of the memory */
 /* a batch has at most one list per this many blocks of its capacity */

@@ -2,7 +2,8 @@
  * leaves.c
  *		Turns rows into leaves: assigns rows to lists, sorts them by list, and writes list by list.
  *
- * Many rows are assigned at a time, because the dispatcher compares many rows with many centroids fastest.
+ * Rows are assigned in batches, because the dispatcher is fastest when it compares many rows with many
+ * centroids.
  */
 #include "postgres.h"
 
@@ -23,24 +24,26 @@
 #define SORT_SHARE 2 /* the sort takes at most 1/SORT_SHARE of the memory */
 /* a batch takes at most 1/ROWS_SHARE of the memory, and so do the rows of a list */
 #define ROWS_SHARE 4
-#define LOADED_MOST 65536 /* maximum number of rows of a list that are loaded at a time */
+#define LOADED_MOST 65536 /* maximum number of rows loaded at a time, unless 2 * list_size is more */
 
 /*
  * Outliers of a list go to lists of their own. They are rows that are far from the centroid, or from
- * the nearest other row, compared with the rest of the list. A search does not expect rows where the
- * outliers of an ordinary list are. In a list of outliers, it does. A distance is an outlier if it is
+ * the nearest other row, compared with the rest of the list. A search does not expect rows as far from
+ * the centroid as the outliers of an ordinary list, so it would miss them. In a list of outliers, most
+ * rows are far from the centroid, and the search expects them there. A distance is an outlier if it is
  * more than FENCE times the interquartile range above the third quartile (the outer fence of J. Tukey,
  * "Exploratory Data Analysis", 1977; about one normally distributed number in a million is beyond it).
  *
- * A list of outliers may be as wide as the table. A query for a row that is only a little outside a
- * narrow list would often not find the row in such a wide list. So a row stays in its list unless it is
- * more probable in a wider one (least_distance).
+ * A list of outliers may be as wide as the table. A search for a row that is only a little outside a
+ * narrow list would often not find the row in such a wide list. So a row that is an outlier by its
+ * distance from the centroid stays in its list, unless the row is more probable in a wider list
+ * (least_distance).
  */
 #define FENCE 3.0f
 #define OTHERS 32 /* maximum number of rows with which a row is compared */
 /*
- * if more than 1/OUTLIERS_MOST of the rows of a list are beyond the fence, none of them is an outlier;
- * SET_ASIDE in regroup.c depends on this
+ * if more than 1/OUTLIERS_MOST of the rows of a list are beyond the fence by one of the two distances,
+ * none of them counts as an outlier by that distance; SET_ASIDE in regroup.c depends on this
  */
 #define OUTLIERS_MOST 8
 /*
@@ -413,7 +416,8 @@ place_of(const HybridContents *rows, int row, int dims)
  * least_distance: return the distance from the centroid beyond which a row is more probable in a wider
  * list. The rows of a list are assumed to be normally distributed (improbability in leaf.c). The radius
  * of the list of outliers that the row would go to is not known yet. The geometric mean of the radius
- * of this list and the spread of the centroids stands for it.
+ * of this list and the spread of the centroids is used instead. If the spread is not greater than the
+ * radius, returns the radius.
  */
 static float
 least_distance(const HybridLeaves *leaves, const float *distances, int count)
@@ -430,8 +434,8 @@ least_distance(const HybridLeaves *leaves, const float *distances, int count)
 }
 
 /*
- * mark_outliers: mark the rows whose distance is beyond the fence, unless they are too many
- * (OUTLIERS_MOST).
+ * mark_outliers: also mark the rows whose distance is beyond the fence, unless they are too many
+ * (OUTLIERS_MOST). Rows that are marked stay marked.
  */
 static void
 mark_outliers(const float *distances, int count, bool *outliers)

@@ -27,7 +27,7 @@ typedef struct Pending
 	HybridContents rows;
 	int first;  /* number of the last key's first row */
 	bool alone; /* the last key has leaves of its own, and all pending rows are of this key */
-	/* a shared leaf gets a further key only if it has at most this number of rows then */
+	/* a shared leaf gets a further key only if it then has at most this number of rows */
 	int fill;
 } Pending;
 
@@ -49,7 +49,7 @@ hybrid_leaves_write_by_key(HybridLeaves *leaves, HybridWriting *writing)
 
 	writing->central = writing->central && leaves->rows <= list_size;
 	pending.fill = writing->central ? list_size : Max((int) (list_size * FILL), 1);
-	/* one row more, because the row that begins the next key is loaded before this key is written */
+	/* space for one more row: the row that begins the next key is loaded before this key is written */
 	hybrid_leaves_allocate(leaves, rows, most + 1);
 	for (i = 0; i < leaves->rows; i++)
 	{
@@ -83,8 +83,8 @@ key_of(const Pending *pending, int row)
 
 /*
  * end_key: the row loaded last begins another key. If the key before it has leaves of its own, write
- * the rest of its rows. Otherwise, if all keys so far are too many for one leaf, write all but the last
- * of them.
+ * the rest of its rows. Otherwise, if the rows of all loaded keys are too many for one shared leaf,
+ * write all keys but the last complete one.
  */
 static void
 end_key(Pending *pending)

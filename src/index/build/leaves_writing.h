@@ -19,7 +19,10 @@ typedef struct HybridWriting
 	int64 outlier_rows;
 } HybridWriting;
 
-/* hybrid_leaves_load_most: return the maximum number of rows of a list that are loaded at a time. */
+/*
+ * hybrid_leaves_load_most: return the maximum number of rows of a list that are loaded at a time. It is
+ * at least 2 * list_size.
+ */
 extern int hybrid_leaves_load_most(const HybridLeaves *leaves);
 
 /* hybrid_leaves_allocate: allocate space for rows in the current memory context. */

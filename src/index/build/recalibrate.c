@@ -78,8 +78,8 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 		if (values != NULL)
 			take_values(&queries, open, values, count, wanted);
 		/*
-		 * use the kept rows unless they are too few, because the index was nearly empty when they were
-		 * kept
+		 * use the kept rows, unless they are too few; they are if the index was nearly empty when they
+		 * were kept
 		 */
 		else if (kept != NULL && kept->count > 0 && 2.0 * kept->count >= Min(wanted, rows))
 			queries = *kept;
@@ -193,8 +193,8 @@ count_rows(Relation index, const HybridIndex *open, const HybridTree *tree)
 }
 
 /*
- * take_values: take `most` of the values, evenly spaced, as queries. No center is subtracted from them,
- * so the caller sets their center to 0.
+ * take_values: take `most` of the values, evenly spaced, as queries. No center is subtracted from the
+ * values, so the caller sets the center of the queries to 0.
  */
 static void
 take_values(HybridQueries *sample, const HybridIndex *open, const void *const *values, int count,
@@ -234,8 +234,8 @@ write_curve(Relation index, const HybridCurve *curve)
 
 	meta->curve = *curve;
 	/*
-	 * if the index shrank, VACUUM need not wait until it has its old size again before it rebuilds the
-	 * tree
+	 * if the index has shrunk, rebuild the tree when the index has doubled from its present size, not
+	 * from its old size
 	 */
 	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(curve->leaves));
 	hybrid_meta_end(&change);

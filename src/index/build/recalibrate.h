@@ -9,8 +9,9 @@
 #include "index/build/build.h"
 
 /*
- * hybrid_recalibrate_due: test whether the curve must be measured, because the index has none, or
- * because its number of leaves has at least doubled or halved since the curve was measured.
+ * hybrid_recalibrate_due: test whether the curve must be measured. This is so if the index has none, or
+ * if its number of leaves has at least doubled or halved since the curve was measured. An index with a
+ * single list, or of a kind without a curve (hybrid_has_curve), is never due.
  */
 extern bool hybrid_recalibrate_due(Relation index, const HybridIndex *open);
 
@@ -20,8 +21,9 @@ extern bool hybrid_recalibrate_due(Relation index, const HybridIndex *open);
  * hybrid_calibrate_queries allows fewer, evenly spaced values are used. If `values` is NULL, the
  * queries are rows of the index: the rows in `kept`, from which the tree's center was subtracted. If
  * `kept` is NULL or has too few rows, rows are read from the lists. The caller ensures that no other
- * session measures at the same time. Returns false and writes nothing if there is nothing to measure,
- * because searches read all rows in any case.
+ * session measures at the same time. Returns false and writes nothing if there is no curve to measure:
+ * the index is of a kind without a curve (hybrid_has_curve), it has a single list, or no query has a
+ * neighbor.
  */
 extern bool hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries *kept,
                                const void *const *values, int count);

@@ -130,13 +130,16 @@ extern void hybrid_team_barrier(HybridTeam *team);
 extern int64 hybrid_team_next(HybridTeam *team);
 
 /*
- * hybrid_team_add: add this process's numbers to shared sums, which the spinlock protects. Holds it for
- * a few numbers at a time, because a process that waits for a spinlock does nothing else. The sums are
- * exact, so the order of additions does not matter.
+ * hybrid_team_add: add this process's numbers to shared sums, which the spinlock protects. Holds the
+ * spinlock for a few numbers at a time, because a process that waits for a spinlock does nothing else.
+ * The sums are exact, so the order of additions does not matter.
  */
 extern void hybrid_team_add(slock_t *lock, double *sums, const double *ours, int count);
 
-/* hybrid_team_expect: report the number of rows at which this step will be done; 0 if it is unknown. */
+/*
+ * hybrid_team_expect: report the number of rows after which this step will be done, or 0 if the number
+ * is unknown.
+ */
 extern void hybrid_team_expect(HybridTeam *team, int64 rows);
 
 /* hybrid_team_done: report that this many further rows, or other units of this step, are done. */

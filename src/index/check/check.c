@@ -142,7 +142,7 @@ check_duplicates(HybridCheck *check)
 {
 	Size i;
 
-	/* an array has several entries at its position, which check_array checks */
+	/* in an index on arrays, a row has several entries; check_array checks them */
 	if (check->open.opclass->many)
 		return;
 	for (i = 1; i < check->count; i++)

@@ -22,7 +22,7 @@
 #include "index/tree/free_pages.h"
 #include "index/tree/tree.h"
 
-/* Stray: a page of a list that was not found in the tree. */
+/* Stray: a page that was not found in the tree, and the list that it belongs to. */
 typedef struct Stray
 {
 	BlockNumber block;
@@ -115,7 +115,7 @@ check_meta(HybridCheck *check)
 	/* read the next transaction ID after the page, so that no transaction ID on the page is newer */
 	next = ReadNextFullTransactionId();
 
-	/* a nearness is negative only by inner product */
+	/* a nearness can be negative only by inner product */
 	if (curve->size > 0 && (!(curve->nearness[1] >= curve->nearness[0] && curve->outliers >= 0 &&
 	                          curve->outliers <= 1 && curve->outlier_reach >= 0) ||
 	                        (check->open.metric != HY_METRIC_IP && curve->nearness[0] < 0)))
@@ -168,7 +168,8 @@ has_head(HybridCheck *check, const HybridLink *list, uint16 state)
 
 /*
  * is_stray: test whether a page is neither free nor part of a moved list or an old center. Sets *empty
- * if the page was never written. Otherwise sets *list to the list that the page belongs to.
+ * if the page was never written; such a page is a stray unless the free space map has it. Otherwise
+ * sets *list to the list that the page belongs to.
  */
 static bool
 is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)

@@ -6,7 +6,8 @@
  * Consecutive list pages that name one segment are checked together. Their rows are read again, in the
  * order of the segment's postings, and compared with the postings. Postings of rows that are gone, or
  * whose slots now have other rows, are skipped. The caller's lock on the table excludes VACUUM. On a
- * standby, VACUUM's changes may be replayed meanwhile, so only the pages are checked there.
+ * standby, VACUUM's changes may be replayed meanwhile. There, it is only checked that the pages of a
+ * segment can be read.
  */
 #include "postgres.h"
 
@@ -155,7 +156,7 @@ check_group(PageGroup *group)
 	hybrid_segment_rows_begin(&stream.rows, check->index, &check->open, group->list, group->blocks,
 	                          group->pages, group->described);
 	next_rows(&stream);
-	/* the segment has more rows than these if some of its rows are gone */
+	/* the segment may count more rows than are left, because some of its rows may be gone */
 	if (stream.rows.rows > stream.reader.head.rows)
 		corrupted(group, "has a segment with a wrong number of rows", group->segment.head);
 	check_measures(&stream);

@@ -4,8 +4,8 @@
  *		lists.
  *
  * The tree is read once, from the root down. A list may be moved after its name was read. The old list
- * then keeps its entries, and names the lists that have them now. The kept entries are checked. This
- * suffices, because the snapshot does not see rows that were inserted later.
+ * then keeps its entries, and these are checked. This suffices, because the snapshot does not see rows
+ * that were inserted after the move.
  */
 #include "postgres.h"
 
@@ -264,8 +264,9 @@ check_moved(HybridCheck *check, const HybridCheckedList *list, const HybridListP
 		if (BlockNumberIsValid(content->forward[i].head))
 			(void) is_moved(check, &content->forward[i], list->level);
 		/*
-		 * If the old root was replaced by its only child, no list of its own level has its entries. On a
-		 * standby, VACUUM may have replaced the whole tree, whose lists have no successors.
+		 * A moved list has a successor, with two exceptions. An old root has none if the new root is of
+		 * another level. On a standby, the lists of a tree that VACUUM replaced have none; on a
+		 * primary, VACUUM cannot run now.
 		 */
 		else if (i == 0 && BlockNumberIsValid(walked->above.head) && !RecoveryInProgress())
 			corrupted(check, &walked->link, "has a moved list without its new location",
@@ -336,7 +337,7 @@ check_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block,
 	}
 }
 
-/* check_codes_page: check page number `number` of a list page's codes. */
+/* check_codes_page: check the page of codes that is number `number` in the directory of a list page. */
 static void
 check_codes_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, int number)
 {
@@ -449,8 +450,8 @@ check_bounds(HybridCheck *check, Page page, BlockNumber block, Size lower, Size 
 }
 
 /*
- * check_counts: check the head's totals against the chain. Repeats the check while other sessions change
- * the list, up to 100 times.
+ * check_counts: check the head's totals against the chain. If other sessions change the list meanwhile,
+ * repeats the check. After 100 attempts, gives up without an error.
  */
 static void
 check_counts(HybridCheck *check, const HybridCheckedList *list)
@@ -499,7 +500,7 @@ hybrid_check_own(HybridCheck *check, BlockNumber block, const HybridLink *list)
 	/* the page was added after the check began */
 	if (block >= check->blocks)
 		return;
-	/* on a standby, replay may reuse pages while they are read */
+	/* on a standby, replay may reuse pages during the check */
 	if (BlockNumberIsValid(check->owners[block]) && !RecoveryInProgress())
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" uses block %u twice",

@@ -17,16 +17,15 @@
  * Only the number of rows and the largest distance of an exact answer are kept. A row at most that far
  * away counts as found, even if the exact answer has another row at the same distance.
  *
- * With keep, the recall curve of the index is first measured on these queries (recalibrate.c). Each
- * different query counts once, however often it is given, because copies say nothing about future
- * queries. This curve is measured on all entries of the index, as in VACUUM, whatever rows the caller
- * may see.
+ * With keep, the recall curve of the index is first measured on these queries (recalibrate.c). A query
+ * that is given several times counts once, because copies say nothing about future queries. This curve
+ * is measured on all entries of the index, as in VACUUM, whatever rows the caller may see.
  *
  * With keep, the function holds the table's lock in the mode that VACUUM uses, from before the index is
- * opened until the curve is written. VACUUM could measure a curve or replace the tree. With this lock,
- * it runs before or after, and so does another call with keep. Inserts and their splits go on. The lock
- * is released once the curve is written. The remaining work changes nothing, so VACUUM need not wait
- * for it.
+ * opened until the curve is written. So VACUUM, which could measure a curve or replace the tree, runs
+ * before or after this time, and so does another call with keep. Inserts and their splits go on. The
+ * lock is released once the curve is written. The remaining work changes nothing, so VACUUM need not
+ * wait for it.
  */
 #include "postgres.h"
 
@@ -190,7 +189,7 @@ check_keeper(Oid oid)
 {
 	PreventCommandDuringRecovery("hybrid_index_measure(keep => true)");
 	PreventCommandIfReadOnly("hybrid_index_measure(keep => true)");
-	/* an OID that is not an index is refused later, when it is opened */
+	/* an OID that is not of an index is refused later, when open_relations opens it */
 	if (OidIsValid(IndexGetRelation(oid, true)) &&
 	    !object_ownercheck(RelationRelationId, oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
@@ -498,7 +497,7 @@ prepare(Measure *measure)
 	measure->plan = SPI_prepare_cursor(text, lengthof(types), types, CURSOR_OPT_GENERIC_PLAN);
 	if (measure->plan == NULL)
 		elog(ERROR, "could not prepare the search: %s", SPI_result_code_string(SPI_result));
-	/* the first search includes the time for planning, so its time is not used */
+	/* search once now: the first search includes the time for planning, so its time is not used */
 	(void) search(measure, 0, &unused);
 }
 

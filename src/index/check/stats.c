@@ -161,8 +161,9 @@ try_index_columns(Relation index, Datum *values, bool *nulls)
 	if (error == NULL)
 		return NULL;
 	/*
-	 * Damage includes references to missing blocks, and a file that is missing or cannot be read. The
-	 * last two errors below are raised for included columns whose types have changed.
+	 * The first two categories are those of damage, including references to missing blocks, and a file
+	 * that is missing or cannot be read. The last two errors are raised if the types of included
+	 * columns have changed.
 	 */
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INTERNAL_ERROR &&
 	    ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_SYSTEM_ERROR &&
@@ -172,7 +173,10 @@ try_index_columns(Relation index, Datum *values, bool *nulls)
 	return error->message;
 }
 
-/* index_columns: compute the columns of hybrid_get_index(). The caller has set all of them to NULL. */
+/*
+ * index_columns: compute the columns of hybrid_get_index(), except `damage`. The caller has set all of
+ * them to NULL.
+ */
 static void
 index_columns(Relation index, Datum *values, bool *nulls)
 {
@@ -259,8 +263,8 @@ may_read(Oid oid)
 }
 
 /*
- * try_readable: open an index of this access method, or return NULL if it is gone, is not valid, holds no rows
- * that this session can read, or is not for this user.
+ * try_readable: open an index of this access method. Returns NULL if the index is gone or not valid,
+ * has no rows that this session can read, or if the user may not read it.
  */
 static Relation
 try_readable(Oid oid)

@@ -5,13 +5,14 @@
  * The lists below every inner list are processed, level by level from the leaves up. A leaf that lost a
  * quarter of its entries is due. If it is less than half full, it is merged with its nearest neighbor,
  * provided that the merged list has room to grow. Otherwise it is written again without its dead
- * entries. An empty list is removed, unless it is the last, or merged with a neighbor in an index with
- * keys. Inner lists are merged when they are nearly empty. If the root names only one list, a copy of
- * that list becomes the root.
+ * entries. An empty list is removed, unless it is the only one below its parent list. In an index with
+ * keys, an empty list is not removed, but merged with a neighbor. An inner list is due when it is
+ * nearly empty or most of its slots are dead. If the root names only one list, a copy of that list
+ * becomes the root.
  *
  * Lists are merged and rewritten by copying, as in a split. The merged list is written on pages that no
- * reader can reach yet. Then one record names it in the parent list and marks the old entries there
- * dead (link.c).
+ * reader can reach yet. Then one record names the merged list in the parent list and marks the old
+ * entries there dead (link.c).
  */
 #include "postgres.h"
 
@@ -123,7 +124,10 @@ hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse)
 		{
 			for (i = 0; list_of_level(index, open, level + 1, i, &list); i++)
 			{
-				/* when inner lists are merged, the lists below them get new neighbors */
+				/*
+				 * when inner lists are merged, the lists below them get new neighbors, so process all
+				 * lists again
+				 */
 				if (merge_below(index, open, sparse, list, level) && level > 0)
 					again = true;
 				hybrid_moved_reuse(index, &open->layout);
@@ -172,12 +176,14 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 	MemoryContext old = MemoryContextSwitchTo(context);
 	uint32 limit = hybrid_list_limit(open, level);
 	/*
-	 * A due list with fewer than `few` entries is merged. An inner list that small is always due,
-	 * because a split leaves more entries. A merged list has at most `most` entries, so it has room to
-	 * grow.
+	 * A due list with fewer than `few` entries is merged. An inner list with fewer entries is always
+	 * due. (A split leaves more.) A merged list has at most `most` entries, so it has room to grow.
 	 */
 	uint32 few = level == 0 ? limit / 2 : limit / 8, most = limit / 4 * 3;
-	/* with keys, an empty list is not removed, but merged with a neighbor, which then gets its keys */
+	/*
+	 * with keys, an empty list is merged with a neighbor of at most this size; the neighbor's copy gets
+	 * its bounds
+	 */
 	uint32 room = open->layout.bounds > 0 ? limit : PG_UINT32_MAX;
 	bool merged = false;
 	HybridLevel below;
@@ -206,7 +212,11 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 		else if (sibling->total > 0)
 			(void) copy_alone(&siblings, which);
 		sibling->gone = true;
-		/* if a list is freed while the lock is released, this is detected later */
+		/*
+		 * This call releases the meta page's lock for a moment, so lists that other sessions have moved
+		 * may be freed. Before a list is changed, make_room (write/copy.c) or read_head finds out
+		 * whether it is still live, and find_entries (write/link.c) does so for the parent list.
+		 */
 		if (++copied % COPIES_AT_A_TIME == 0)
 			hybrid_moved_reuse(index, &open->layout);
 	}
@@ -409,7 +419,9 @@ copy_alone(Siblings *siblings, int which)
 	return copied;
 }
 
-/* remove_empty: remove an empty list from the parent list. Its readers are sent to the nearest list. */
+/*
+ * remove_empty: remove an empty list from the parent list, and name the nearest list as its successor.
+ */
 static bool
 remove_empty(Siblings *siblings, int which)
 {

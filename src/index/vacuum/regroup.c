@@ -2,13 +2,13 @@
  * regroup.c
  *		VACUUM: rebuilds all leaves of an index that has grown or shrunk much.
  *
- * A split processes only one list. Earlier rows stay where they were, even if a newer list is nearer.
- * In an index that grew from nothing, a quarter of the rows are in a list that is not the nearest, and
- * a search examines ten times as many lists. Therefore all leaves are replaced when their number has
- * doubled since all leaves were last built together. The new leaves are computed from the rows of the
- * index as CREATE INDEX computes leaves from the rows of the table. (Replacing a few dozen neighboring
- * leaves at a time would take less space, but gains next to nothing: in hundreds of dimensions, the
- * list nearest to a row may be any of very many.)
+ * A split processes only one list. Rows of other lists stay where they are, even if one of the two new
+ * lists is nearer. In an index that grew from nothing, a quarter of the rows are in a list that is not
+ * the nearest, and a search examines ten times as many lists. Therefore all leaves are replaced when
+ * their number has doubled since all leaves were last built together. The new leaves are computed from
+ * the rows of the index as CREATE INDEX computes leaves from the rows of the table. (Replacing a few
+ * dozen neighboring leaves at a time would take less space, but gains next to nothing: in hundreds of
+ * dimensions, the list nearest to a row may be any of very many.)
  *
  * Rows are copied while other sessions insert, and the new rows are then copied in turn. Only the last
  * few rows are copied while the gate is shut, when no session can add an entry or split a list. The new
@@ -44,9 +44,11 @@
 #define SHARE 0.4
 #define SEED 1
 #define NOTE (16 / 3.0) /* maximum number of bytes per heap position in an IntegerSet */
-#define NOTE_KEY 10 /* the same for keys of entries in an index on arrays, which are far apart */
+#define NOTE_KEY 10 /* the same per key in an index on arrays, where keys are far apart */
 #define ROW_OF_SORT 128 /* bytes of temporary files per row, in addition to its vector */
-/* maximum share of the rows that are sorted again as outliers: a quarter, and a quarter of these (leaves.c) */
+/*
+ * share of the rows that may be sorted again as outliers: a quarter, and a quarter of these (leaves.c)
+ */
 #define SET_ASIDE (5 / 16.0)
 /* share of the memory for centroids and the sample while k-means finds the centroids */
 #define PLACING 0.8125
@@ -156,9 +158,9 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 
 /*
  * fits: test whether memory and temp_file_limit suffice, and report it if they do not. While k-means
- * finds the centroids, memory holds the centroid of each new leaf and one sample row for it. Afterwards
- * memory holds the records of the copied rows and of each leaf, and a second copy of the centroids.
- * Temporary files hold all rows, and outliers once more.
+ * finds the centroids, memory holds the centroid of each new leaf, and at least one sample row per new
+ * leaf. Afterwards memory holds the records of the copied rows and of each leaf, and a second copy of
+ * the centroids. Temporary files hold all rows, and outliers once more.
  */
 static bool
 fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
@@ -192,7 +194,7 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 	return false;
 }
 
-/* set_next: set the number of leaves at or above which the leaves are rebuilt next. */
+/* set_next: set the number of leaves at which the tree is rebuilt next. */
 static void
 set_next(Relation index, uint32 leaves)
 {
@@ -270,7 +272,8 @@ behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybri
 	{
 		catch_up(leaves, tree, levels);
 		/*
-		 * Write as many inner lists as possible before the gate is shut, because writing them takes time.
+		 * Write inner lists before the gate is shut, because this takes time. Only the root, and the
+		 * inner lists of leaves that come later, are written while it is shut.
 		 */
 		if (leaves->made.lists.count > HYBRID_INNER_SIZE)
 		{
@@ -291,7 +294,8 @@ behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybri
 
 /*
  * catch_up: copy new rows in rounds, until a round has so few rows, and takes so little time, that the
- * next can run while the gate is shut. The number of rounds is limited.
+ * next round can run while the gate is shut. The number of rounds is limited, so the last round may be
+ * longer.
  */
 static void
 catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
@@ -314,8 +318,9 @@ catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
 
 /*
  * replace_tree: replace the old root by a new one, while the gate is shut. `levels` has the lists of
- * the old tree. Returns false if no rows are left for a new tree. Interrupts are held: a session that
- * waits at the gate to split an old list must find the lists above it marked as moved.
+ * the old tree. Returns false if no rows are left for a new tree. A session that waits at the gate to
+ * split an old list must find the lists above it marked as moved. So interrupts are held: otherwise a
+ * cancel could open the gate before all old inner lists are marked.
  */
 static bool
 replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
@@ -406,7 +411,10 @@ write_inner(HybridRegroup *inner, HybridParentEntries *leaves)
 
 	for (i = 0; i < count; i++)
 		order[i] = i;
-	/* the leaves of the first call cover all words; later leaves only have rows that came meanwhile */
+	/*
+	 * the bounds of the first call's leaves cover all words; later leaves only have rows that came
+	 * meanwhile
+	 */
 	if (inner->open->layout.bounds > 0)
 		hybrid_parent_entries_by_key(leaves, order, inner->leaves == 0);
 	write_group(inner, leaves, order, count);
@@ -491,7 +499,7 @@ mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 
 		CHECK_FOR_INTERRUPTS();
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		/* a split may already have moved this list */
+		/* a split may already have moved and marked this list */
 		if (hybrid_list_page(BufferGetPage(buffer))->state == HYBRID_LIST_LIVE)
 		{
 			GenericXLogState *record = GenericXLogStart(regroup->index);

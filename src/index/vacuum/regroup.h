@@ -21,7 +21,10 @@
 #include "index/tree/walk.h"
 
 #define HYBRID_REGROUP_TRIES 3 /* maximum number of attempts that shut the gate */
-/* maximum number of rounds of copying new rows before each attempt */
+/*
+ * maximum number of rounds that copy new rows in one call of catch_up; it is called at most twice
+ * before the gate is shut
+ */
 #define HYBRID_REGROUP_ROUNDS 8
 /* maximum number of new rows that are copied while the gate is shut */
 #define HYBRID_REGROUP_FEW 256
@@ -60,9 +63,9 @@ typedef struct HybridRegroup
  * inner list names. Returns the number of rows copied. These may include rows that are inserted during
  * the call. The caller took regroup->copy_log before it read the names of the leaves. This function
  * clears regroup->copy_log. `gate` is NULL while the gate is open. With the gate shut, the round runs
- * without vacuum delay, and it is the last round unless it gives up. It gives up if other sessions wait
- * too long or if too many rows were added. It then returns HYBRID_REGROUP_GIVEN_UP and has copied
- * nothing.
+ * without vacuum delay, and is the last round unless it gives up. It gives up if other sessions wait
+ * too long or if too many rows were added. (In the last attempt it never does.) If it gives up, it
+ * copies nothing and returns HYBRID_REGROUP_GIVEN_UP.
  */
 extern int64
 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGate *gate);
@@ -77,8 +80,9 @@ hybrid_regroup_lists(const HybridIndex *open, double rows)
 /* regroup_seen.c */
 
 /*
- * hybrid_regroup_may_differ: test whether a leaf may have new rows since it was copied. The test uses
- * only the log and reads no page. hybrid_regroup_differs: read the leaf's head to find out.
+ * hybrid_regroup_may_differ: test whether a leaf may have new rows since it was copied, from the log
+ * alone, without reading a page. hybrid_regroup_differs: test whether the leaf has changed since it was
+ * copied, by reading its head.
  */
 extern bool hybrid_regroup_may_differ(const HybridRegroup *regroup, const HybridLink *list);
 extern bool hybrid_regroup_differs(const HybridRegroup *regroup, const HybridLink *list);
@@ -91,9 +95,9 @@ extern void
 hybrid_regroup_record_leaf(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
 
 /*
- * hybrid_regroup_key: return the key by which a copied row is recognized: its heap position. In an
- * index on arrays, the key is a hash of the position and the stored vector. In other indexes, `stored`
- * and `vector` are not read.
+ * hybrid_regroup_key: return the key by which a copied row is recognized. The key is usually its heap
+ * position, and `stored` and `vector` are not read. In an index on arrays, the key is a hash of the
+ * position and the stored vector.
  */
 extern int64 hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *tid,
                                 const HybridStored *stored, const void *vector);
@@ -111,8 +115,9 @@ extern void hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *k
 
 /*
  * hybrid_regroup_due: test whether the index has twice as many leaves as when all were last built
- * together, or has lost a third of them. After an attempt that failed, for example because of a cancel or
- * a full disk, the index is due again with a quarter more leaves.
+ * together, or has lost a third of them. After an attempt that failed, for example because of a cancel
+ * or a full disk, the index is due again with a quarter more leaves. After an attempt that was not made
+ * for lack of memory, the index is due at once. A single list is never due.
  */
 extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
 

@@ -311,7 +311,7 @@ begin_assigning(Generation *generation)
 	hybrid_leaves_begin_rows(&generation->leaves, regroup->open->layout.leaf.rows, NULL);
 }
 
-/* forget_centroids: free the centroids; only their number is needed from here on. */
+/* forget_centroids: free the centroids. Only their number is needed to write the leaves. */
 static void
 forget_centroids(HybridCentroids *centroids)
 {

@@ -9,7 +9,8 @@
  *
  * In an index on arrays, a row has several entries, and may be copied while only some of them are in
  * the index. So an entry is identified by a 63-bit hash of its position and its stored vector. If an
- * array has equal vectors, some of their entries may be left out. This changes no answer.
+ * array has equal vectors, some of their entries may be left out. This does not change the MaxSim of
+ * the array.
  */
 #include "postgres.h"
 
@@ -86,7 +87,9 @@ hybrid_regroup_key(const HybridIndex *open, const ItemPointerData *tid, const Hy
 
 	if (!open->opclass->many)
 		return position;
-	/* multiples of a vector may be stored as the same bytes with other scales */
+	/*
+	 * hash the scale, too: multiples of a vector may be stored as the same bytes with different scales
+	 */
 	hash = hash_bytes_extended((const unsigned char *) &stored->scale, sizeof(stored->scale),
 	                           (uint64) position);
 	hash =

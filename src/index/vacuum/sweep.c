@@ -5,15 +5,16 @@
  * The file is read in block order. A page is free if it was never written, if it is marked free, or if
  * it was reserved and then not written. Moved lists that no session reads any more are freed, too.
  * SWEEP_PAGES pages are processed at a time, under the lock of the meta page in exclusive mode. Writers
- * of new lists hold that lock in share mode from reserving pages to writing them.
+ * of new lists hold that lock in share mode from before they reserve pages until they have written
+ * them. So while the sweep holds the lock, no reserved page is about to be written.
  *
  * After a crash or an error, some pages contain data but no page names them:
  *
  * * A list that was written and not linked. Its head is live, but the tree does not have it, although
  *   no session is writing a list. It is marked as moved without a successor, and freed like a moved
  *   list.
- * * A page of vectors or codes that no list page names, although its list exists or existed. The
- *   list's lock, held exclusively, ensures that no session is about to name the page.
+ * * A page of vectors, codes or values that no list page names, although its list exists or existed.
+ *   The list's lock, held exclusively, ensures that no session is about to name the page.
  * * Pages of a center that the meta page does not name.
  * * Segments that no list page names. Only VACUUM makes segments, so none is being made.
  *
@@ -152,7 +153,7 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	free_strays(&sweep);
 	if (sweep.segments.count > 0)
 		free_segments(&sweep);
-	/* if no session reads the lists that were marked above, they can be freed now */
+	/* free the lists that were marked above, if no session reads them */
 	hybrid_moved_reclaim(sweep.index, &sweep.open.layout);
 	stats->pages_deleted = stats->pages_free;
 	MemoryContextSwitchTo(old);
@@ -263,8 +264,9 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 	hybrid_page_check(sweep->index, page, block, HYBRID_PAGE_LIST);
 	/*
 	 * Only the head records the level of a list, so the layout is derived from pd_lower. If the derived
-	 * layout is wrong, bytes that follow a shorter directory are read as block numbers. A page that is
-	 * marked as named by such a mistake is merely not freed this time.
+	 * layout is wrong, bytes after the end of a shorter directory are read as block numbers. The pages
+	 * with these numbers are then marked as named. The only effect is that they are not freed this
+	 * time.
 	 */
 	shape = hybrid_page_shape(&sweep->open.layout, page);
 	for (i = 0; i < shape->code_pages + shape->vector_pages; i++)
@@ -334,7 +336,10 @@ give_up_lists(Sweep *sweep)
 	HybridLinks known;
 	int i;
 
-	/* no session is writing a list now, so a list that is not in the tree will never be */
+	/*
+	 * under this lock no session is writing a list, so a list that is not in the tree now will never be
+	 * in it
+	 */
 	hybrid_lock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 	read_known(sweep, &known);
 	for (i = 0; i < sweep->heads.count; i++)
@@ -348,9 +353,9 @@ give_up_lists(Sweep *sweep)
 
 /*
  * give_up_list: mark a list that no list names as moved without a successor. The list is not freed at
- * once, because it may be one of two lists that were merged. A crash may have kept the change of the list
- * above, but lost the marks on the two old heads. If the server was a standby then and has become a
- * primary, a session may still read these lists.
+ * once, because it may be one of two lists that were merged. A crash may have kept the change of the
+ * parent list, but lost the marks on the two old heads. If this server was a standby at that time and
+ * has become a primary, one of its sessions may still read these lists.
  */
 static void
 give_up_list(Sweep *sweep, const HybridLink *list)

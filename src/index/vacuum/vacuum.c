@@ -43,7 +43,7 @@ typedef struct VacuumState
 	/* selects the entries of removed rows; if NULL, entries are only counted */
 	IndexBulkDeleteCallback callback;
 	void *callback_state;
-	/* without codes: the page on which inserts look for space first has been visited */
+	/* without codes: the page on which inserts begin to look for space has been visited */
 	bool has_space;
 } VacuumState;
 
@@ -77,8 +77,8 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	/*
-	 * Steps that need space follow the steps that free it. If the disk is full, the error then loses none
-	 * of the freed space.
+	 * Steps that need disk space follow the steps that free it. If the disk is full, the space that was
+	 * freed before the error stays free.
 	 */
 	hybrid_sweep(info, stats);
 	IndexFreeSpaceMapVacuum(info->index);
@@ -94,7 +94,7 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
 	}
 	else
-		/* an error or a crash may have left the log on */
+		/* an error or a crash during an earlier rebuild may have left the log of changed leaves on */
 		hybrid_copy_log_end(info->index);
 	if (regrouped || hybrid_recalibrate_due(info->index, &open))
 	{
@@ -112,8 +112,8 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 /*
  * vacuum_lists: visit all leaf lists. With a callback, mark the entries that it selects dead. Without a
- * callback, count the live entries and merge the lists that lost a quarter of their entries. Returns
- * whether there were such lists.
+ * callback, count the live entries and, in an index with codes, merge or rewrite the lists that lost a
+ * quarter of their entries. Returns whether there were such lists in an index with codes.
  */
 static bool
 vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
@@ -136,7 +136,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 	stats->num_index_tuples = 0;
 	stats->estimated_count = false;
 
-	/* VACUUM's snapshot does not keep moved lists from being freed, but this lock does */
+	/* this lock keeps moved lists from being freed; VACUUM's snapshot does not */
 	hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(info->index, &tree);
 	visits.links = hybrid_tree_lists(info->index, &vacuum.open, &tree, 0, NULL, &visits.count);
@@ -146,7 +146,10 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 		HybridLink list = visits.links[--visits.count];
 
 		vacuum_delay_point(false);
-		/* more lists than pages can appear only if the links of moved lists form a circle */
+		/*
+		 * raises an error after more lists than the file has pages: the links of moved lists then form
+		 * a circle
+		 */
 		hybrid_chain_step(info->index, &list, &visited);
 		hybrid_lock(info->index, list.head, ShareLock);
 		if (visit(&vacuum, list, &visits))

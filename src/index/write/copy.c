@@ -159,8 +159,8 @@ hybrid_copy_part(const HybridCopy *copy)
 }
 
 /*
- * make_room: allocate memory for the entries of the lists, which their heads count. Returns false if
- * one of the lists was moved.
+ * make_room: allocate memory for the entries of the lists. The heads of the lists say how many there
+ * are. Returns false if one of the lists was moved.
  */
 static bool
 make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int count, int level,
@@ -244,9 +244,9 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 }
 
 /*
- * split_by_key: in an index with keys, sort the entries by key, cut near the middle, and set side[i] to
- * 0 or 1, the half of entry i. A leaf is cut only where the key changes. Returns false if there is no
- * such cut, because all rows have the same key, or if the index has no keys.
+ * split_by_key: in an index with keys, sort the entries by key, divide them near the middle, and set
+ * side[i] to 0 or 1, the half to which entry i belongs. A leaf is divided only where the key changes.
+ * Returns false if all rows have the same key, or if the index has no keys.
  */
 static bool
 split_by_key(const HybridIndex *open, const HybridContents *contents, uint8 *side)

@@ -40,7 +40,7 @@ typedef struct HybridCopy
 /* HybridKeyedEntry: the number of an entry of HybridContents, and the bounds of its first key. */
 typedef struct HybridKeyedEntry
 {
-	HybridBounds bounds; /* the word of a row is both bounds */
+	HybridBounds bounds; /* for a row, both are the word of its first key */
 	int number;
 } HybridKeyedEntry;
 
@@ -64,7 +64,8 @@ extern float *hybrid_copy_center(const HybridIndex *open, HybridContents *conten
 
 /*
  * hybrid_copy_distribute: assign the entries to `into` copies, one or two, and compute the centroids of
- * these.
+ * the copies. Entries are divided by key, in an index with keys, unless all rows have the same key;
+ * otherwise by k-means.
  */
 extern void hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents,
                                    int into, HybridCopy *copies);
@@ -83,7 +84,7 @@ extern void hybrid_copy_make(const HybridIndex *open, const HybridContents *cont
 extern void
 hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central);
 
-/* hybrid_copy_part: return what the parent list needs for its entry for this copy. */
+/* hybrid_copy_part: return the data that the parent list's entry for this copy will have. */
 extern HybridReplacement hybrid_copy_part(const HybridCopy *copy);
 
 #endif

@@ -42,8 +42,8 @@ extent_reserve(HybridSink *sink, HybridPageKind kind)
 		size = hybrid_extent_size(extents->reserved);
 		extents->next = 0;
 		/*
-		 * the count is correct after each page, so that after an error the stock has the pages reserved
-		 * so far
+		 * count each page as soon as it is reserved, so that after an error the stock has exactly the
+		 * pages reserved so far
 		 */
 		for (extents->count = 0; extents->count < size; extents->count++)
 			extents->stock[extents->count] = logged->reserve(logged, kind);

@@ -3,9 +3,10 @@
  *		Inserts one entry into a free slot of the leaf list that it belongs to.
  *
  * An insert holds the heavyweight lock of the list in share mode. A split takes it exclusively, so
- * nothing is added to a list while it is copied. An insert also holds the gate in share mode. VACUUM
- * takes the gate exclusively when it replaces the tree. If the list has been moved, or the tree replaced,
- * by the time the insert holds both locks, the insert descends the tree again.
+ * nothing is added to a list while it is copied. In an index with codes, an insert also holds the gate
+ * in share mode, and VACUUM takes the gate exclusively when it replaces the tree. If the list has been
+ * moved, or the tree replaced, by the time the insert holds both locks, the insert descends the tree
+ * again.
  */
 #include "postgres.h"
 
@@ -34,7 +35,7 @@
 #include "index/write/insert.h"
 #include "index/page/distance_bound.h"
 
-/* without codes: number of pages that an insert searches for a slot before it tries the last page */
+/* without codes: number of pages on which an insert looks for a slot before it tries the last page */
 #define ROOM_PAGES 32
 /* minimum relative increase of a leaf's squared radius for which the new radius is recorded */
 #define WIDER 0.1
@@ -62,7 +63,7 @@ typedef struct Target
 	int slot;
 	/* location of the value in the stream of its page, if values vary in length */
 	HybridPiece piece;
-	/* without codes, page on which the next insert looks for a free slot first */
+	/* without codes, page on which the next insert begins to look for a free slot */
 	BlockNumber room;
 } Target;
 
@@ -207,9 +208,9 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 
 /*
  * widen_leaf: raise the recorded radius of the leaf if the new row changes it much. Searches by inner
- * product rely on radii that include all rows, because the longest rows are the answers. (Without this,
- * searches in an index that grew from empty, with rows of lognormal lengths, had recalls of .76, .85
- * and .93 for targets of .9, .95 and .99.)
+ * product need radii that include all rows, because the longest rows are the answers of most queries.
+ * (Without this, searches in an index that grew from empty, with rows of lognormal lengths, had recalls
+ * of .76, .85 and .93 for targets of .9, .95 and .99.)
  */
 static void
 widen_leaf(Relation index, const InsertState *state, const HybridLeaf *leaf)
@@ -225,7 +226,8 @@ widen_leaf(Relation index, const InsertState *state, const HybridLeaf *leaf)
 
 /*
  * is_old: test whether the root has changed since the leaf was found. The leaf may then be in a
- * replaced tree. Sets *logging if VACUUM wants each leaf that changes to be logged.
+ * replaced tree. Sets *logging if VACUUM is rebuilding the tree, so that each changed leaf must be
+ * entered into the log. Without codes, the root never changes.
  */
 static bool
 is_old(Relation index, const InsertState *state, bool *logging)

@@ -3,10 +3,10 @@
  *		Finds the parent of a list, and replaces entries there.
  *
  * The vectors and codes of the new entries are written into free slots first. Then one WAL record of at
- * most four pages makes the new entries live, the old entry dead, and the old list moved. If more pages
- * change, the heads of the old lists go into a second record (see replace). The caller holds the
- * heavyweight lock of the old list. This file takes the lock of the parent list, so that no other
- * session adds to it.
+ * most four pages makes the new entries live, makes the old entries dead, and marks the old lists as
+ * moved. If more pages change, the heads of the old lists go into a second record (see replace). The
+ * caller holds the heavyweight locks of the old lists. This file takes the lock of the parent list, so
+ * that no other session adds to it.
  *
  * New lists may be far from the other lists below their parent list. So the radius of the parent list
  * is computed again, and recorded in the list above it. Otherwise a search that has not opened the
@@ -187,8 +187,8 @@ hybrid_bounds_inherit(HybridBounds *made, int count, const HybridBounds *old)
 		second = &made[0];
 	}
 	/*
-	 * a single leaf gets all bounds; of two leaves with the same one key, the second keeps that key
-	 * alone
+	 * A single leaf gets all of the old bounds. If all rows of both leaves have the same key, the first
+	 * leaf gets the old bounds, and the second keeps the bounds of that key alone.
 	 */
 	if (count == 1 || first->most >= second->least)
 	{
@@ -226,8 +226,8 @@ hybrid_mark_moved(HybridListPage *head, HybridLink to, HybridLink and_to, FullTr
 
 /*
  * differs: test whether an encoded radius of an inner list, or the number of lists encoded in it, has
- * changed enough to be recorded. After each change, all backends must read the list with this entry
- * again.
+ * changed enough to be recorded. Small changes are not recorded, because after each change all backends
+ * must read the list with this entry again.
  */
 static bool
 differs(float recorded, float radius)
@@ -552,9 +552,9 @@ write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 }
 
 /*
- * bound_lists: in an index with keys, compute the bounds of the new lists. New leaves together cover
- * the bounds of the old leaves. For inner lists this needs no change, because their entries cover these
- * bounds.
+ * bound_lists: in an index with keys, compute the bounds of the new lists. The bounds of new leaves are
+ * widened, so that together they cover those of the old leaves. The bounds of new inner lists need not
+ * be widened, because their entries already cover the bounds of the old lists.
  */
 static void
 bound_lists(const HybridLayout *layout, const HybridReplaced *old, const Above *above,
@@ -577,8 +577,8 @@ bound_lists(const HybridLayout *layout, const HybridReplaced *old, const Above *
 }
 
 /*
- * lock_pages: lock the old lists first, then the head of the parent list, and then its other pages that
- * change when it names `count` new lists.
+ * lock_pages: lock the heads of the old lists first, then the head of the parent list, and then the
+ * other pages of the parent list that change when it names `count` new lists.
  */
 static void
 lock_pages(Relation index, const HybridReplaced *old, const Above *above, int count, Change *change)

@@ -29,11 +29,11 @@ typedef struct HybridReplaced
 
 /*
  * hybrid_replace_entries: replace lists by up to two new lists, and mark the old lists as moved. The
- * old lists are not the root, and the caller holds their locks. Without new lists (count 0), an empty
- * list is removed, and its readers are sent to new_lists[0].link.
+ * old lists are not the root, and the caller holds their locks. Without new lists (count 0), the
+ * function removes an empty list, and names new_lists[0].link as its successor.
  *
- * If there are new lists, the parent list's new radius and number of lists are then recorded in the
- * list above it.
+ * If there are new lists, the parent list's radius and number of lists are then recorded in the list
+ * above it, if they have changed enough. This is not done if the parent list is the root.
  *
  * Returns false and changes nothing if the two old lists no longer have the same parent list, or if the
  * parent list would become empty.
@@ -66,7 +66,8 @@ extern bool hybrid_list_mostly_dead(const HybridLayout *layout, const HybridList
 
 /*
  * hybrid_bounds_inherit: widen the bounds of the one or two new leaves, so that together they cover the
- * bounds of the leaves that they replace. So the bounds of all leaves still cover every possible word.
+ * bounds of the leaves that they replace. Thus the bounds of all leaves together still cover every
+ * possible word.
  */
 extern void hybrid_bounds_inherit(HybridBounds *made, int count, const HybridBounds *old);
 

@@ -17,7 +17,8 @@
 #include "index/write/segment_rows.h"
 
 /*
- * minimum space: a dimension has at most HY_POSTING_ROWS postings, so each call returns some dimensions
+ * minimum space, in postings; a dimension has at most HY_POSTING_ROWS, so each call can return at least
+ * one dimension
  */
 #define LEAST_ROOM (2 * HY_POSTING_ROWS)
 #define FIRST_ROOM 4096
@@ -113,8 +114,8 @@ read_page(HybridSegmentRows *rows, int page, int64 *end)
 	int used, slot, b;
 
 	/*
-	 * Work on a copy, because a sort may follow, during which no buffer lock is held. The values of
-	 * live entries do not change.
+	 * Work on a copy, because no buffer lock may be held during a sort, which add_row may need. The
+	 * values of live entries do not change.
 	 */
 	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);

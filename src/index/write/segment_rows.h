@@ -58,7 +58,8 @@ extern void hybrid_segment_rows_begin(HybridSegmentRows *rows, Relation index,
 /*
  * hybrid_segment_rows_next: find the postings of the next dimensions, sorted by dimension and row.
  * Returns false if none are left, or if there are more than HYBRID_POSTINGS_MOST in all. Memory is
- * bounded by maintenance_work_mem. If it is too small for all postings, each call reads the rows again.
+ * limited by maintenance_work_mem, or by autovacuum_work_mem in autovacuum if that is set. If the
+ * memory is too small for all postings, each call reads the rows again.
  */
 extern bool hybrid_segment_rows_next(HybridSegmentRows *rows);
 

@@ -3,11 +3,11 @@
  *		Makes the segments of a list of sparse vectors.
  *
  * Inserts do not change segments, because one row would change as many inverted lists as it has
- * elements. Until a segment describes the row, each scan computes its distance. CREATE INDEX and VACUUM
- * make segments, as VACUUM empties the pending list of a GIN index. A range of list pages gets a new
- * segment if more than HYBRID_UNDESCRIBED_LEAST rows plus a share of its rows are not described, or if
- * most described rows are gone. So many inserted rows share the cost of a segment, and a scan computes
- * few distances in vain.
+ * elements. Until a segment describes an inserted row, each scan computes the distance of that row.
+ * CREATE INDEX and VACUUM make segments, as VACUUM empties the pending list of a GIN index. A range of
+ * list pages gets a new segment if more than HYBRID_UNDESCRIBED_LEAST rows plus a share of its rows are
+ * not described, or if most described rows are gone. Thus many inserted rows share the cost of a
+ * segment, and few distances of gone or undescribed rows are computed.
  */
 #include "postgres.h"
 
@@ -45,8 +45,8 @@ typedef struct Range
 	int pages;
 	int64 live;         /* number of live rows of these pages */
 	int64 undescribed;  /* number of live rows that `segment` does not describe */
-	HybridLink segment; /* the first segment that a page names; its head may be invalid */
-	HybridLink *others; /* further segments that pages name, because of a crash */
+	HybridLink segment; /* the first segment that a page names; its head is invalid if none is named */
+	HybridLink *others; /* further segments, which pages name only after a crash */
 	int others_count;
 } Range;
 

@@ -8,14 +8,14 @@
 #include "index/page/new_list.h"
 
 /*
- * A range of list pages gets a new segment when more than this number of its rows, plus a share of
- * them, are not described. So an index with fewer rows has no segments.
+ * A range of list pages gets a new segment when more than this number of its rows, plus a share of all
+ * its rows, are not described. So an index that never had more rows has no segments.
  */
 #define HYBRID_UNDESCRIBED_LEAST 512
 
 /*
- * hybrid_segments_make: make a segment for each range of list pages that has none, or whose segment
- * leaves too many rows undescribed, or describes too many rows that are gone. Frees the pages of
+ * hybrid_segments_make: make a new segment for each range of list pages that has too many rows that no
+ * segment describes, or whose segment describes too many rows that are gone. Frees the pages of
  * replaced segments. `logged` says whether changes of list pages are written to WAL; the sink decides
  * this for new pages. The caller is VACUUM, or builds the index.
  */

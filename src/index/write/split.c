@@ -6,7 +6,8 @@
  * list, VACUUM waits, and readers are not affected. The new lists are written on pages that no reader
  * can reach yet. Then one record makes them live in the parent list, and marks the old entries there
  * dead and the old lists moved. A reader that has already read the parent list continues with the old
- * lists. The old lists never change again, and they have every entry that an older snapshot can see.
+ * lists. The old lists never change again, and they still have every entry that the reader's snapshot
+ * can see.
  *
  * No list is above the root. When the root is split, a new root is written that names the two copies,
  * and the record changes the meta page. The first split of an index that grew from nothing also gives
@@ -70,7 +71,10 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 
 		hybrid_moved_reclaim(index, &open->layout);
 		hybrid_lock(index, HYBRID_GATE, ShareLock);
-		/* VACUUM may have replaced this leaf's tree; it marks the lists above as moved first */
+		/*
+		 * VACUUM may have replaced the tree of this leaf; it then marked the inner lists before it
+		 * opened the gate
+		 */
 		if (level == 0 && BlockNumberIsValid(hint.head) && !hybrid_list_lives(index, &hint))
 		{
 			hybrid_unlock(index, HYBRID_GATE, ShareLock);
@@ -154,7 +158,9 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 		return hybrid_replace_entries(index, open, frame, old, new_lists, into);
 	if (level == 0 && into == 2 && open->layout.bounds > 0)
 		bound_leaves(&open->layout, copies);
-	/* an empty index loses its center, because later rows need not be near the rows that it had */
+	/*
+	 * an index that becomes empty loses its center, because later rows need not be near its former rows
+	 */
 	empty = level == 0 && into == 1 && copies[0].count == 0;
 	moved.list = old->lists[0];
 	moved.to[0] = copies[0].link;
@@ -317,9 +323,9 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 }
 
 /*
- * replace_root: mark the old lists as moved and set the new root in the meta page, in one WAL record.
- * *center is the first page of the new center, or invalid for no center; NULL leaves the center as it
- * is.
+ * replace_root: mark the old lists as moved, and set the new root in the meta page, in one WAL record.
+ * Then enter the old lists, and the pages of a replaced center, into the ring of moved lists. *center
+ * is the first page of the new center, or invalid for no center; NULL leaves the center as it is.
  */
 static void
 replace_root(Relation index, const HybridIndex *open, const Moved *moved, int count,

@@ -9,8 +9,9 @@
 
 /*
  * hybrid_split: split a list of this level if it is too long, or copy it if it is an inner list with
- * mostly dead slots. Does nothing if another session holds the list's lock. Continues with the parent
- * list if that is now too long or mostly dead. `hint` is the parent list, if known.
+ * mostly dead slots. Does nothing if another session holds the list's lock, or if a rebuild by VACUUM
+ * has replaced the tree of a leaf. Continues with the parent list if that is now too long or mostly
+ * dead. `hint` is the parent list, if known.
  */
 extern void
 hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLink hint, int level);
@@ -26,8 +27,8 @@ extern bool hybrid_copy_lists(Relation index, const HybridIndex *open, HybridRep
 
 /*
  * hybrid_copies_replace: write one or two copies and replace the old lists by them. The caller holds
- * the same locks. `frame` has the center of the index. `center` is that center if it is new and must be
- * written, else NULL.
+ * the same locks as for hybrid_copy_lists. `frame` has the center of the index. `center` is that center
+ * if it is new and must be written, else NULL.
  */
 extern bool
 hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
