@@ -56,13 +56,14 @@
 #define WORD_COST 0.3
 /*
  * Number of rows that a search examines for each row that is near enough to be returned but excluded by
- * conditions on words. If clusters have fewer rows than must be examined, searches go through nearly
- * all lists, and in other tables through few. With this value, a btree index on the column is chosen if
- * few rows satisfy the condition. (Data of bench/include.sh, 200,000 rows of 64 dimensions, 33
- * conditions that .01% to 10% of the rows satisfy: where 1% of the rows satisfy the condition, searches
- * examine 3 to 136 rows for each excluded one. The chosen index takes at most twice as long as the
- * faster one for 25 of the conditions with a value of 0, for 26 with 3, for 28 with 10, and for 29 with
- * 30 or 100. With 300, one of 15 conditions for .01% to 50% of the rows takes 54 times as long.)
+ * conditions on words. This number varies: searches go through nearly all lists if clusters have fewer
+ * rows than must be examined, and through few lists in other tables. With this value, a btree index on
+ * the column is chosen if few rows satisfy the condition. (Data of bench/include.sh, 200,000 rows of 64
+ * dimensions, 33 conditions that .01% to 10% of the rows satisfy: where 1% of the rows satisfy the
+ * condition, searches examine 3 to 136 rows for each excluded one. The index that the planner chooses
+ * takes at most twice as long as the faster index for 25 of the conditions if PER_EXCLUDED is 0, for 26
+ * if it is 3, for 28 if it is 10, and for 29 if it is 30 or 100. With 300, one of 15 conditions for
+ * .01% to 50% of the rows takes 54 times as long.)
  */
 #define PER_EXCLUDED 30
 /*

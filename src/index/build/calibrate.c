@@ -451,7 +451,7 @@ add_up_outliers(const Measuring *measuring, HybridCurve *curve)
 /*
  * missing_for: return the level at which this recall is reached, interpolated between two levels or
  * extrapolated a little beyond the last one. Returns 0 if even the last level misses the recall by far,
- * and -1 if too few queries were tried.
+ * and -1 if too few queries of this difficulty were tried.
  */
 static float
 missing_for(const Sums *sums, const Sums *all, double recall, double own)

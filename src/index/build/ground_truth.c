@@ -2,9 +2,10 @@
  * ground_truth.c
  *		Finds the nearest rows to many queries, using the codes of all lists.
  *
- * Each query keeps the rows with the lowest bounds (ground_truth_batches.c). Their vectors are read in
- * ascending order of the bounds, until the next bound is above the k-th best distance. If all kept rows
- * have been read and other rows may be nearer, lookup.c searches for the query, as in a scan.
+ * Each query keeps the rows with the lowest bounds (ground_truth_batches.c). The vectors of these rows
+ * are read in ascending order of the bounds, until the next bound is above the k-th best distance. If
+ * all kept rows have been read and other rows may be nearer, lookup.c searches for the query, as in a
+ * scan.
  */
 #include "postgres.h"
 

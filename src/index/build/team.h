@@ -120,9 +120,9 @@ extern HybridTeam *hybrid_team_alone(void);
 extern void hybrid_team_end(HybridTeam *team);
 
 /*
- * hybrid_team_barrier: wait until all processes have called this function. All of their earlier writes are
- * then visible to every process. The count of pieces starts from 0 again. An error of a worker is raised
- * in the leader.
+ * hybrid_team_barrier: wait until all processes have called this function. Everything that they wrote
+ * before the call is then visible to all of them. The count of pieces starts from 0 again. An error of
+ * a worker is raised in the leader.
  */
 extern void hybrid_team_barrier(HybridTeam *team);
 

@@ -59,8 +59,8 @@
 /* after a failure, the next attempt is made when the number of leaves has grown by 1/AGAIN */
 #define AGAIN 4
 /*
- * If there are fewer than regroup_leaves / SHRUNK leaves, the tree is rebuilt. regroup_leaves is twice the
- * number of leaves that the last build made, so a third of these leaves is gone then.
+ * If there are fewer than regroup_leaves / SHRUNK leaves, the tree is rebuilt. regroup_leaves is
+ * usually twice the number of leaves that the last build made, so a third of these leaves is gone then.
  */
 #define SHRUNK 3
 #define AT_ONCE 1 /* value of regroup_leaves: rebuild as soon as memory suffices */

@@ -5,7 +5,7 @@
  * An insert holds the heavyweight lock of the list in share mode. A split takes it exclusively, so
  * nothing is added to a list while it is copied. In an index with codes, an insert also holds the gate
  * in share mode, and VACUUM takes the gate exclusively when it replaces the tree. If the list has been
- * moved, or the tree replaced, by the time the insert holds both locks, the insert descends the tree
+ * moved, or the tree replaced, by the time the insert holds its locks, the insert descends the tree
  * again.
  */
 #include "postgres.h"

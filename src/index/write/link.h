@@ -7,7 +7,10 @@
 
 #include "index/page/frame.h"
 
-/* HybridReplacement: a new list that replaces one or two old lists, or a part of an old list. */
+/*
+ * HybridReplacement: a new list that replaces one or two old lists, or one of two new lists that
+ * replace them.
+ */
 typedef struct HybridReplacement
 {
 	HybridLink link;

@@ -170,8 +170,8 @@ add_row(HybridSegmentRows *rows, int row, int64 *end)
 }
 
 /*
- * drop_last: make space. Enlarges the array, unless it has its maximum size. Then drops the postings of
- * the last dimensions, and lowers *end to the first dimension dropped.
+ * drop_last: make space. Enlarges the array. If the array already has its maximum size, drops the
+ * postings of the last dimensions instead, and lowers *end to the first dimension dropped.
  */
 static void
 drop_last(HybridSegmentRows *rows, int64 *end)

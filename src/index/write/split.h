@@ -9,8 +9,8 @@
 
 /*
  * hybrid_split: split a list of this level if it is too long, or copy it if it is an inner list with
- * mostly dead slots. Does nothing if another session holds the list's lock, or if a rebuild by VACUUM
- * has replaced the tree of a leaf. Continues with the parent list if that is now too long or mostly
+ * mostly dead slots. Does nothing if another session holds the list's lock, or if VACUUM has replaced
+ * the tree to which a leaf belongs. Continues with the parent list if that is now too long or mostly
  * dead. `hint` is the parent list, if known.
  */
 extern void
