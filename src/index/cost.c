@@ -443,6 +443,7 @@ pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout)
 /*
  * wanted_share: return the share of the rows whose vectors are read when the query fetches every row
  * that satisfies the conditions. If few rows satisfy them, only the vectors of these rows are read.
+ * Otherwise all vectors are read.
  */
 static double
 wanted_share(const IndexPath *path)

@@ -9,9 +9,9 @@
  * times as many rows.)
  *
  * A list that is still too long is cut into parts by k-means when it is written. Each part is cut again
- * until it is short enough. Small parts stay lists of their own, because their rows are close together.
- * If the rows of a small part were moved to neighboring lists, a search for one of them would have to
- * read many other rows.
+ * until it is short enough, or until its rows are too alike to be separated. Small parts stay lists of
+ * their own, because their rows are close together. If the rows of a small part were moved to
+ * neighboring lists, a search for one of them would have to read many other rows.
  */
 #include "postgres.h"
 
@@ -47,7 +47,7 @@
  */
 #define ALIKE 2
 #define SEED 1
-#define AT_A_TIME 8192    /* number of rows that are assigned at a time */
+#define AT_A_TIME 8192    /* maximum number of rows that are assigned at a time */
 #define GATHERED_SHARE 16 /* rows assigned at a time take at most 1/GATHERED_SHARE of the memory */
 
 /* Clustering: rows, and the centroids computed from them so far. */
@@ -653,7 +653,9 @@ add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int fir
 	SpinLockRelease(lock);
 }
 
-/* take_mean: replace the centroid of a list by the mean of its rows, and clear the sum. */
+/*
+ * take_mean: replace the centroid of a list by the mean of its rows, if it has any, and clear the sum.
+ */
 static void
 take_mean(HybridTeam *team, int dims, int list, int first)
 {

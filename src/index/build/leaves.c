@@ -19,7 +19,7 @@
 
 #define BATCH_ROWS 8192 /* maximum number of rows that are assigned together */
 #define BATCH_LEAST 64
-/* bytes of a batch when rows go straight to the sort */
+/* maximum bytes of a batch if rows are not assigned to lists, but only sorted */
 #define BATCH_BYTES (4 * 1024 * 1024)
 #define SORT_SHARE 2 /* the sort takes at most 1/SORT_SHARE of the memory */
 /* a batch takes at most 1/ROWS_SHARE of the memory, and so do the rows of a list */

@@ -4,13 +4,13 @@
  *
  * It makes four checks:
  *
- * * The tree. Every list is reached once, every page is valid and belongs to one list, and counts
- *   are right. Every code is the code of the vector stored with it. No heap position occurs twice,
- *   except in an index on arrays.
- * * The table, under a snapshot taken before the index was read. Every visible row is in the index
- *   with the same values.
- * * The entries. Each points to a line pointer in use, because otherwise a later row could be taken
- *   for an indexed one.
+ * * The tree. Every list is reached once, every page is valid and belongs to one list, and counts are
+ *   right. Every code is the code of the vector stored with it. No heap position occurs twice, except
+ *   in an index on arrays.
+ * * The table, under a snapshot taken before the index was read. Every visible row is in the index with
+ *   the same values.
+ * * The entries. Each must point to a line pointer in use. Otherwise a later row could be taken for an
+ *   indexed one.
  * * The file. Pages that no list names are reported, but are not damage.
  *
  * A lock that excludes VACUUM keeps heap positions from being reused during the check, and the snapshot

@@ -55,7 +55,7 @@ typedef struct HybridCheckedList
 	bool known;          /* the list's entry in the parent list, with the centroid, still exists */
 	HybridBounds bounds; /* bounds of the list, in an index with keys, if `known` */
 	float *centroid;     /* the centroid minus the center; NULL if it is the center */
-	float *rotated_centroid; /* the rotated centroid minus the center; NULL likewise */
+	float *rotated_centroid; /* `centroid`, rotated; NULL if `centroid` is NULL */
 } HybridCheckedList;
 
 /*

@@ -201,7 +201,7 @@ is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
 	UnlockReleaseBuffer(buffer);
 	if (*empty)
 		return GetRecordedFreeSpace(check->index, block) == 0;
-	/* the page belongs to a center that was replaced */
+	/* a page of a center is a stray unless the ring of moved lists has it */
 	if (!is_free && !BlockNumberIsValid(list->head))
 		return !hybrid_moved_known(check->index, &(HybridLink){block, HYBRID_CENTER_GENERATION});
 	return !is_free && !has_head(check, list, HYBRID_LIST_MOVED);

@@ -264,7 +264,10 @@ check_run(Stream *stream, BlockNumber block, const HybridRun *run)
 	}
 }
 
-/* is_described: test whether a row, counted from the first page of the group, is described by its segment. */
+/*
+ * is_described: test whether the segment describes a row. Rows are numbered from the first page of the
+ * group.
+ */
 static bool
 is_described(const PageGroup *group, int row)
 {

@@ -337,7 +337,9 @@ check_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block,
 	}
 }
 
-/* check_codes_page: check the page of codes that is number `number` in the directory of a list page. */
+/*
+ * check_codes_page: check a page of codes, which is number `number` in the directory of its list page.
+ */
 static void
 check_codes_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, int number)
 {

@@ -8,8 +8,9 @@
  *
  *		SELECT v <-> $1 FROM t ORDER BY v <-> $1 LIMIT k
  *
- * Settings rule out every plan but an index scan, and the cost estimate rules out every index but this
- * one. The work of each search is counted as hybrid_last_scan() would report it.
+ * Settings make the planner avoid every plan but an index scan, and the cost estimate makes it avoid
+ * every index but this one. An error is raised if it uses another plan nevertheless. The work of each
+ * search is counted as hybrid_last_scan() would report it.
  *
  * Both searches run with the rights of the caller and on the snapshot of the calling statement. They
  * therefore see the same rows. Under row security, these are the rows that the caller may see.

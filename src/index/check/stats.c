@@ -97,10 +97,10 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 
 /*
  * hybrid_get_index: return the columns of hybrid_indexes that are read from the index itself, or NULL
- * if the caller cannot read it now. For an index in the format of another version, only `outdated` is
- * not NULL. For an index that is damaged, or that was built for other types of its included columns,
- * only `damage` is not NULL: the message of the error that reading the index raised. So one such index
- * does not make the view of all indexes fail.
+ * if the caller cannot read the index now. For an index in the format of another version, only
+ * `outdated` is not NULL. For an index that is damaged, or that was built for other types of its
+ * included columns, only `damage` is not NULL: the message of the error that reading the index raised.
+ * So one such index does not make the view of all indexes fail.
  */
 PG_FUNCTION_INFO_V1(hybrid_get_index);
 Datum

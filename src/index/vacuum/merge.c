@@ -181,8 +181,8 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 	 */
 	uint32 few = level == 0 ? limit / 2 : limit / 8, most = limit / 4 * 3;
 	/*
-	 * with keys, an empty list is merged with a neighbor of at most this size; the neighbor's copy gets
-	 * its bounds
+	 * with keys, an empty list is merged with a neighbor of at most this size; the copy then has the
+	 * bounds of both
 	 */
 	uint32 room = open->layout.bounds > 0 ? limit : PG_UINT32_MAX;
 	bool merged = false;

@@ -257,7 +257,8 @@ copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGa
 
 /*
  * behind_gate: shut the gate, copy the last rows and replace the tree. If other sessions wait too long,
- * open the gate and repeat the work that can be done while it is open.
+ * or too many rows were added, open the gate, repeat the work that can be done while it is open, and
+ * try again.
  */
 static bool
 behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)

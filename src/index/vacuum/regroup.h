@@ -80,8 +80,8 @@ hybrid_regroup_lists(const HybridIndex *open, double rows)
 /* regroup_seen.c */
 
 /*
- * hybrid_regroup_may_differ: test whether a leaf may have new rows since it was copied, from the log
- * alone, without reading a page. hybrid_regroup_differs: test whether the leaf has changed since it was
+ * hybrid_regroup_may_differ: test whether a leaf was not copied yet, or may have new rows according to
+ * the log. Reads no page. hybrid_regroup_differs: test whether the leaf has changed since it was
  * copied, by reading its head.
  */
 extern bool hybrid_regroup_may_differ(const HybridRegroup *regroup, const HybridLink *list);
@@ -116,8 +116,8 @@ extern void hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *k
 /*
  * hybrid_regroup_due: test whether the index has twice as many leaves as when all were last built
  * together, or has lost a third of them. After an attempt that failed, for example because of a cancel
- * or a full disk, the index is due again with a quarter more leaves. After an attempt that was not made
- * for lack of memory, the index is due at once. A single list is never due.
+ * or a full disk, the index is due again with a quarter more leaves. If memory or temp_file_limit did
+ * not suffice for an attempt, the index is due at each VACUUM. A single list is never due.
  */
 extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
 

@@ -121,7 +121,8 @@ find_due(Generation *generation, const HybridLevel *leaves)
 /*
  * walk: read the rows of the leaves that are due. The first call samples the rows, the second assigns
  * them. Leaves without new rows are removed from `due`. Returns false if other sessions wait too long
- * at the gate, or if there are too many rows to copy while the gate is shut.
+ * at the gate, or if there are too many rows to copy while the gate is shut. In the last attempt
+ * (gate->to_the_end), always returns true.
  */
 static bool
 walk(Generation *generation)

@@ -407,7 +407,7 @@ give_up_centers(Sweep *sweep)
 	hybrid_unlock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 }
 
-/* free_strays: free pages of vectors and codes that no list page names. */
+/* free_strays: free pages of vectors, values and codes that no list page names. */
 static void
 free_strays(Sweep *sweep)
 {

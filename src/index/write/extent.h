@@ -1,7 +1,7 @@
 /*
  * extent.h
- *		A sink, which allocates and writes pages of new lists, and which puts the list pages of many
- *		lists next to each other.
+ *		A sink for new lists: it allocates and writes their pages, and puts the list pages of many lists
+ *		next to each other.
  *
  * A search reads the list pages of the lists that it examines, and few of the vectors, which take ten
  * times the space. If list pages were placed among the vectors, hardly any two list pages would have

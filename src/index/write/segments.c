@@ -32,7 +32,7 @@
  * not described
  */
 #define UNDESCRIBED_SHARE (1.0 / 16)
-#define LEAST_OF_RUN 8 /* a list with at least this many postings begins a new page if fewer fit on the page */
+#define LEAST_OF_RUN 8 /* a list of at least this many postings begins a new page if fewer fit */
 
 /* Range: consecutive list pages that one segment describes. */
 typedef struct Range
