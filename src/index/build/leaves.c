@@ -24,7 +24,7 @@
 #define SORT_SHARE 2 /* the sort takes at most 1/SORT_SHARE of the memory */
 /* a batch takes at most 1/ROWS_SHARE of the memory, and so do the rows of a list */
 #define ROWS_SHARE 4
-#define LOADED_MOST 65536 /* maximum number of rows loaded at a time, unless 2 * list_size is more */
+#define LOADED_MOST 65536 /* maximum number of rows loaded at once, unless 2 * list_size is more */
 
 /*
  * Outliers of a list go to lists of their own. They are rows that are far from the centroid, or from

@@ -44,7 +44,7 @@
 #define SHARE 0.4
 #define SEED 1
 #define NOTE (16 / 3.0) /* maximum number of bytes per heap position in an IntegerSet */
-#define NOTE_KEY 10 /* the same per key in an index on arrays, where keys are far apart */
+#define NOTE_KEY 10     /* the same per key in an index on arrays, where keys are far apart */
 #define ROW_OF_SORT 128 /* bytes of temporary files per row, in addition to its vector */
 /*
  * share of the rows that may be sorted again as outliers: a quarter, and a quarter of these (leaves.c)

@@ -45,7 +45,7 @@ typedef struct Range
 	int pages;
 	int64 live;         /* number of live rows of these pages */
 	int64 undescribed;  /* number of live rows that `segment` does not describe */
-	HybridLink segment; /* the first segment that a page names; its head is invalid if none is named */
+	HybridLink segment; /* the first segment that a page names; its head is invalid if none */
 	HybridLink *others; /* further segments, which pages name only after a crash */
 	int others_count;
 } Range;
