@@ -128,8 +128,8 @@ extern void hybrid_leaves_merge(HybridLeaves *leaves, SortCoordinate coordinate)
 /*
  * hybrid_leaves_write: write all leaves to `sink`, and call `done` for each. Cuts lists that are too
  * long. Except for inner products, outliers go to lists of their own. Without rows, writes one empty
- * leaf. If `central` is set and there is only one leaf, its centroid is the center of the index, and
- * the function returns true. Otherwise it returns false.
+ * leaf. If `central` is set, and all rows are of one list and fit in one leaf, the centroid of that
+ * leaf is the center of the index, and the function returns true. Otherwise it returns false.
  */
 extern bool hybrid_leaves_write(HybridLeaves *leaves, HybridSink *sink, bool central,
                                 HybridLeafDone done, void *arg);

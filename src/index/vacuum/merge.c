@@ -445,8 +445,8 @@ remove_empty(Siblings *siblings, int which)
 }
 
 /*
- * copy_root: rewrite the root if it is a leaf that has lost entries, or an inner list with mostly
- * dead slots.
+ * copy_root: rewrite the root if it is a leaf that has lost a quarter of its entries, or an inner list
+ * with mostly dead slots.
  */
 static void
 copy_root(Relation index, const HybridIndex *open, HybridLink root, int height,

@@ -125,8 +125,8 @@ extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
  * hybrid_regroup: rebuild all leaves of an index with `rows` rows, and the lists above them. Returns
  * whether the leaves were rebuilt. If memory or temp_file_limit is too small, they are not rebuilt, and
  * a message says so. `queries` is empty on input. On success it has rows with which to measure the new
- * recall curve, in the current memory context. The caller holds the meta page's lock in share mode. The
- * lock is released and taken again from time to time.
+ * recall curve, in the current memory context. (In an index without a curve, it has none.) The caller
+ * holds the meta page's lock in share mode. The lock is released and taken again from time to time.
  */
 extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level,
                            HybridQueries *queries);

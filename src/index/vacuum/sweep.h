@@ -10,8 +10,8 @@
 #include "index/page/index.h"
 
 /*
- * hybrid_sweep: free unused pages and set the page counts in `stats`. Called by VACUUM without any
- * lock of this index.
+ * hybrid_sweep: free unused pages and set the page counts in `stats`. Called by VACUUM, which holds
+ * neither the gate nor the lock of a list or of the meta page.
  */
 extern void hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 

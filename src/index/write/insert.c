@@ -172,8 +172,9 @@ insert_state(Relation index, IndexInfo *info)
 }
 
 /*
- * add_to_list: add the entry, under the gate and the list's lock. Returns false if the list was moved
- * or the tree replaced. Sets *overfull if the list is now too long.
+ * add_to_list: add the entry, under the gate and the list's lock (without codes, only under the list's
+ * lock). Returns false if the list was moved or the tree replaced. Sets *overfull if the list is now
+ * too long.
  */
 static bool
 add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull)
