@@ -156,8 +156,8 @@ count_common(VariableStatData *column, Condition *condition, Counted *common)
 
 /*
  * count_histogram: compute both shares among the values of the histogram. The first and the last value
- * are left out, because they may be outliers. Returns the number of values counted, or 0 if there are too
- * few.
+ * are left out, because they may be outliers. Returns the number of values of the histogram, or 0 if it
+ * has at most two, or if there is no histogram that may be used.
  */
 static int
 count_histogram(VariableStatData *column, Condition *condition, Counted *histogram)

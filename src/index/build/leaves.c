@@ -35,7 +35,7 @@
  * "Exploratory Data Analysis", 1977; about one normally distributed number in a million is beyond it).
  *
  * A list of outliers may be as wide as the table. A search for a row that is only a little outside a
- * narrow list would often not find the row in such a wide list. So a row that is an outlier by its
+ * narrow list would often not find the row in such a wide list. So a row that is an outlier only by its
  * distance from the centroid stays in its list, unless the row is more probable in a wider list
  * (least_distance).
  */

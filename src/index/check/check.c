@@ -7,8 +7,8 @@
  * * The tree. Every list is reached once, every page is valid and belongs to one list, and counts are
  *   right. Every code is the code of the vector stored with it. No heap position occurs twice, except
  *   in an index on arrays.
- * * The table, under a snapshot taken before the index was read. Every visible row is in the index with
- *   the same values.
+ * * The table, under a snapshot taken before the index was read. Every visible row that must have an
+ *   entry is in the index with the same values.
  * * The entries. Each must point to a line pointer in use. Otherwise a later row could be taken for an
  *   indexed one.
  * * The file. Pages that no list names are reported, but are not damage.

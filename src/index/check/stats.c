@@ -161,9 +161,9 @@ try_index_columns(Relation index, Datum *values, bool *nulls)
 	if (error == NULL)
 		return NULL;
 	/*
-	 * The first two categories are those of damage, including references to missing blocks, and a file
-	 * that is missing or cannot be read. The last two errors are raised if the types of included
-	 * columns have changed.
+	 * The two categories are those of damage, including references to missing blocks, and a file that
+	 * is missing or cannot be read. The two errors are raised if the types of included columns have
+	 * changed.
 	 */
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INTERNAL_ERROR &&
 	    ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_SYSTEM_ERROR &&

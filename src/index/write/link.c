@@ -266,10 +266,10 @@ find_above(Relation index, const HybridIndex *open, HybridLink list, int level, 
 }
 
 /*
- * find_entries: find the entries of above->link that name the lists, and `wanted` slots that were never
- * filled. Dead slots are not refilled, because a reader that has read the list's links may later read the
- * centroid of a dead entry. Returns the number of lists that are named, or 0 if above->link is no longer
- * a live list.
+ * find_entries: find the entries of above->link that name the lists, and a page with `wanted` slots
+ * that were never filled. Dead slots are not refilled, because a reader that has read the list's links
+ * may later read the centroid of a dead entry. Returns the number of lists that are named, or 0 if
+ * above->link is no longer a live list.
  */
 static int
 find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
