@@ -320,8 +320,8 @@ catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
 /*
  * replace_tree: replace the old root by a new one, while the gate is shut. `levels` has the lists of
  * the old tree. Returns false if no rows are left for a new tree. A session that waits at the gate to
- * split an old list must find the lists above it marked as moved. So interrupts are held: otherwise a
- * cancel could open the gate before all old inner lists are marked.
+ * split an old list must find the lists above it marked as moved, and then gives up (hybrid_split). So
+ * interrupts are held: otherwise a cancel could open the gate before all old inner lists are marked.
  */
 static bool
 replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
