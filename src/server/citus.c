@@ -2,9 +2,9 @@
  * citus.c
  *		Recognizes the tables whose rows the extension Citus keeps elsewhere: see citus.h.
  *
- * Citus lists these tables in a catalog of its own. The table itself is empty, or has old rows that
- * were copied to the shards. Citus plans queries on it, but code that reads the table directly gets
- * only what is left there.
+ * Citus lists these tables in a catalog of its own. Each of them has an ordinary table of the same
+ * name, which is empty or holds old rows that were copied to the shards. Citus plans the queries on
+ * such a table, but code that reads it directly gets only these old rows.
  *
  * The catalog is looked up by name each time, because Citus may be created or dropped meanwhile. A
  * database without Citus pays for one lookup in the system cache, which also remembers names that

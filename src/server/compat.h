@@ -71,7 +71,7 @@ object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 #endif
 
 #if PG_VERSION_NUM >= 170000
-/* old_snapshot_threshold is gone, and with it snapshots whose rows VACUUM has removed */
+/* In 17, old_snapshot_threshold was removed. VACUUM no longer removes rows that a snapshot may need. */
 #define old_snapshot_threshold (-1)
 #define TestForOldSnapshot(snapshot, relation, page) ((void) (snapshot))
 #else
@@ -125,12 +125,12 @@ hybrid_count_search(IndexScanDesc scan)
 }
 
 /*
- * hybrid_offer_path: make the planner avoid the path if it is not possible. Called for each path before
- * its cost is returned. The cost of an impossible path must be prohibitive, too. From 18 on, the planner
- * compares the numbers of disabled nodes before it compares costs. It does not count nodes below a bitmap
- * scan, so amhasgetbitmap is cleared. The planner reads that flag right after it has asked for the cost
- * of a path. It is never set here, because it is also false if the table's access method has no bitmap
- * scans.
+ * hybrid_offer_path: make the planner avoid a path that is not possible. The cost estimate of the access
+ * method calls this function for each path, and must also return a prohibitive cost for an impossible one.
+ * From 18 on, the planner compares the numbers of disabled nodes before it compares costs. It does not count
+ * disabled nodes below a bitmap scan, so amhasgetbitmap is cleared, which the planner reads right after the
+ * cost estimate. The function never sets amhasgetbitmap, because the flag is also false if the table's access
+ * method has no bitmap scans.
  */
 static inline void
 hybrid_offer_path(IndexPath *path, bool possible)
@@ -162,7 +162,7 @@ hybrid_disable_path(IndexPath *path)
 
 /*
  * hybrid_set_summarizing: declare that an access method has no entries for single rows. From 16 on, an update
- * of its columns alone can be HOT.
+ * can then be HOT although it changes a column of the index.
  */
 static inline void
 hybrid_set_summarizing(IndexAmRoutine *routine)

@@ -2,10 +2,10 @@
  * execution_error.c
  *		The error message for a forced device that could not run a task: see execution_error.h.
  *
- * The message names the setting and its value, because the setting, not the query, causes the error.  DETAIL
+ * The message names the setting and its value, because the setting, not the query, causes the error. DETAIL
  * says why the task did not run: no backend has that name, the backend has no device, a rule excludes the
- * device, or an attempt on the device ended with a certain status.  HINT says where to look.  It always says
- * how to continue without a device.
+ * device, or an attempt on the device failed with some status. HINT says what the user can do. If no backend
+ * has the name, HINT lists the valid values. Otherwise it also says how to continue without a device.
  */
 #include "postgres.h"
 

@@ -12,7 +12,7 @@
 
 /*
  * hybrid_report_execution_error: raise an error with the value of "hybrid.execution", the reason why no
- * device that the setting allows has run the task, and a hint.  `what` completes "could not ...".
+ * allowed device ran the task, and a hint. `what` completes "could not ...".
  */
 pg_noreturn extern void hybrid_report_execution_error(const HyExecutor *executor,
                                                       const HyDecision *decision, const char *what);

@@ -2,11 +2,12 @@
  * executor.c
  *		The backend's own dispatcher.
  *
- * The executor is created when the first batch or the first use of a view needs it, never in the postmaster.
- * Log lines of the dispatcher are kept until it has returned, so that no ereport runs inside pure code.
+ * The executor is created when the first batch or the first use of a view needs it, never in the postmaster. Log
+ * lines of the dispatcher are kept until it has returned, so that no ereport runs inside pure code.
  *
- * If there is a shared table, the executor's counters are flushed to the table at the end of every transaction
- * and when the backend exits.  The executor itself also flushes them from time to time.
+ * If there is a shared table, the end of every transaction adds the executor's counters to the table. Cost models
+ * are written less often (hy_executor_settle). When the backend exits, everything is flushed. The executor itself
+ * also flushes from time to time.
  */
 #include "postgres.h"
 
@@ -135,7 +136,7 @@ hybrid_run_with_main_thread_work(HyTask *task, const char *what, bool (*work)(vo
 	 */
 	if (work != NULL)
 		before_shmem_exit(close_at_exit, MAIN_THREAD_WORK_HOOK);
-	/* pure code raises nothing, and no thread works for it any more when it returns */
+	/* hy_dispatch raises nothing, and no thread works on the task any more when it returns */
 	hybrid_threads_set_main_thread_work(work, arg);
 	status = hy_dispatch(target, task, &decision);
 	hybrid_threads_set_main_thread_work(NULL, NULL);
@@ -219,7 +220,7 @@ create_executor(void)
 	if (executor_context == NULL)
 		executor_context =
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
-	MemoryContextReset(executor_context); /* frees the memory of an attempt that raised */
+	MemoryContextReset(executor_context); /* frees what an earlier attempt left when it raised an error */
 	executor_allocator = hybrid_allocator(executor_context);
 	/* the first call reads files and may raise; later calls come from pure code, which must not raise */
 	(void) hybrid_cores();
@@ -424,8 +425,8 @@ close_at_exit(int code, Datum arg)
 }
 
 /*
- * was_forced: test whether hybrid.execution required a device, so that the CPU may not run the task.  This is
- * false if the user's settings sent the task to the CPU.
+ * was_forced: test whether hybrid.execution required a device. If so, the CPU must not run the task. Returns
+ * false if another setting of the user sent the task to the CPU.
  */
 static bool
 was_forced(const HyDecision *decision)

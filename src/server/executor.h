@@ -39,9 +39,9 @@ extern void hybrid_run_with_main_thread_work(HyTask *task, const char *what,
                                              bool (*work)(void *arg), void *arg);
 
 /*
- * hybrid_keep, hybrid_resident_begin, hybrid_resident_send, hybrid_resident_end, hybrid_run_resident: call
- * the function of that name in dispatch/run/resident.h, for a unit that hy_resident_ask requested or found.
- * Return false if the device failed.  Raise on cancel.
+ * hybrid_keep, hybrid_resident_begin, hybrid_resident_send, hybrid_resident_end, hybrid_run_resident: call the
+ * function of the same purpose in dispatch/run/resident.h (hy_resident_keep, ..., hy_resident_run), for a unit
+ * that hy_resident_ask requested or found. Return false if the call did not succeed. Raise on cancel.
  */
 extern bool hybrid_keep(const HyUnitRows *rows, HyResident *resident);
 extern bool hybrid_resident_begin(uint64 bytes, int64 rows, HyResident *resident);

@@ -81,7 +81,7 @@ cores_of_mask(void)
 }
 
 /*
- * cores_of_cgroups: return the least number of cores that this process's cgroup and those above it grant.
+ * cores_of_cgroups: return the smallest number of cores that a cgroup of this process, or one above it, grants.
  * Reads version 2 of cgroups, and the limit of a container under version 1.
  */
 static double

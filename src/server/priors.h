@@ -35,16 +35,16 @@ enum
 extern Datum hybrid_prior_state(const HyPrior *prior);
 
 /*
- * hybrid_load_priors: pass the table's rows about the executor's devices to the executor, for kinds and sizes
- * of tasks that have no history there.  Returns false when the table cannot be read now, and the caller should
- * try again.  Waits for no lock.  If another session holds a conflicting lock, the table is tried at most once
- * a second.
+ * hybrid_load_priors: pass the table's rows about the executor's devices to the executor. The executor uses
+ * them for kinds and sizes of tasks for which it has no history. Returns false if the table cannot be read
+ * now; the caller should then try again. Waits for no lock. If the table could not be read, it is tried at
+ * most once a second.
  */
 extern bool hybrid_load_priors(HyExecutor *executor);
 
 /*
  * hybrid_read_priors: pass every row about one of the executor's devices to `take`, with the executor's number
- * of the device.  Returns false when the table cannot be read now, or only after waiting for a lock.
+ * of the device. Returns false if the table cannot be read now. Waits for no lock.
  */
 extern bool hybrid_read_priors(const HyExecutor *executor,
                                void (*take)(void *arg, const HyPrior *prior), void *arg);

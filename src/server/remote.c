@@ -2,20 +2,20 @@
  * remote.c
  *		Runs statements on several foreign servers at the same time: see remote.h.
  *
- * PostgreSQL's own dblink makes the connections, so its rules decide who may use a server. The user
- * needs USAGE on the server and a user mapping. For a user who is not a superuser, the mapping must
- * contain a password, and the server must ask for it. Otherwise the connection would use the
- * identity of the operating system's user who runs PostgreSQL. A connection of our own through
- * libpq would have to repeat these rules, and each later correction of them.
+ * PostgreSQL's own dblink makes the connections, so its rules decide who may use a server. The user needs
+ * USAGE on the server and a user mapping. For a user who is not a superuser, the mapping must contain a
+ * password, and the server must ask for it. Otherwise the connection would use the identity of the operating
+ * system's user who runs PostgreSQL. A connection of our own through libpq would have to repeat these rules,
+ * and each later correction of them.
  *
- * The functions of dblink are called through SPI, with the user's privileges. Three of them are called
- * directly instead. Those that cancel and disconnect must also work after an error, when no query can run,
- * and in a process that exits. As for dblink_connect, SPI may raise a cancel after the function has returned.
- * The connection would then be open, but unknown here.
+ * Most functions of dblink are called through SPI, with the user's privileges. Three are called directly. The
+ * functions that cancel and disconnect must also work after an error, when no query can run, and in a process
+ * that exits. dblink_connect is called directly because SPI may raise a cancel after the function has
+ * returned. The connection would then be open, but unknown here.
  *
- * dblink can wait for one server only, and in PostgreSQL 15 this wait cannot be interrupted. So this
- * file asks dblink at intervals whether an answer has arrived, and reads an answer only then. The
- * interval is 2% of the time waited so far, so the additional delay is small.
+ * dblink can wait for one server only, and in PostgreSQL 15 this wait cannot be interrupted. So this file
+ * asks dblink at intervals whether an answer has arrived, and reads an answer only then. The interval is 1 ms
+ * plus 2% of the time waited so far, and at most MOST_WAIT_MS, so the additional delay is small.
  */
 #include "postgres.h"
 
@@ -351,8 +351,7 @@ wait_ms(double ms)
 }
 
 /*
- * answered: return whether the next part of the answer has arrived, its rows or its end, so that
- * reading it does not wait.
+ * answered: return whether dblink can read the next part of the answer (its rows or its end) without waiting.
  */
 static bool
 answered(HybridRemotes *remotes, const Remote *remote)
@@ -434,7 +433,8 @@ call(const Remote *remote, const char *text, const char *argument)
 
 /*
  * rethrow: raise the current error again, with the name of the server. The message of a cancel stays
- * as it is, because it may be this session that was canceled.
+ * unchanged, because this session may be the one that was canceled. The name of the server is then in the
+ * context.
  */
 static void
 rethrow(const Remote *remote, MemoryContext context)

@@ -3,7 +3,8 @@
  *		Estimates for the planner how many rows a function with a parameter k returns.
  *
  * Such a function returns at most k rows, or at most k rows for each element of an array or each row of a table. The
- * estimate is this maximum. If k is not known at planning, the planner uses the estimate of CREATE FUNCTION.
+ * estimate is this maximum. If the number of elements or rows is not known, a fixed guess replaces it. If k is not
+ * known at planning, the planner uses the estimate of CREATE FUNCTION.
  */
 #include "postgres.h"
 #include "fmgr.h"
@@ -68,7 +69,7 @@ hybrid_row_estimate(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(request->rows > 0 ? request : NULL);
 }
 
-/* rows_of: return how many rows a call of a function returns at most, or 0 if that is not known. */
+/* rows_of: return the estimated number of rows of a call of a function, or 0 if k is not known. */
 static double
 rows_of(const SupportRequestRows *request, HeapTuple function, const List *arguments)
 {

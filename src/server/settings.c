@@ -2,8 +2,9 @@
  * settings.c
  *		The settings under "hybrid.": names, defaults, ranges, and the dispatcher's configuration from them.
  *
- * A new value takes effect at the session's next statement.  If the dispatcher reads the setting, its
- * assignment increases a generation number, and the next dispatch configures the executor again.
+ * A setting that a session can change takes effect at the session's next statement. If the dispatcher reads
+ * the setting, its assignment increases a generation number, and the next dispatch configures the executor
+ * again.
  */
 #include "postgres.h"
 

@@ -1,6 +1,7 @@
 /*
  * shared.h
- *		The table that all backends share, when the library is preloaded.
+ *		What all backends share when the library is preloaded: the table, the queue for devices and the
+ *		count of threads.
  */
 #ifndef HYBRID_SHARED_H
 #define HYBRID_SHARED_H

@@ -4,10 +4,11 @@
  *
  * The access method registers the functions that read its stores, so callers include none of its headers.
  *
- * A store has an entry for every row that a snapshot sees, except rows with a NULL vector.  If the index orders
- * by cosine, it also has no entries for vectors of all zeroes.  A store may have entries of rows that no
- * snapshot sees any more.  An entry's tid is the root of a HOT chain, and the table says which version is
- * visible.
+ * If the index is not partial, its store has an entry for every row that a snapshot sees, except rows with a NULL
+ * vector. If the index orders by cosine, its store also has no entries for vectors of all zeroes. `describe`
+ * accepts partial indexes as well; the caller must reject them if it needs all rows. A store may have entries of
+ * rows that no snapshot sees any more. An entry's tid is the root of a HOT chain, and the table says which version
+ * is visible.
  */
 #ifndef HYBRID_STORE_H
 #define HYBRID_STORE_H
@@ -43,7 +44,7 @@ typedef struct HybridStoreRows
 	int64 *positions; /* positions of the tids: server/position.h */
 } HybridStoreRows;
 
-/* HybridProbe: a query, with the numbers that lower bounds need. */
+/* HybridProbe: a query vector, and the numbers about it that the computation of lower bounds needs. */
 typedef struct HybridProbe
 {
 	HyMetric metric;
@@ -120,9 +121,9 @@ typedef struct HybridStoreMethods
 	void (*cover)(HyMetric metric, HybridLoss *loss, float norm, float residual);
 
 	/*
-	 * Returns a lower bound of the canonical distance to the given vector, computed from the distance to the
-	 * stored vector.  The bound holds for every entry that the loss (norm and residual) covers.  If the
-	 * residual is 0, the bound is the distance itself.
+	 * Returns a lower bound of the canonical distance between the query and the original vector of an entry,
+	 * computed from the distance to the stored copy. The bound holds for every entry that the loss (norm and
+	 * residual) covers. If the residual is 0, the bound is the distance itself.
 	 */
 	double (*lower_bound)(const HybridProbe *query, double distance, float norm, float residual);
 } HybridStoreMethods;
@@ -143,8 +144,8 @@ typedef struct HybridFoundRow
 
 /*
  * hybrid_first_nearest: return the number of entries to request first from a search by codes for k rows. A few more
- * than k are needed for the executor to know that the k rows are in order. The larger k is, the closer together the
- * rows are, so the surplus grows with k.
+ * than k are requested, because the executor must know that the first k rows are in order. The larger k is, the
+ * closer together the rows are, so the surplus grows with k.
  */
 static inline int64
 hybrid_first_nearest(int64 k)

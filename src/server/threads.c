@@ -3,26 +3,27 @@
  *		How many threads a task may use, within limits over all sessions.
  *
  * A process uses at most as many threads as it has cores, its main thread included, and at most 1 +
- * max_parallel_workers_per_gather (in CREATE INDEX and VACUUM, 1 + max_parallel_maintenance_workers).  A process
- * of a parallel query or a parallel build uses its main thread only, because there are already as many processes
- * as the settings allow.  An autovacuum worker also uses its main thread only, so as not to disturb others.
+ * max_parallel_workers_per_gather (in CREATE INDEX and VACUUM, 1 + max_parallel_maintenance_workers). hybrid.threads
+ * can lower this limit. A process of a parallel query or a parallel build uses its main thread only, because there
+ * are already as many processes as the settings allow. An autovacuum worker also uses its main thread only, so as
+ * not to disturb others.
  *
- * Over all sessions there are at most max_parallel_workers threads, main threads not counted.  PostgreSQL's
- * count of parallel workers is private, so our threads are counted separately.  If the library is preloaded,
- * a counter in shared memory counts them.  Otherwise each thread needs one of max_parallel_workers advisory
- * locks.  Their fourth field differs from that of the locks that SQL functions take, so no user can hold one.
+ * Over all sessions there are at most max_parallel_workers threads, main threads not counted. PostgreSQL's count of
+ * parallel workers is private, so our threads are counted separately. If the library is preloaded, a counter in
+ * shared memory counts them. Otherwise each thread needs one of max_parallel_workers advisory locks. Their fourth
+ * field differs from that of the locks that SQL functions take, so no user can hold one.
  *
- * The CPU backend takes threads when it is about to run a task.  A task of a device takes threads only to copy data
- * in host memory, and gives them back after each run of copies.  So no task holds threads while it waits for a
- * device.  (A thread that was given back may still spin for up to 0.2 ms before it sleeps; see core/threads.h.)
+ * The CPU backend takes threads when it is about to run a task. A task of a device takes threads only to copy data
+ * in host memory, and gives them back after each run of copies. So no task holds threads while it waits for a
+ * device. (A thread that was given back may still spin for up to 0.2 ms before it sleeps; see core/threads.h.)
  *
- * Pure code calls the functions that take threads, so they must not raise an error.  They keep the error until the
- * dispatcher has returned.  The same holds for work that the main thread does while other threads compute.
+ * Pure code calls the functions that take threads, so they must not raise an error. They keep the error until the
+ * dispatcher has returned. The same holds for work that the main thread does while other threads compute.
  *
- * However a process ends, its locks are released.  A session can end while threads are taken: during work of the
- * main thread, or anywhere in a background worker that sets no handler for SIGTERM, because PostgreSQL's handler
- * ends it at once.  The exit hook therefore ends the threads and corrects the counter.  After a crash the postmaster
- * creates shared memory again.
+ * However a process ends, its locks are released. A session can end while threads are taken: during work of the main
+ * thread, or anywhere in a background worker that sets no handler for SIGTERM, because PostgreSQL's default handler
+ * ends the worker at once. The exit hook therefore ends the threads and corrects the counter. After a crash the
+ * postmaster creates shared memory again.
  */
 #include "postgres.h"
 

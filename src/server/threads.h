@@ -31,9 +31,9 @@ extern HyStatus
 hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, void *part_arg);
 
 /*
- * hybrid_threads_set_main_thread_work: while tasks run on several threads, let the main thread call `work`,
- * which may raise an error, until it returns false.  Each call takes about 0.1 ms at most.  An error ends the
- * task, and hybrid_threads_check raises it.  If `work` is NULL, there is no such work.
+ * hybrid_threads_set_main_thread_work: while tasks run on several threads, let the main thread call `work` until
+ * it returns false. Each call must take about 0.1 ms at most, and may raise an error. An error ends the task,
+ * and hybrid_threads_check raises it again. If `work` is NULL, the main thread has no such work.
  */
 extern void hybrid_threads_set_main_thread_work(bool (*work)(void *arg), void *arg);
 
@@ -44,12 +44,12 @@ extern void hybrid_threads_set_main_thread_work(bool (*work)(void *arg), void *a
 extern int hybrid_threads_limit(void);
 
 /*
- * hybrid_threads_take: allow threads for a computation of this size that the caller is about to run without the
- * dispatcher (hy_threads_for): the main thread and at most `most` others.  Raises an error only if memory is
- * exhausted; then no threads are allowed.  Otherwise hybrid_threads_give must be called before any code that may
- * raise an error.
+ * hybrid_threads_take: allow threads for a computation of this size (see hy_threads_for) that the caller is
+ * about to run without the dispatcher: the main thread and at most `most` others. Raises an error only if memory
+ * is exhausted, and then allows no threads. After it returns, the caller must call hybrid_threads_give before
+ * any code that may raise an error.
  *
- * hybrid_threads_give: give the threads back.  Afterwards computations use the calling thread only.
+ * hybrid_threads_give: give the threads back. Afterwards computations use the calling thread only.
  */
 extern void hybrid_threads_take(double work, uint64 most);
 extern void hybrid_threads_give(void);
