@@ -20,8 +20,8 @@ typedef struct HybridWords
 } HybridWords;
 
 /*
- * hybrid_word_argument: return the index in words->word of the word that argument n contains. Raises
- * an error that names the argument if it is NULL or any other word.
+ * hybrid_word_argument: return the index in words->word of the word that argument n contains. Raises an
+ * error that names the argument if the argument is NULL or contains any other word.
  */
 extern int
 hybrid_word_argument(FunctionCallInfo fcinfo, int n, const char *name, const HybridWords *words);

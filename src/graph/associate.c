@@ -56,7 +56,10 @@ hybrid_associate(PG_FUNCTION_ARGS)
 	return hybrid_call_end(&call);
 }
 
-/* check_arguments: raise on NULL and on numbers out of range. The other arguments are checked where they are used. */
+/*
+ * check_arguments: raise if an argument is NULL or a number is out of range. The remaining arguments are checked
+ * where they are used.
+ */
 static void
 check_arguments(FunctionCallInfo fcinfo)
 {

@@ -2,11 +2,12 @@
  * associate_statement.c
  *		The statement that hybrid_associate runs: see associate_statement.h.
  *
- * A row that is not among the nearest rows is no nearer than the last of them. This bounds its score, so the
+ * A row that is not among the nearest rows is no nearer than the last of them. This bounds the row's score, so the
  * statement reads the vectors only of related rows that may still be among the first k. A row without a vector has
- * similarity 0, so the bound is never below 0.
+ * similarity 0, so the bound on the similarity is never below 0.
  *
- * The caller's search_path applies to the graph only: the statement qualifies all names and operators.
+ * The caller's search_path applies only to the edges query, because the statement qualifies all names and
+ * operators.
  */
 #include "postgres.h"
 

@@ -18,7 +18,7 @@
 
 #define MOST_COLUMNS 8
 
-/* Bytes of a graph for each node and each edge: see HyCsr. */
+/* Bytes of a graph for each node and each entry of its adjacency lists: see HyCsr. */
 #define NODE_BYTES (sizeof(int64) + 2 * sizeof(uint32) + sizeof(double))
 #define EDGE_BYTES (2 * sizeof(uint32) + sizeof(float))
 

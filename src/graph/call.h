@@ -2,8 +2,8 @@
  * call.h
  *		One call of a graph function: opens the graph, and stores the rows of the answer.
  *
- * A graph function reads its own arguments, opens the graph, reserves memory for its arrays, calls
- * the algorithm in core, and stores rows:
+ * A graph function reads its own arguments, opens the graph, reserves memory for its arrays, calls the
+ * algorithm in core, and stores rows:
  *
  *		hybrid_call_begin(&call, fcinfo);
  *		... read arguments ...
@@ -12,8 +12,8 @@
  *		... compute; hybrid_call_row(&call, values) for each row ...
  *		return hybrid_call_end(&call);
  *
- * Between begin and end, the current memory context is the call's own. hybrid_call_end deletes it; after an
- * error, it goes with its parent.
+ * Between begin and end, the current memory context is the call's own. hybrid_call_end deletes this context.
+ * After an error, the context is deleted together with its parent.
  */
 #ifndef HYBRID_GRAPH_CALL_H
 #define HYBRID_GRAPH_CALL_H
@@ -57,8 +57,9 @@ extern void hybrid_call_begin(HybridCall *call, FunctionCallInfo fcinfo);
 extern HybridEdgesQuery hybrid_call_query(HybridCall *call, const HybridArguments *arguments);
 
 /*
- * hybrid_call_open: read the edges that the arguments select, or use the session's copy of a registered
- * graph. Sets graph and csr. Raises what hybrid_read_edges raises.
+ * hybrid_call_open: open the graph of the edges that the arguments select. The graph of a registered graph is
+ * usually the session's copy; otherwise the edges are read. Sets graph and csr. Raises what hybrid_read_edges
+ * raises.
  */
 extern void hybrid_call_open(HybridCall *call, const HybridArguments *arguments,
                              HyDirection direction, HyMerge merge);

@@ -4,17 +4,18 @@
  *
  * The graph of a copy stores the origin of each edge: the number of the page that holds the edge's row (leaves.h). A
  * patch replaces the edges of all pages that were read again. If these pages or their edges are too many, all pages are
- * read and the graph is rebuilt. The edges of rows are not kept anywhere else.
+ * read and the graph is rebuilt. Apart from the graph, the edges are kept nowhere.
  *
- * If a leaf outgrows the page numbers reserved for it, the graph is rebuilt, too. If a partitioned table gets other
- * leaves, or a leaf other storage, the copy is dropped.
+ * If a leaf outgrows the page numbers reserved for it, the graph is rebuilt, too. The copy is dropped if a partitioned
+ * table gets other leaves, or if a leaf gets other storage, as after TRUNCATE.
  *
- * A graph in shared memory is copied before it changes. When the copy has not changed for some calls, this
- * session shares it in turn, or takes the graph that another session has shared meanwhile. Sessions that saw the
- * same change then use one graph again. The graph of a partitioned table is never shared.
+ * A graph in shared memory never changes. A session that sees other edges first copies the graph into its own memory,
+ * and changes this private graph. When the private graph has not changed for CALM_CALLS calls, the session shares it,
+ * or takes a newer shared graph if there is one. Sessions that saw the same change then use one graph again. The graph
+ * of a partitioned table is never shared.
  *
- * The graph changes only when all pages are read. After an error or a cancel before that, the graph is
- * unchanged and the pages still count as unread. If the patch itself fails, the graph is dropped.
+ * The graph changes only after all pages that must be read have been read. After an error or a cancel before that, the
+ * graph is unchanged and the pages still count as unread. If the patch itself fails, the graph is dropped.
  */
 #include "postgres.h"
 
@@ -40,8 +41,8 @@
 #define PATCH_SHARE 8
 
 /*
- * Calls without a change after which a graph is shared again. Sharing copies the whole graph. If each call saw a
- * change, sharing would take most of the time.
+ * Number of calls without a change after which a graph is shared again. Sharing copies the whole graph. If each call
+ * saw a change, sharing would take most of the time.
  */
 #define CALM_CALLS 16
 
@@ -308,9 +309,9 @@ fit_limits(HybridCopy *copy)
 }
 
 /*
- * bring_up_to_date: bring the graph of the copy up to date for the snapshot, and return it. Returns NULL if the
- * graph has too many edges to be built. A graph that does not fit the limits of fit_limits is returned, but the
- * copy does not keep it.
+ * bring_up_to_date: bring the graph of the copy up to date for the snapshot, and return it. Returns NULL if the graph
+ * has too many edges to be built. If the copies exceed the limits (fit_limits), the graph is returned, but the copy
+ * does not keep it.
  */
 static HybridGraph *
 bring_up_to_date(Reading *reading)
@@ -335,7 +336,7 @@ bring_up_to_date(Reading *reading)
 		if (copy->graph != NULL)
 			examine(reading);
 	}
-	/* a patch needs more scratch memory for each edge than a build */
+	/* a patch needs more scratch memory for each edge than a build, so it may have fewer edges */
 	if (copy->graph != NULL && !read_pages(reading, most / PATCH_SHARE))
 		drop_graph(copy);
 	if (copy->graph == NULL)
@@ -442,7 +443,7 @@ build(Reading *reading)
 	const HybridCopy *copy = reading->copy;
 	HybridGraph *graph;
 
-	/* a graph without edges has origins, too */
+	/* even a graph without edges needs an array of origins, so that it can be patched later */
 	if (reading->edges.origin == NULL)
 		reading->edges.origin = palloc(sizeof(uint32));
 	graph = hybrid_graph_build(&reading->edges, copy->key.direction, copy->key.merge);
@@ -463,7 +464,7 @@ change(Reading *reading)
 	if (total.unread > 0 || total.is_shorter)
 	{
 		patch(reading);
-		/* otherwise the next session that takes the shared graph must read all these pages, too */
+		/* this session read many pages; unless it offers its graph, the next session must read them, too */
 		is_offered = was_shared && reading->reader.validation->read > FEW_PAGES;
 	}
 	if (copy->graph->number != number)
@@ -471,7 +472,7 @@ change(Reading *reading)
 	else if (copy->graph->shared == NULL &&
 	         (copy->unchanged < CALM_CALLS ||
 	          (copy->unchanged == CALM_CALLS && reading->reader.validation->read == 0)))
-		/* a session with an old snapshot reads pages at each call; it does not offer its graph */
+		/* a session with an old snapshot reads pages at each call, so it does not offer its graph */
 		is_offered = ++copy->unchanged > CALM_CALLS || is_offered;
 	return is_offered;
 }

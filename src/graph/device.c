@@ -49,8 +49,8 @@ hybrid_graph_device_possible(void)
 }
 
 /*
- * by_device: run the task on a device. Returns false if the graph is not on a device, if it cannot be
- * packed, or if the device failed. The caller must then run the task.
+ * by_device: run the task on a device. Returns false if no device has or should get the graph, if the
+ * graph cannot be packed, or if the device failed. The caller must then run the task.
  */
 static bool
 by_device(HybridGraph *graph, HyTask *task, uint64 room)
@@ -65,7 +65,10 @@ by_device(HybridGraph *graph, HyTask *task, uint64 room)
 	switch (hy_resident_ask(hybrid_executor(), &shape, layout.bytes, &key, &resident))
 	{
 		case HY_RESIDENT_THERE:
-			/* the host has dropped the packed layout if the hub exponent changed and changed back */
+			/*
+			 * the device may still have the unit although the host has dropped the packed layout: this
+			 * happens if the hub exponent changes and then changes back
+			 */
 			there = pack(graph, room);
 			break;
 		case HY_RESIDENT_WANTED:

@@ -104,10 +104,10 @@ hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
 		report_weight(edge, row, "cannot be infinite", float8out_internal(exact));
 	if (exact < 0)
 		report_weight(edge, row, "cannot be negative", float8out_internal(exact));
-	/* only a weight too large for real is an error; one too small has become 0 */
+	/* a weight too large for real is an error, but a weight too small for real has become 0 */
 	if (isinf(weight))
 		report_weight(edge, row, "is out of the range of real", float8out_internal(exact));
-	/* -0 is 0 */
+	/* turn -0 into 0 */
 	return weight + 0.0F;
 }
 

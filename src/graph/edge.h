@@ -44,9 +44,9 @@ extern Oid hybrid_edge_type(enum HybridEdgeColumn column, Oid type);
 extern int64 hybrid_edge_node(Datum value, Oid type);
 
 /*
- * hybrid_edge_weight: convert the weight as a cast to real would, but to 0 if it is too small for real.
- * The ends of edge must already be set. Raises if the weight is NULL, negative, not finite or too large for real.
- * The error names the ends of the edge, and its row if known. May leak memory into the current context.
+ * hybrid_edge_weight: convert a weight to real, as a cast would. But a weight that is too small for real becomes
+ * 0. The ends of edge must already be set. Raises if the weight is NULL, negative, not finite or too large for
+ * real. The error names the ends of the edge, and its row if known. May leak memory into the current context.
  */
 extern float hybrid_edge_weight(Datum value, bool is_null, Oid type, const HyEdge *edge,
                                 const HybridEdgeRow *row);

@@ -58,12 +58,15 @@ extern void hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges)
 extern bool hybrid_is_edges_query(const char *query);
 
 /*
- * hybrid_most_edges: return the number of edges that can be read and built into a graph under
+ * hybrid_most_edges: return the largest number of edges that can be read and built into a graph under
  * hybrid.graph_memory_limit.
  */
 extern int64 hybrid_most_edges(HyDirection direction);
 
-/* hybrid_report_no_type: raise an error: the call selects edge types, but the edges have no type column. */
+/*
+ * hybrid_report_no_type: raise the error that the call selects edge types, but the edges have no type
+ * column.
+ */
 pg_noreturn extern void hybrid_report_no_type(bool registered);
 
 /* hybrid_check_graph_memory: raise if bytes exceed hybrid.graph_memory_limit. */

@@ -41,7 +41,7 @@ typedef struct HybridGraph
 
 	/* used by shared_graphs.c */
 	struct SharedGraph *shared; /* owner of the arrays; NULL if this graph owns them */
-	uint64 left;                /* number of the shared graph that it was copied from; 0: none */
+	uint64 left;                /* number of the shared graph whose copy this is; 0: none */
 	dlist_node shared_node;
 	MemoryContextCallback withdraw;
 } HybridGraph;
@@ -65,8 +65,8 @@ extern HybridGraph *hybrid_graph_build(HybridEdges *edges, HyDirection direction
 extern void hybrid_graph_patch(HybridGraph *graph, const HyCsrPatch *patch);
 
 /*
- * hybrid_graph_read_types: read the edges again, with their types, and pass each edge to query->take.
- * Returns false without reading them if there is no type column. graph is the graph of this query.
+ * hybrid_graph_read_types: run the edges query again, and pass each edge with its type to query->take. If
+ * there is no type column, returns false without reading edges. graph is the graph of this query.
  */
 extern bool hybrid_graph_read_types(const HybridGraph *graph, const HybridEdgesQuery *query);
 

@@ -8,7 +8,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* A leaf gets GROWTH numbers for each of its pages, and FEW_PAGES more. The last leaf gets all that remain. */
+/*
+ * A leaf gets GROWTH numbers for each of its pages, and FEW_PAGES more. The last leaf gets all
+ * remaining numbers.
+ */
 #define GROWTH 2
 #define FEW_PAGES 64
 

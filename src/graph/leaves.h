@@ -61,7 +61,7 @@ extern HybridLeafTotal hybrid_leaves_total(const HybridLeaves *leaves);
 
 /*
  * hybrid_leaves_number: give numbers to all pages that hybrid_leaves_examine found. Returns false if there are
- * more pages than 32-bit numbers.
+ * not enough 32-bit numbers for the pages and the reserves of the leaves.
  */
 extern bool hybrid_leaves_number(HybridLeaves *leaves);
 

@@ -69,7 +69,9 @@ hybrid_pagerank(PG_FUNCTION_ARGS)
 		                errmsg("seeds cannot be NULL if activation is given")));
 	hybrid_call_open(&call, &arguments, hybrid_call_direction(&call, DIRECTION_ARGUMENT),
 	                 HY_MERGE_SUM);
-	/* for each node: y, charge, start and activation; its number and hop; a row of the answer */
+	/*
+	 * memory for each node: y, charge, start and activation; its number and hop; a row of the answer
+	 */
 	hybrid_call_reserve(
 		&call, 4 * sizeof(double) + sizeof(uint32) + sizeof(int32) + sizeof(HybridScored), 0);
 	node = hybrid_call_array(&call, Max(call.csr->nodes, seed_count), sizeof(uint32));

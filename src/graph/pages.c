@@ -2,28 +2,28 @@
  * pages.c
  *		The pages of a registered graph's table, and the proofs that they are unchanged: see pages.h.
  *
- * For each page of the table, this module keeps data that can later prove that a snapshot S sees the same
- * rows of the page as the read did. There are two proofs:
+ * For each page of the table, this module keeps data that can later prove that a snapshot S sees the same rows of
+ * the page as the snapshot that read the page. There are two proofs:
  *
  * 1. The visibility map said, when the copy was last validated, that all rows of the page are visible
  *    to everyone, and the bit was not cleared since. Setting a bit changes the LSN of the map's page.
  *    So if the bit was set and is set now, and the LSN is the same, the bit was never cleared. (In some
  *    versions clearing a bit changes the LSN, too, and the proof applies less often.) The map is copied
- *    before any page is read, so it proves nothing about rows that were read before it was copied.
+ *    before any page is read. A bit in a map copied later might have been set after a change that the
+ *    read of the page did not see.
  * 2. The page has the LSN that it had when it was read, so it holds the same rows. Let R be the snapshot of
  *    that read. S sees the same rows as R, because all transactions on the page had ended for both: their
  *    IDs precede the xmin of R (the page is "settled") and the xmin of S. The LSN alone proves nothing,
  *    since a transaction ends without a change to the page. S may be older than R, so the test for R does
  *    not cover S. The IDs include the updaters in multixacts.
  *
- * A change whose LSN is not on the page yet belongs to a transaction that S does not see. So the LSN
- * is read without a lock on the contents of the page. When a page is read, the LSN is taken after
- * the visibility of its rows is tested, under the same lock: the test sets hint bits, which can change the
- * LSN.
+ * A change whose LSN is not on the page yet belongs to a transaction that S does not see. So the LSN is read
+ * without a lock on the contents of the page. When a page is read, the LSN is taken after the visibility of its
+ * rows is tested, under the same lock: the test sets hint bits, which can change the LSN.
  *
- * The new states of pages and the new map take effect only when all pages are read and the copy has
- * their edges. After an error or a cancel before that, the pages still count as unread, and the older
- * map stays. The older map is correct, too: it says which pages have not changed since an earlier time.
+ * The new states of pages and the new map take effect only when all pages are read and the copy has their edges.
+ * After an error or a cancel before that, the pages still count as unread, and the older map stays. The older map
+ * is correct, too: it says which pages have not changed since an earlier time.
  *
  * Both proofs need tables whose changes raise the LSNs of pages. hybrid_registered_may_copy() excludes the others.
  */
@@ -73,7 +73,10 @@ struct HybridMapPage
 	uint8 bits[MAP_BYTES];
 };
 
-/* StoredPages: header of what hybrid_pages_store writes. The entries of pages follow, then the pages of the map. */
+/*
+ * StoredPages: header of the data that hybrid_pages_store writes. The entries of pages follow, then the map's
+ * pages.
+ */
 typedef struct StoredPages
 {
 	BlockNumber count;

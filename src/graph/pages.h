@@ -50,7 +50,7 @@ typedef struct HybridPageReader
 	Snapshot snapshot;
 	HybridValidation *validation;
 	BufferAccessStrategy strategy;
-	bool (*take)(void *arg, HeapTuple row); /* gets each visible row; false ends the read */
+	bool (*take)(void *arg, HeapTuple row); /* called for each visible row; false ends the read */
 	void *arg;
 } HybridPageReader;
 
@@ -66,7 +66,10 @@ extern void hybrid_pages_forget(HybridPageReader *reader);
 /* hybrid_page_must_be_read: return whether the page must be read. */
 extern bool hybrid_page_must_be_read(const HybridPages *pages, BlockNumber block);
 
-/* hybrid_page_read: pass the rows of a page that the snapshot sees to `take`. Returns false if `take` does. */
+/*
+ * hybrid_page_read: pass the rows of a page that the snapshot sees to `take`. Returns false if `take`
+ * returns false.
+ */
 extern bool hybrid_page_read(HybridPageReader *reader, BlockNumber block);
 
 /* hybrid_pages_finish: end a validation: mark all pages as read, and keep the new copy of the visibility map. */

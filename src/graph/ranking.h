@@ -29,14 +29,14 @@ typedef struct HybridRanking
 /* hybrid_ranking: make a ranking of the first k of at most this many rows. */
 extern HybridRanking hybrid_ranking(HybridCall *call, int64 rows, int64 k);
 
-/* hybrid_ranking_takes: return whether a row with this score may be among the first. */
+/* hybrid_ranking_takes: return whether a row with this score may be among the first k. */
 static inline bool
 hybrid_ranking_takes(const HybridRanking *ranking, double score)
 {
 	return ranking->count < ranking->room || score >= ranking->row[0].score;
 }
 
-/* hybrid_ranking_add: add a row if it is among the first. */
+/* hybrid_ranking_add: add a row if it is among the first k so far. */
 extern void hybrid_ranking_add(HybridRanking *ranking, const HybridScored *row);
 
 /* hybrid_ranking_sort: sort the rows. No row can be added afterward, unless count is set to 0. */

@@ -10,7 +10,7 @@
 #include "core/reach.h"
 #include "graph/call.h"
 
-/* HybridReached: a call of either function. */
+/* HybridReached: a call of hybrid_neighbors or hybrid_subgraph. */
 typedef struct HybridReached
 {
 	HybridCall call;

@@ -9,13 +9,13 @@
  * - expressions and predicates with more than columns, constants, casts and operators of plain types,
  *   because their values may change while no row does
  * - indexes that are not valid
- * - tables of other access methods, foreign tables, and materialized views without data
- * - tables whose rows Citus keeps in shards, because the table itself is empty or contains old rows
+ * - tables of access methods other than heap, foreign tables, and materialized views without data
+ * - tables whose rows Citus keeps in shards, because the local table is empty or contains old rows
  * - tables whose changes are not written to the WAL, because the LSNs of their pages do not grow
  * - tables whose storage this transaction has created, because COPY FREEZE then adds rows to a page
  *   that is all-visible, and changes neither its bit nor the LSN of the visibility map
  * - old_snapshot_threshold, which lets VACUUM remove rows that a snapshot still sees
- * - snapshots other than those of statements
+ * - snapshots that are not MVCC snapshots
  *
  * The rows of a partitioned table are in its leaves. The conditions for tables and indexes hold for each leaf, and
  * each leaf needs an index that belongs to the graph's index. Otherwise a query reads the whole graph.
@@ -61,8 +61,8 @@
 #define MOST_NAMES 3 /* database, schema and index */
 
 /*
- * PartitionIndex: for a partition and an index of its parent, the partition's index that is attached to the
- * latter.
+ * PartitionIndex: a partition, an index of its parent, and the index of the partition that is attached to the
+ * parent's index.
  */
 typedef struct PartitionIndex
 {
@@ -71,8 +71,8 @@ typedef struct PartitionIndex
 	Oid own; /* InvalidOid: none */
 } PartitionIndex;
 
-static HTAB *partition_indexes = NULL; /* entries by table and index; NULL: not made */
-static bool are_outdated = false; /* whether a relation was invalidated since they were found */
+static HTAB *partition_indexes = NULL; /* entries by table and index; NULL: no table of them */
+static bool are_outdated = false;     /* a relation was invalidated since the entries were made */
 
 static Oid find_index(const char *name);
 static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);
@@ -211,8 +211,9 @@ find_index(const char *name)
 }
 
 /*
- * lock_table: lock the table of the index that was found, before the index is locked. All statements lock
- * them in this order. Called again if the name has come to mean another index.
+ * lock_table: lock the table of the index that was found, before the index is locked. All statements lock a table
+ * before its indexes. RangeVarGetRelidExtended calls this function again if the name has come to mean another
+ * index.
  */
 static void
 lock_table(const RangeVar *name, Oid found, Oid before, void *arg)
@@ -279,7 +280,7 @@ check_privileges(const HybridRegistered *graph)
 		               RelationGetRelationName(graph->table));
 }
 
-/* open_leaves: open and lock the leaves. Returns false if one of them must be read by a query. */
+/* open_leaves: open and lock the leaves. Returns false if the graph must be read by a query because of a leaf. */
 static bool
 open_leaves(HybridRegistered *graph)
 {
@@ -291,7 +292,10 @@ open_leaves(HybridRegistered *graph)
 		add_leaf(graph, graph->table, graph->index);
 		return has_proofs(graph->table);
 	}
-	/* a lock that is held already reads no invalidation messages, so the list of partitions may be stale */
+	/*
+	 * taking a lock that this session already holds processes no invalidation messages, so the list of partitions
+	 * may be stale
+	 */
 	AcceptInvalidationMessages();
 	if (!open_partitions(graph, graph->table, RelationGetRelid(graph->index)))
 		return false;
@@ -303,7 +307,7 @@ open_leaves(HybridRegistered *graph)
 
 /*
  * open_partitions: open the leaves below a partitioned table. `index` is the index of this table. Returns false if
- * a leaf must be read by a query.
+ * the graph must be read by a query because of a leaf.
  */
 static bool
 open_partitions(HybridRegistered *graph, Relation parent, Oid index)
@@ -315,7 +319,7 @@ open_partitions(HybridRegistered *graph, Relation parent, Oid index)
 	int i;
 
 	check_stack_depth();
-	/* opening a table may rebuild the descriptor */
+	/* copy the OIDs, because opening a table may rebuild the descriptor */
 	if (count > 0)
 		memcpy(oids, partitions->oids, sizeof(Oid) * (Size) count);
 	for (i = 0; ok && i < count; i++)
@@ -325,7 +329,7 @@ open_partitions(HybridRegistered *graph, Relation parent, Oid index)
 		Oid own;
 
 		CHECK_FOR_INTERRUPTS();
-		/* detached and dropped meanwhile */
+		/* the partition was detached and dropped meanwhile */
 		if (table == NULL)
 			return false;
 		own = partition_index(table, index);
@@ -353,8 +357,8 @@ open_partitions(HybridRegistered *graph, Relation parent, Oid index)
 
 /*
  * partition_index: return the index of a partition that is attached to an index of its parent, or InvalidOid.
- * Keeps the answer until the server invalidates any relation in this session, because a lookup takes longer than
- * all other work for a leaf.
+ * Keeps the answer until this session learns that any relation has changed, because a lookup takes longer than all
+ * other work for a leaf.
  */
 static Oid
 partition_index(Relation table, Oid index)
@@ -408,7 +412,9 @@ add_leaf(HybridRegistered *graph, Relation table, Relation index)
 	graph->leaves = lappend(graph->leaves, leaf);
 }
 
-/* has_proofs: return whether it can be proved that pages of a table are unchanged. */
+/*
+ * has_proofs: return whether the visibility map and LSNs can prove that pages of a table are unchanged (pages.h).
+ */
 static bool
 has_proofs(Relation table)
 {
@@ -433,11 +439,10 @@ is_new(Relation table)
 }
 
 /*
- * depends_on_more: return whether an expression or the predicate of the index contains more than
- * columns, constants, casts and operators of plain types. The value of anything else may change while
- * no row does: a function may be replaced, and other expressions depend on a setting, on the columns of
- * a row type, or on a text search configuration. Reads the catalog, because the expressions of an open
- * index have functions inlined.
+ * depends_on_more: return whether an expression or the predicate of the index contains more than columns,
+ * constants, casts and operators of plain types. The value of any other node may change although no row changes: a
+ * function may be replaced, and other expressions depend on a setting, on the columns of a row type, or on a text
+ * search configuration. Reads the catalog, because the expressions of an open index have functions inlined.
  */
 static bool
 depends_on_more(Relation index)

@@ -40,15 +40,15 @@ extern void hybrid_registered_open(const char *name, HybridRegistered *graph);
 extern void hybrid_registered_close(HybridRegistered *graph);
 
 /*
- * hybrid_registered_may_copy: return whether a copy of the graph's rows can be validated under the
- * active snapshot. If not, the rows must be read by a query. Opens and locks the leaves of the graph: the
- * table, or if it is partitioned, its partitions that have rows. Raises if the caller may not read the
+ * hybrid_registered_may_copy: return whether a copy of the graph's rows can be validated under the active
+ * snapshot. If not, the rows must be read by a query. Opens and locks the leaves of the graph: the table
+ * itself or, if the table is partitioned, its leaf partitions. Raises if the caller may not read the
  * columns.
  */
 extern bool hybrid_registered_may_copy(HybridRegistered *graph);
 
 /*
- * hybrid_registered_names_rows: return whether errors may name the ctid of a row. They may not if the
+ * hybrid_registered_names_rows: return whether errors may name the ctid of a row. Returns false if the
  * caller may read only some columns, or if the rows are in Citus shards.
  */
 extern bool hybrid_registered_names_rows(const HybridRegistered *graph);

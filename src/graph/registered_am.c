@@ -2,8 +2,9 @@
  * registered_am.c
  *		The access method hybrid_graph: an index that registers columns as a graph.
  *
- * Such an index stores nothing, not even a page, and a scan cannot use it. Inserts, VACUUM and
- * REINDEX have nothing to do. The graph functions read the table itself (registered.h).
+ * Such an index stores nothing, not even a page, and a scan cannot use it. Inserts and VACUUM do
+ * nothing, and REINDEX only checks the columns. The graph functions read the table itself
+ * (registered.h).
  */
 #include "postgres.h"
 

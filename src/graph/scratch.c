@@ -78,8 +78,8 @@ take(MemoryContext context)
 }
 
 /*
- * resize_block: enlarge the block to what the last call needed, unless this exceeds the limit. Frees a block that
- * exceeds the limit.
+ * resize_block: enlarge the block to the size that the last call needed, unless this exceeds the limit. Frees a
+ * block that exceeds the limit.
  */
 static void
 resize_block(void)
@@ -108,7 +108,7 @@ give_back(void *arg)
 	kept.owner = NULL;
 }
 
-/* bytes_outside: return the bytes that an allocation outside the block would have taken in it. */
+/* bytes_outside: return the bytes that an allocation outside the block would have taken in the block. */
 static Size
 bytes_outside(void *pointer)
 {

@@ -13,18 +13,18 @@
 /* HybridSeed: a node where activation starts. */
 typedef struct HybridSeed
 {
-	int64 set; /* label of the set that it belongs to */
+	int64 set; /* label of the seed's set */
 	int64 id;
 	double activation; /* finite, >= 0 */
 } HybridSeed;
 
 /*
  * hybrid_seeds_argument: return the seeds by ascending set and id, each id of a set once, and their
- * number in *count. Argument n has their ids, the argument after it their activation (NULL: 1 each),
- * and argument `sets` their sets (-1: all seeds are in set 0). Returns NULL if argument n is NULL.
+ * number in *count. Argument n has the ids, and argument n + 1 the activations (NULL: 1 each). Argument
+ * `sets` has the sets; if `sets` is -1, all seeds are in set 0. Returns NULL if argument n is NULL.
  * Activations of a repeated seed are added in ascending order, so their order in the array does not
  * matter. Raises on NULL elements, different lengths, more than one dimension, and activations that are
- * not finite or are negative.
+ * negative or not finite.
  */
 extern HybridSeed *hybrid_seeds_argument(FunctionCallInfo fcinfo, int sets, int n, int *count);
 

@@ -347,7 +347,7 @@ find_room(Size bytes, bool evicted)
 	char *first = NULL;
 	int i;
 
-	/* the first free stretch begins where the area does, or where a graph ends */
+	/* the first free stretch begins at the start of the area or at the end of a graph */
 	for (i = -1; i < HYBRID_SHARED_GRAPHS; i++)
 	{
 		char *begin = area;
@@ -396,7 +396,7 @@ evict(void)
 	return oldest != NULL;
 }
 
-/* retire: let no other session take a graph. It is freed when no session uses it. */
+/* retire: let no other session take a graph. It is freed as soon as no session uses it. */
 static void
 retire(SharedGraph *shared)
 {

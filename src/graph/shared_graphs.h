@@ -50,7 +50,7 @@ extern HybridGraph *hybrid_shared_graph_take(const HybridCopyKey *key, const Arr
 
 /*
  * hybrid_shared_graph_is_newer: return whether a graph owns its arrays, and there is a shared graph of this key
- * other than the one that it was copied from.
+ * other than the one whose arrays it copied.
  */
 extern bool hybrid_shared_graph_is_newer(const HybridCopyKey *key, const ArrayType *types,
                                          const HybridGraph *graph);

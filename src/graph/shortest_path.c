@@ -40,7 +40,7 @@ hybrid_shortest_path(PG_FUNCTION_ARGS)
 	/* of parallel edges, a path takes the shortest */
 	hybrid_call_open(&call, &arguments, hybrid_call_direction(&call, DIRECTION_ARGUMENT),
 	                 HY_MERGE_LEAST);
-	/* the arrays next, heap, distance and place in core, and the path */
+	/* memory for each node: the arrays next, heap, distance and place in core, and the path */
 	hybrid_call_reserve(&call, 4 * sizeof(uint32) + 2 * sizeof(double), 0);
 	source = hy_csr_find(call.csr, PG_GETARG_INT64(SOURCE_ARGUMENT));
 	target = hy_csr_find(call.csr, PG_GETARG_INT64(TARGET_ARGUMENT));

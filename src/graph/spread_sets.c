@@ -27,8 +27,8 @@
 #define SET_BYTES (2 * sizeof(double) + sizeof(int32))
 
 /*
- * Without a device, a slice takes at most about this many bytes, or has at most HY_SPREAD_SETS_PER_THREAD sets for each
- * thread if that is more.
+ * Without a device, a slice takes at most about this many bytes. It may take more if it has no more than
+ * HY_SPREAD_SETS_PER_THREAD sets for each thread.
  */
 #define HOST_SLICE_BYTES (UINT64CONST(4) << 20)
 
@@ -45,7 +45,7 @@ typedef struct Slice
 	int64 *start;  /* start of each set among the seeds that are nodes of the graph */
 	uint32 *node;  /* node numbers of these seeds */
 	double *value; /* activation of these seeds */
-	/* sum of the activation of a set's seeds, divided by that of its seeds in the graph */
+	/* activation of all seeds of a set, divided by the activation of those that are nodes of the graph */
 	double all_inside;
 	HySpreadResult result;
 	uint64 *reached;       /* bitmap of nodes that may have activation; only these have results */
@@ -120,7 +120,10 @@ make_slice(const HybridSpreadSets *all, Slice *slice)
 	return most;
 }
 
-/* fill_slice: put the sets from seed slice->first on into the slice, at most `most`, all with one all_inside. */
+/*
+ * fill_slice: fill the slice with whole sets, from seed slice->first on. Stops after `most` sets, or before a set with
+ * another all_inside.
+ */
 static void
 fill_slice(Slice *slice, int64 most)
 {
@@ -180,8 +183,8 @@ end_of_set(const HybridSpreadSets *all, int first)
 }
 
 /*
- * add_set: add the seeds first .. end - 1 that are nodes of the graph to the slice, as its set
- * number slice->sets. Returns all_inside of the set, or 1 if no seed in the graph has activation.
+ * add_set: add the seeds first .. end - 1 that are nodes of the graph to the slice, as its set number slice->sets.
+ * Returns the set's value of all_inside, or 1 if no seed in the graph has activation.
  */
 static double
 add_set(Slice *slice, int first, int end)
@@ -207,9 +210,9 @@ add_set(Slice *slice, int first, int end)
 }
 
 /*
- * answer_set: answer one set, whose seeds are first .. end - 1. There is a row for each node with
- * activation above 0 and, if unknown seeds are wanted, for each of them. The sum of the activation is
- * canonical: the position of a node in the order of all ids decides to which lane it adds.
+ * answer_set: answer one set, whose seeds are first .. end - 1. The rows are the k highest of the nodes with activation
+ * above 0 and, if the caller wants them, the unknown seeds with activation above 0. The sum of the activation is
+ * canonical: the position of a node in the order of all ids decides to which lane its activation is added.
  */
 static void
 answer_set(Slice *slice, int first, int end, const HySpreadResult *result, const uint64 *reached)

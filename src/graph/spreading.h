@@ -14,8 +14,8 @@
 extern double hybrid_spreading_tolerance(FunctionCallInfo fcinfo, int n);
 
 /*
- * Maximum number of hops until convergence. On a graph with 16 million edges, this number of hops takes about
- * an hour on one processor.
+ * Maximum number of hops until convergence. On a graph with 16 million edges, that many hops take about an
+ * hour on one processor.
  */
 #define HYBRID_MOST_STEPS 100000
 
@@ -26,16 +26,16 @@ extern double hybrid_spreading_tolerance(FunctionCallInfo fcinfo, int n);
 extern double hybrid_spreading_steps(double kept, double tolerance);
 
 /*
- * hybrid_spreading_check_converges: raise an error if hops is -1, and spreading may never end or may
- * take more than HYBRID_MOST_STEPS hops. It may never end if a hop can pass on as much activation as
- * it received, or more.
+ * hybrid_spreading_check_converges: raise an error if hops is -1, and spreading may never end or may take
+ * more than HYBRID_MOST_STEPS hops. Spreading may never end if a hop can pass on at least as much activation
+ * as it received.
  */
 extern void hybrid_spreading_check_converges(HybridCall *call, const HySpreadParams *params);
 
 /*
  * hybrid_spreading_run: set the result for each set, as hy_spread does. If reached is not NULL, results are
- * valid only for the nodes whose bits are set in it on return. Uses at most call->room additional bytes to
- * keep the graph on a device.
+ * valid only for the nodes whose bits in reached are set on return. Uses at most call->room additional bytes
+ * to keep the graph on a device.
  */
 extern void
 hybrid_spreading_run(HybridCall *call, const HySpreadParams *params, const HySpreadSeeds *seeds,

@@ -2,8 +2,8 @@
  * subgraph.c
  *		hybrid_subgraph: the edges between the nodes within a number of hops of given nodes.
  *
- * A graph does not hold the types of its edges. If the edges have types, they are read again after the nodes
- * are found. The edges between these nodes are then sorted (typed_edges.h).
+ * A graph does not hold the types of its edges. If the edges have types, they are read a second time after
+ * the nodes are found. The edges between the found nodes are then sorted (typed_edges.h).
  */
 #include "postgres.h"
 

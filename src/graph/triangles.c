@@ -30,7 +30,10 @@ hybrid_triangles(PG_FUNCTION_ARGS)
 
 	hybrid_call_begin(&call, fcinfo);
 	hybrid_call_open(&call, &arguments, HY_DIRECTION_BOTH, HY_MERGE_SUM);
-	/* for each node: start and mark in core, and the answer; for each entry: half an element in core */
+	/*
+	 * memory for each node: start and mark in core, and the answer; for each entry: half an element
+	 * in core
+	 */
 	hybrid_call_reserve(&call, 2 * sizeof(int64) + sizeof(uint32) + sizeof(double),
 	                    sizeof(uint32) / 2);
 	triangles = hybrid_call_array(&call, call.csr->nodes, sizeof(int64_t));

@@ -50,7 +50,10 @@ static void look_up(Pass *pass);
 Size
 hybrid_approximate_bytes(int64 many)
 {
-	/* a candidate to look up, and a row found by the search, which usually finds more than `many` rows */
+	/*
+	 * for each candidate: an entry to look up, and a row that the search found; the search may find a few
+	 * more rows
+	 */
 	return (Size) many * (sizeof(Wanted) + sizeof(HybridFoundRow));
 }
 

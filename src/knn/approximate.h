@@ -17,10 +17,10 @@
 extern Size hybrid_approximate_bytes(int64 many);
 
 /*
- * hybrid_approximate_search: find `many` candidates for each query by candidates->search, look them up in
- * the table, and put the nearest visible rows into answers, which are empty heaps. Sets sure[i] if heap i is
- * full, or if query i has no more candidates. Otherwise clears sure[i] and empties the heap. Does not free
- * its working memory.
+ * hybrid_approximate_search: find `many` candidates for each query by candidates->search, look them up in the
+ * table, and put the nearest visible rows into answers, which are empty heaps. Sets sure[i] if heap i is full, or
+ * if the search found fewer than `many` candidates for query i. Otherwise clears sure[i] and empties heap i. Does
+ * not free its working memory.
  */
 extern void
 hybrid_approximate_search(const HybridCandidates *candidates, const HybridQueries *queries,

@@ -118,8 +118,8 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, bool ordered,
 }
 
 /*
- * may_use: return whether an index can be used. Makes the checks that the planner makes in
- * get_relation_info(), and those that only a store needs.
+ * may_use: return whether the store of an index can replace the table. Makes the checks that the planner
+ * makes in get_relation_info(), and those that only a store needs.
  */
 static bool
 may_use(Relation index, AttrNumber attnum, HyMetric metric, bool ordered, HybridStoreShape *shape)
@@ -152,7 +152,10 @@ hybrid_few_allowed(const HybridRows *rows, const HybridStoreShape *shape)
 	return filter != NULL && filter->count < LEAST_SHARE * shape->places;
 }
 
-/* is_better: return whether store a is better than b. If ordered, an index without keys comes first: it is faster. */
+/*
+ * is_better: return whether store a is better than b. If `ordered` is set, an index without keys comes
+ * first, because its searches are faster.
+ */
 static bool
 is_better(const HybridStoreShape *a, const HybridStoreShape *b, bool ordered)
 {

@@ -36,7 +36,10 @@ typedef struct HybridCandidates
 extern bool hybrid_find_store(const HybridRows *rows, HyMetric metric, bool ordered,
                               HybridCandidates *candidates);
 
-/* hybrid_few_allowed: return whether a filter allows so few rows that fetching them one by one is faster. */
+/*
+ * hybrid_few_allowed: return whether a filter allows so few rows that reading only these rows from the table is
+ * faster.
+ */
 extern bool hybrid_few_allowed(const HybridRows *rows, const HybridStoreShape *shape);
 
 /* hybrid_candidates_first: return the number of candidates per query in the first search. */

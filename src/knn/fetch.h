@@ -22,9 +22,9 @@ extern HybridFetch *
 hybrid_fetch_begin(Relation table, AttrNumber attnum, HyDtype dtype, const HybridTidSet *filter);
 
 /*
- * hybrid_fetch: find the visible version of the row whose root is at position root. Stores the
- * version's position and, unless vector is NULL, its vector or halfvec, which is valid until the
- * next call. Returns false if there is no visible version, if the filter excludes the row, or if
+ * hybrid_fetch: find the visible version of the row whose root has the position `root`. Stores the
+ * version's position and, unless vector is NULL, its vector or halfvec. The vector is valid until
+ * the next call. Returns false if there is no visible version, if the filter excludes the row, or if
  * the requested vector is NULL.
  */
 extern bool

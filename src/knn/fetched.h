@@ -23,8 +23,8 @@ typedef struct HybridFetched
 extern void hybrid_fetched_expect(HybridFetched *fetched, SPIPlanPtr plan);
 
 /*
- * hybrid_fetched_row: count a row, and raise the NOTICE when there have been many. This is for foreign tables
- * that were never analyzed, for which estimates are too low.
+ * hybrid_fetched_row: count a row, and raise the NOTICE when the rows have become many. This serves foreign
+ * tables that were never analyzed, because their estimates are too low.
  */
 extern void hybrid_fetched_row(HybridFetched *fetched);
 

@@ -3,7 +3,9 @@
  *		hybrid_knn_graph: the nearest rows of each row of a relation as weighted edges.
  *
  * The search for each row requests k + 1 neighbors, because a row is usually among its own results.
- * A row can be missing from its own results if more than k other rows are equally near.
+ * A row is missing from its own results if k + 1 other rows come before it. By inner product, other
+ * rows can have smaller distances than the row itself. By the other metrics, these rows must be
+ * equally near. An approximate search can also miss the row.
  */
 #include "postgres.h"
 

@@ -37,7 +37,9 @@
 
 PG_FUNCTION_INFO_V1(hybrid_knn_sharded);
 
-/* bytes of one candidate of a query: its row in SPI's table, and its elements in the heap and the arrays */
+/*
+ * bytes of one candidate of a query: its row in SPI's result, and its elements in the heap and in the arrays
+ */
 #define CANDIDATE_BYTES 192
 
 /* The text of a group's queries must stay far below the maximum size of a string, 1 GB. */
@@ -55,8 +57,9 @@ PG_FUNCTION_INFO_V1(hybrid_knn_sharded);
 #define ANSWER_COLUMNS "query pg_catalog.int4[], id pg_catalog.int8[], distance pg_catalog.float8[]"
 
 /*
- * The settings that may change which rows a query finds, or where and how it is computed. This session's
- * values apply on all servers. The other settings describe a machine and its load.
+ * The settings that may change which rows a query finds, or where and how the query is computed. This
+ * session's values of these settings apply on all servers. The other settings describe a machine and its
+ * load.
  */
 static const char *const sent_settings[] = {"hybrid.target_recall",       "hybrid.probes",
                                             "hybrid.iterative_scan",      "hybrid.max_scan_tuples",
@@ -183,7 +186,7 @@ take_queries(Sharded *call, ArrayType *array)
 	call->group = Max(1, Min(call->group, call->count));
 }
 
-/* get_depth: return 0 for a user's call, 1 for a call on a server that it asks, and so on. */
+/* get_depth: return 0 for a user's call, 1 for a call on a server that the user's call asks, and so on. */
 static int
 get_depth(void)
 {

@@ -30,22 +30,23 @@
 #define QUERIES 2048 /* maximum number of rows that are compared at a time */
 
 /*
- * Each row gets a search of its own if k or the recall is larger than this, if the means of all runs have more
- * numbers than this, or if the recall is not reached after this many rounds.
+ * Each row gets a search of its own, as without this file, in any of these cases: k exceeds MOST_K, the recall
+ * exceeds MOST_RECALL, the means of all runs have more than MOST_MEANS numbers in total, work_mem is too small, or
+ * the recall is not reached after ROUNDS rounds.
  */
 #define MOST_K 129
 #define MOST_RECALL 0.99
 #define MOST_MEANS (2 * 1000 * 1000)
 #define ROUNDS 6
 
-/* Progress of the whole call after each phase. The rest is for searches for each row. */
+/* Share of the whole call that is done after each phase. The rest is reserved for the searches for single rows. */
 #define READ_SHARE 0.1
 #define NEAREST_SHARE 0.2
 #define LISTS_SHARE 0.4
 #define ROUNDS_SHARE 0.5
 
 #define SAMPLE_MISSES                                                                              \
-	25 /* expected misses in the sample at the target recall; one miss is all neighbors of a row */
+	25 /* sum of (1 - recall) over the rows of the sample if their mean recall is the target */
 #define SAMPLE_LEAST 500
 #define SAMPLE_MOST (int) (SAMPLE_MISSES / (1 - MOST_RECALL))
 #define SAMPLE_SEED UINT64CONST(0x6b6e6e)
@@ -131,8 +132,8 @@ sample_size(const HybridCandidates *candidates)
 }
 
 /*
- * most_rows: return the number of rows for which there is memory. Returns 0 if the table surely has more, or if
- * each row must be searched for because of MOST_K, MOST_RECALL or MOST_MEANS.
+ * most_rows: return the number of rows for which there is memory. Returns 0 if the table surely has more rows, or
+ * if each row must get a search of its own because of MOST_K, MOST_RECALL or MOST_MEANS.
  */
 static int64
 most_rows(const Graph *graph, HyDtype dtype)
@@ -158,7 +159,7 @@ most_rows(const Graph *graph, HyDtype dtype)
 	return candidates->shape.places > most ? 0 : Min(most, candidates->shape.places + 1024);
 }
 
-/* find_neighbors: fill the heaps of all rows. Returns false if the recall is not reached. */
+/* find_neighbors: fill the heaps of all rows. Returns false if the recall is not reached and cannot be expected. */
 static bool
 find_neighbors(Graph *graph)
 {
@@ -171,7 +172,10 @@ find_neighbors(Graph *graph)
 	hybrid_progress_range(graph->candidates->progress, READ_SHARE, NEAREST_SHARE);
 	find_nearest_runs(graph);
 	hybrid_progress_range(graph->candidates->progress, NEAREST_SHARE, LISTS_SHARE);
-	/* neighbors from a row's own run set a limit, so few rows of the other runs must be compared exactly */
+	/*
+	 * compared first: neighbors from a row's own run set a limit, so few rows of the other runs must be compared
+	 * exactly
+	 */
 	compare_lists(graph, 0, 1);
 	compare_lists(graph, 1, graph->near);
 	if (graph->all)
@@ -192,7 +196,7 @@ find_neighbors(Graph *graph)
 		hybrid_progress_update(graph->candidates->progress, (double) round / ROUNDS);
 		if (reaches_recall(graph))
 			return true;
-		/* each round gains less than the one before it, so the recall is out of reach */
+		/* each round gains less than the one before it, so the recall cannot be reached */
 		if (graph->mean + (graph->mean - before) * (ROUNDS - round) < graph->candidates->recall)
 			return false;
 	}
@@ -317,7 +321,7 @@ take_nearest_runs(Graph *graph, int32 row, const HyNeighbor *found, int32 count)
 		nearest[runs++] = -1;
 }
 
-/* invert: for each run, list the rows that have it among their nearest runs from .. end - 1. */
+/* invert: for each run, list the rows that have this run among their nearest runs, numbers from .. end - 1. */
 static void
 invert(Graph *graph, int32 from, int32 end)
 {
@@ -351,7 +355,7 @@ invert(Graph *graph, int32 from, int32 end)
 	}
 }
 
-/* compare_lists: compare each row with the rows of its nearest runs from .. end - 1. */
+/* compare_lists: compare each row with the rows of its nearest runs, numbers from .. end - 1. */
 static void
 compare_lists(Graph *graph, int32 from, int32 end)
 {

@@ -2,7 +2,8 @@
  * list_rows.c
  *		Reads the visible rows of a table in the order of the lists of an index: see list_rows.h.
  *
- * The index names the rows of each list, and the table says which version of each the snapshot sees.
+ * The index names the rows of each list, and the table says which version of each row the snapshot
+ * sees.
  */
 #include "postgres.h"
 
@@ -14,7 +15,7 @@
 #include "utils/snapmgr.h"
 
 #define READ_ENTRIES 512 /* entries of the index read at a time */
-#define RUN_LEAST 64     /* lists with fewer rows are joined to one run */
+#define RUN_LEAST 64     /* a list with fewer rows forms one run with the lists that follow */
 
 /* Reading: the state of take_row. */
 typedef struct Reading
@@ -112,7 +113,10 @@ take_row(void *arg, const HybridRow *row)
 	return true;
 }
 
-/* end_run: end the current run, unless it is short and not the last. A long run becomes several. */
+/*
+ * end_run: end the current run, unless the run is short and other lists follow. A long run becomes
+ * several.
+ */
 static void
 end_run(HybridListRows *read, bool last)
 {

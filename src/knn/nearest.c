@@ -42,7 +42,7 @@ struct HybridTarget
 	int64 from_table; /* queries that were finally answered from the table */
 };
 
-/* Feed: a search whose rows come from the table. */
+/* queries searched again with more candidates, counted for each repetition */
 typedef struct Feed
 {
 	HybridTarget *target;
@@ -116,8 +116,9 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
 }
 
 /*
- * find_codes: begin an approximate search of an index by codes, the quantized copies of its vectors. Raises if there
- * is no index for this metric. If the filter allows few rows, leaves store->index NULL, for an exact search.
+ * find_codes: begin an approximate search of an index by codes, the quantized copies of its vectors. Raises if the
+ * rows must be read by a query, or if there is no index for this metric. If the filter allows few rows, leaves
+ * store->index NULL, for an exact search.
  */
 static void
 find_codes(HybridTarget *target)
@@ -244,8 +245,8 @@ hybrid_target_close(HybridTarget *target)
 }
 
 /*
- * uses_store: return whether to search the store first. If dims differ from those of the store, the
- * table is searched, which raises the error.
+ * uses_store: return whether to search the store first. If `dims` differs from the dimensions of the store, the
+ * table is searched, and that search raises the error.
  */
 static bool
 uses_store(const HybridTarget *target, int dims)

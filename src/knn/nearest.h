@@ -52,8 +52,8 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
 extern int hybrid_target_group(const HybridTarget *target, int dims, Size beside);
 
 /*
- * hybrid_target_range: for progress reports, declare that the next search covers the part from ..
- * to of the whole call.
+ * hybrid_target_range: for progress reports, declare that the next search covers the part of the whole call
+ * from the share `from` to the share `to`.
  */
 extern void hybrid_target_range(HybridTarget *target, double from, double to);
 
@@ -65,8 +65,8 @@ extern void
 hybrid_target_read(const HybridTarget *target, HybridRows *rows, HybridTakeRow take, void *arg);
 
 /*
- * hybrid_target_candidates: return the index that an approximate search searches by codes, if `rows` reads the
- * indexed column from the same table. Returns NULL otherwise.
+ * hybrid_target_candidates: return the index that an approximate search reads, if `rows` reads the same column
+ * directly from the same table. Returns NULL otherwise.
  */
 extern const HybridCandidates *
 hybrid_target_candidates(const HybridTarget *target, const HybridRows *rows);
@@ -79,8 +79,8 @@ hybrid_target_candidates(const HybridTarget *target, const HybridRows *rows);
 extern HyTopK *hybrid_nearest(HybridTarget *target, const HybridQueries *queries);
 
 /*
- * hybrid_target_close: close the relation. If nothing was searched, start reading the relation
- * first, so that an unreadable relation raises its error.
+ * hybrid_target_close: close the relation. If nothing was searched, first begins to read the relation, so that
+ * an unreadable relation raises its error.
  */
 extern void hybrid_target_close(HybridTarget *target);
 

@@ -79,8 +79,8 @@ typedef struct NearestCall
 {
 	Detoasted vector;
 	Detoasted query;
-	Oid metric_value; /* value of the enum hybrid_metric, or InvalidOid */
-	HyMetric metric;  /* the metric that it stands for */
+	Oid metric_value; /* OID of an enum value of type hybrid_metric, or InvalidOid */
+	HyMetric metric;  /* the metric of metric_value */
 } NearestCall;
 
 static Datum accumulate(FunctionCallInfo fcinfo, HyDtype dtype);
@@ -200,7 +200,7 @@ accumulate(FunctionCallInfo fcinfo, HyDtype dtype)
 	metric = metric_argument(fcinfo, call);
 	if (!PG_ARGISNULL(STATE_ARGUMENT))
 		state = state_argument(fcinfo, STATE_ARGUMENT);
-	/* such a row has no distance; an outer join returns it for a query without rows */
+	/* a NULL has no distance; an outer join returns such a row for a query without rows */
 	if (PG_ARGISNULL(VECTOR_ARGUMENT) || PG_ARGISNULL(QUERY_ARGUMENT))
 	{
 		if (state == NULL)
@@ -318,8 +318,8 @@ find_source(Datum value, struct varatt_external *source)
 }
 
 /*
- * state_argument: return the checked state in argument n, aligned. It is the argument itself or a copy of it. Raises
- * ERRCODE_DATA_CORRUPTED for anything else.
+ * state_argument: return the state in argument n, checked and aligned: the argument itself or a copy of it. Raises
+ * ERRCODE_DATA_CORRUPTED if the argument is not a valid state.
  */
 static NearestState *
 state_argument(FunctionCallInfo fcinfo, int n)

@@ -24,8 +24,8 @@ typedef struct HybridProgress
 extern void hybrid_progress_begin(HybridProgress *progress, const char *what);
 
 /*
- * hybrid_progress_range: begin a part of the call, which goes from the share `from` of the whole to the
- * share `to`.
+ * hybrid_progress_range: begin a part of the call. The part goes from the share `from` of the whole
+ * call to the share `to`.
  */
 extern void hybrid_progress_range(HybridProgress *progress, double from, double to);
 

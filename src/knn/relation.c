@@ -4,9 +4,9 @@
  *		relation.h.
  *
  * A tid identifies a row within one table. The rows of a partitioned table lie in several tables,
- * and so may those of a view. The definition of a view tells which tables its column ctid comes
- * from, through subqueries, WITH, UNION and other views. If the column is computed in any other way,
- * the author of the view is responsible for its values.
+ * and so may those of a view. For a view, this file follows the column ctid to its tables, through
+ * subqueries, WITH, UNION and other views. If the column is computed in any other way, the author of
+ * the view is responsible for its values.
  */
 #include "postgres.h"
 
@@ -102,7 +102,7 @@ add_relation(List **relids, Oid relid)
 		relation_close(view, NoLock);
 	}
 	else if (has_subclass(relid))
-		/* no lock, because only OIDs are compared: a child may be dropped meanwhile */
+		/* no lock is needed, because only OIDs are compared: a child may be dropped meanwhile */
 		*relids = list_concat(*relids, find_all_inheritors(relid, NoLock, NULL));
 }
 
@@ -127,7 +127,7 @@ add_relations(Node *node, void *context)
 	return expression_tree_walker(node, add_relations, context);
 }
 
-/* refuse_children: raise if the rows come from partitions or child tables. */
+/* refuse_children: raise if the relation is partitioned or has child tables. */
 static void
 refuse_children(Relation relation)
 {
@@ -207,7 +207,10 @@ check_view(Relation view)
 		                        "which has ctids of its own.")));
 }
 
-/* trace_column: add the tables whose ctids a column of the query's result may contain. */
+/*
+ * trace_column: add the tables whose ctids a column of the query's result may contain to
+ * trace->tables.
+ */
 static void
 trace_column(const Query *query, AttrNumber column, Trace *trace)
 {
@@ -229,7 +232,7 @@ trace_column(const Query *query, AttrNumber column, Trace *trace)
 	}
 }
 
-/* trace_operation: add these tables for a tree of UNION, INTERSECT and EXCEPT. */
+/* trace_operation: do the same as trace_column for a tree of UNION, INTERSECT and EXCEPT. */
 static void
 trace_operation(const Query *query, const Node *operation, AttrNumber column, Trace *trace)
 {
@@ -247,7 +250,7 @@ trace_operation(const Query *query, const Node *operation, AttrNumber column, Tr
 		trace_entry(query, castNode(RangeTblRef, operation)->rtindex, column, trace);
 }
 
-/* trace_entry: add these tables for a column of a range table entry. */
+/* trace_entry: do the same as trace_column for a column of a range table entry. */
 static void
 trace_entry(const Query *query, Index number, AttrNumber column, Trace *trace)
 {
@@ -276,7 +279,7 @@ trace_relation(const RangeTblEntry *entry, AttrNumber column, Trace *trace)
 	{
 		Relation view;
 
-		/* views that read each other raise the usual error when they are queried */
+		/* views that refer to each other end here; a query on them raises the usual error */
 		if (list_member_oid(trace->views, entry->relid))
 			return;
 		trace->views = lappend_oid(trace->views, entry->relid);

@@ -47,7 +47,7 @@ struct HybridRows
 	BlockNumber blocks;
 	BlockNumber block;
 	int64 next_allowed;
-	double share_at; /* share given to hybrid_rows_at; 0: the current read is another one */
+	double share_at; /* share passed to hybrid_rows_at; 0: not read by hybrid_rows_at */
 
 	/* scan: the current read of the table; NULL: no read, or the rows come from a query */
 	TableScanDesc scan;
@@ -474,7 +474,7 @@ next_slot(HybridRows *rows, TupleTableSlot *slot)
 
 /*
  * pass_row: pass the row in a slot to `take`, unless its vector is NULL. `take` runs in the given
- * context, which is then reset. Returns false if `take` does.
+ * context, which is then reset. Returns false if `take` returns false.
  */
 static bool
 pass_row(HybridRows *rows, TupleTableSlot *slot, MemoryContext context, HybridTakeRow take,

@@ -73,8 +73,8 @@ extern bool hybrid_rows_ahead(HybridRows *rows, int most, HybridTakeRow take, vo
 
 /*
  * hybrid_rows_at: pass the visible versions of the rows whose roots are at these positions to `take`, as
- * hybrid_rows_read does. The rows must not come from a query. `share` is the share of the relation that has
- * been processed after them. Returns false if `take` does.
+ * hybrid_rows_read does. The rows must not come from a query. `share` is the share of the relation that will
+ * have been processed after these rows. Returns false if `take` returns false.
  */
 extern bool hybrid_rows_at(HybridRows *rows, const int64 *roots, int count, double share,
                            HybridTakeRow take, void *arg);
@@ -86,9 +86,9 @@ extern bool hybrid_rows_at(HybridRows *rows, const int64 *roots, int count, doub
 extern double hybrid_rows_share(const HybridRows *rows);
 
 /*
- * hybrid_rows_ids: set ids[i] to the id of the row at positions[i]. The positions must ascend, and
- * hybrid_rows_read must have returned each of them. Raises if the rows come from a query that now
- * returns such a row twice or not at all.
+ * hybrid_rows_ids: set ids[i] to the id of the row at positions[i]. The positions must ascend, and the rows
+ * at them must have been read on this snapshot. If the rows come from a query, raises if the query now
+ * returns such a row twice or not at all. Raises if an id is NULL.
  */
 extern void hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *ids);
 
@@ -99,8 +99,8 @@ extern void hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 coun
 extern void hybrid_rows_check_ids(const HybridRows *rows);
 
 /*
- * hybrid_rows_table: return the table if its rows are read directly. An index on column *attnum can
- * then replace the table. Returns NULL if the rows come from a query.
+ * hybrid_rows_table: return the table if its rows are read directly, or NULL if the rows come from a query.
+ * Sets *attnum to the column. An index on this column can replace the table.
  */
 extern Relation hybrid_rows_table(const HybridRows *rows, AttrNumber *attnum);
 

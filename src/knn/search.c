@@ -141,7 +141,7 @@ void
 hybrid_search_stage(HybridSearch *search, int64 rows)
 {
 	flush_batch(search, HY_FLUSH_END);
-	/* the capacity may differ from the number of rows to be staged */
+	/* the memory may have space for more or fewer rows than will be staged */
 	if (rows != search->capacity)
 		resize(search, rows);
 }
@@ -215,8 +215,8 @@ compare_neighbors(const void *a, const void *b)
 }
 
 /*
- * make_room: allocate memory for at least `wanted` rows. Doubles the capacity, from FIRST_BYTES up
- * to the planned batch size or the memory limit.
+ * make_room: allocate memory for at least `wanted` rows. Doubles the capacity, beginning with FIRST_BYTES,
+ * up to the planned batch size or the memory limit.
  */
 static void
 make_room(HybridSearch *search, int64 wanted)
@@ -328,7 +328,10 @@ order_batch(HybridSearch *search)
 	pfree(order);
 }
 
-/* flush_batch: search the batch, and after it each batch that was read ahead meanwhile and is full. */
+/*
+ * flush_batch: search the batch. Then search the rows that were read ahead meanwhile if they fill a batch,
+ * and so on.
+ */
 static void
 flush_batch(HybridSearch *search, HyFlush cause)
 {

@@ -67,7 +67,7 @@ void
 hybrid_search_team(const HybridCandidates *candidates, const HybridQueries *queries, int many,
                    HybridTakeFound take, void *arg)
 {
-	/* room for some entries that rounded copies add; if they add more, the leader repeats the search */
+	/* includes space for some entries that rounded copies add; if they add more, the leader repeats the search */
 	Shared shape = {.index = RelationGetRelid(candidates->index),
 	                .recall = candidates->recall,
 	                .dims = queries->dims,

@@ -2,9 +2,9 @@
  * shards.c
  *		Finds the shards of a relation: see shards.h.
  *
- * hybrid_knn checks the privileges and policies of the tables that it searches here. A foreign server checks
- * those of its own tables. This file checks the relations that neither of them sees: the partitioned table,
- * the foreign table and the table of Citus have privileges of their own.
+ * hybrid_knn checks the privileges and policies of the tables that it searches here. A foreign server checks those
+ * of its own tables. Neither checks the partitioned table, the foreign table or the table of Citus, which have
+ * privileges of their own. This file does.
  */
 #include "postgres.h"
 
@@ -114,7 +114,7 @@ find_foreign(HybridShard *shard, Relation relation)
 	const ForeignTable *table = GetForeignTable(shard->relid);
 	const char *schema;
 
-	/* child tables would be missed */
+	/* refuses child tables, whose rows would be missed */
 	hybrid_check_relation(relation, shard->column);
 	shard->kind = HYBRID_SHARD_FOREIGN;
 	shard->server = table->serverid;

@@ -30,13 +30,13 @@ typedef struct HybridShard
 } HybridShard;
 
 /*
- * hybrid_shards: return the shards of a relation as a list of HybridShard: its leaf partitions if
- * it is partitioned, otherwise the relation itself. The relation stays locked.
+ * hybrid_shards: return the shards of a relation as a list of HybridShard. The shards are the leaf
+ * partitions of a partitioned table, or else the relation itself. The relation stays locked.
  *
  * Raises if a column is missing or has a wrong type. Raises if the user may not select the columns of a
- * relation that hybrid_knn does not check itself. Raises if row security restricts the
- * rows of a partitioned table, because its partitions do not have its policies. Raises if a foreign
- * table does not belong to postgres_fdw.
+ * relation whose privileges hybrid_knn does not check. Raises if row security restricts the rows of a
+ * partitioned table, because its partitions do not have its policies. Raises if a foreign table does
+ * not belong to postgres_fdw.
  */
 extern List *
 hybrid_shards(Oid relid, const char *column, const char *id_column, const HybridVectorTypes *types);

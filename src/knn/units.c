@@ -2,11 +2,11 @@
  * units.c
  *		Searches a store by units whose vectors may stay on a device: see units.h.
  *
- * The size of a unit is chosen to fit the device (hy_resident_unit_bytes). This process never holds
- * a whole unit in memory. On the device, as in any batch, the rows are in order of position,
- * because this order decides between equal distances. So all positions are read first and sorted.
- * Then the unit's lists are read again for each range of positions that fits the batch. Each vector
- * is read once. Only the pages that hold the tids of the unit are read repeatedly.
+ * The size of a unit is chosen to fit the device (hy_resident_unit_bytes). To send a unit, this process
+ * never holds the whole unit in memory. On the device, as in any batch, the rows are in order of
+ * position, because this order decides between equal distances. So all positions are read first and
+ * sorted. Then the unit's lists are read again for each range of positions that fits the batch. Each
+ * vector is read once. Only the pages that hold the tids of the unit are read repeatedly.
  *
  * Half of work_mem is for batches. While a unit is sent, this half is divided: a quarter of work_mem is
  * for a range of rows, and a quarter is for the HostData of all rows of the unit, which limits the number
@@ -22,7 +22,7 @@
 
 #define READ_ROWS 64
 #define READ_POSITIONS 65536
-#define HOST_DATA_SHARE 8 /* units whose HostData exceed 1/8 of the vectors' bytes are not sent */
+#define HOST_DATA_SHARE 8 /* units with HostData above 1/8 of the bytes of vectors are not sent */
 
 /* Lost: an entry whose copy lost precision. */
 typedef struct Lost
@@ -142,7 +142,7 @@ offer_lost(HybridUnits *units, const HostData *host_data)
 
 /*
  * send_unit: read the unit, send it to the device and search it there. Returns false if the unit's
- * entries have changed meanwhile or the device failed. The caller must then read the unit from its
+ * entries have changed meanwhile, or if the device failed. The caller must then read the unit from its
  * beginning.
  */
 static bool
@@ -211,8 +211,8 @@ read_positions(HybridUnits *units, const HybridStoreUnit *unit, HostData *host_d
 }
 
 /*
- * send_rows: read the rows and send them, one range of positions after another. Returns false if
- * entries changed or sending failed.
+ * send_rows: read the rows and send them, one range of positions after another. Returns false if entries
+ * have changed or sending failed.
  */
 static bool
 send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident,

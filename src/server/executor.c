@@ -220,7 +220,7 @@ create_executor(void)
 	if (executor_context == NULL)
 		executor_context =
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
-	MemoryContextReset(executor_context); /* frees what an earlier attempt left when it raised an error */
+	MemoryContextReset(executor_context); /* frees what a failed attempt has allocated */
 	executor_allocator = hybrid_allocator(executor_context);
 	/* the first call reads files and may raise; later calls come from pure code, which must not raise */
 	(void) hybrid_cores();
