@@ -72,7 +72,7 @@ typedef struct PartitionIndex
 } PartitionIndex;
 
 static HTAB *partition_indexes = NULL; /* entries by table and index; NULL: no table of them */
-static bool are_outdated = false;     /* a relation was invalidated since the entries were made */
+static bool are_outdated = false;      /* a relation was invalidated since the entries were made */
 
 static Oid find_index(const char *name);
 static void lock_table(const RangeVar *name, Oid found, Oid before, void *arg);

@@ -4,7 +4,7 @@
  *
  * The search for each row requests k + 1 neighbors, because a row is usually among its own results.
  * A row is missing from its own results if k + 1 other rows come before it. By inner product, other
- * rows can have smaller distances than the row itself. By the other metrics, these rows must be
+ * rows can have smaller distances than the row itself. By the other metrics, such rows are usually
  * equally near. An approximate search can also miss the row.
  */
 #include "postgres.h"

@@ -159,7 +159,7 @@ most_rows(const Graph *graph, HyDtype dtype)
 	return candidates->shape.places > most ? 0 : Min(most, candidates->shape.places + 1024);
 }
 
-/* find_neighbors: fill the heaps of all rows. Returns false if the recall is not reached and cannot be expected. */
+/* find_neighbors: fill the heaps of all rows. Returns false if the recall is not reached. */
 static bool
 find_neighbors(Graph *graph)
 {

@@ -38,11 +38,11 @@ struct HybridTarget
 
 	/* statistics of the searches in the store */
 	int64 queries;
-	int64 again;      /* queries repeated with more candidates, counted once per repetition */
+	int64 again;      /* queries searched again with more candidates, counted each time */
 	int64 from_table; /* queries that were finally answered from the table */
 };
 
-/* queries searched again with more candidates, counted for each repetition */
+/* Feed: a search whose rows come from the table. */
 typedef struct Feed
 {
 	HybridTarget *target;

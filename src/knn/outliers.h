@@ -2,10 +2,9 @@
  * outliers.h
  *		The few rows of a store whose copies lost the most precision.
  *
- * A single copy that lost nearly all precision would make the error bound of all rows useless. For
- * example, a very short vector may be rounded to zeros. So the worst few rows are set aside as
- * outliers. Outliers are looked up in the table for every query, and the error bound covers only
- * the other rows.
+ * A single copy that lost nearly all precision would make the error bound of all rows useless. For example, a
+ * very short vector may be rounded to zeros. So the rows with the largest losses are set aside as outliers.
+ * Outliers are looked up in the table for every query, and the error bound covers only the other rows.
  */
 #ifndef HYBRID_OUTLIERS_H
 #define HYBRID_OUTLIERS_H

@@ -3,8 +3,8 @@
  *		Finds the shards of a relation: see shards.h.
  *
  * hybrid_knn checks the privileges and policies of the tables that it searches here. A foreign server checks those
- * of its own tables. Neither checks the partitioned table, the foreign table or the table of Citus, which have
- * privileges of their own. This file does.
+ * of its own tables. Nobody else checks the partitioned table, the foreign table and the table of Citus, which have
+ * privileges of their own, so this file checks them.
  */
 #include "postgres.h"
 

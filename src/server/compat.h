@@ -128,9 +128,9 @@ hybrid_count_search(IndexScanDesc scan)
  * hybrid_offer_path: make the planner avoid a path that is not possible. The cost estimate of the access
  * method calls this function for each path, and must also return a prohibitive cost for an impossible one.
  * From 18 on, the planner compares the numbers of disabled nodes before it compares costs. It does not count
- * disabled nodes below a bitmap scan, so amhasgetbitmap is cleared, which the planner reads right after the
- * cost estimate. The function never sets amhasgetbitmap, because the flag is also false if the table's access
- * method has no bitmap scans.
+ * disabled nodes below a bitmap scan, so this function clears amhasgetbitmap. The planner reads that flag
+ * right after the cost estimate. The function never sets the flag to true, because it is also false if the
+ * table's access method has no bitmap scans.
  */
 static inline void
 hybrid_offer_path(IndexPath *path, bool possible)
@@ -162,7 +162,7 @@ hybrid_disable_path(IndexPath *path)
 
 /*
  * hybrid_set_summarizing: declare that an access method has no entries for single rows. From 16 on, an update
- * can then be HOT although it changes a column of the index.
+ * can be HOT if it changes only columns of such indexes.
  */
 static inline void
 hybrid_set_summarizing(IndexAmRoutine *routine)

@@ -16,9 +16,10 @@
 extern int hybrid_array_length(ArrayType *array);
 
 /*
- * hybrid_array_floats: store the n elements in x, each rounded to the nearest float. The array is
- * one that hybrid_array_length accepts. Raises unless its element type is integer, real, double
- * precision or numeric.
+ * hybrid_array_floats: store the n elements in x, each rounded to the nearest float.
+ * hybrid_array_length must have accepted the array. Raises unless its element type is integer,
+ * real, double precision or numeric. Raises for a numeric beyond the range of float, but a double
+ * precision beyond that range becomes infinite.
  */
 extern void hybrid_array_floats(ArrayType *array, float *x, int n);
 

@@ -3,7 +3,8 @@
  *		Constructor of vector and halfvec values, and the checks shared by all inputs.
  *
  * Every existing value has 1 to HYBRID_MAX_DIM elements, all of them finite. Input, casts,
- * arithmetic and aggregates ensure this, so distances and indexes need not check again.
+ * arithmetic and aggregates ensure this, so distances and indexes need not check for NaN and
+ * infinity again.
  *
  * The messages equal those of pgvector, because clients compare them.
  */
@@ -49,8 +50,8 @@ hybrid_dense_refuse(const HybridDense *value, HyDtype dtype)
 }
 
 /*
- * hybrid_dense_peek_dims: read a slice, which fetches only one chunk of a large value, because
- * large values are stored out of line without compression.
+ * hybrid_dense_peek_dims: read a slice. Large values are stored out of line without compression, so
+ * the slice needs only one chunk of such a value.
  */
 int
 hybrid_dense_peek_dims(Datum datum)
@@ -59,7 +60,7 @@ hybrid_dense_peek_dims(Datum datum)
 	HybridDense *head = (HybridDense *) PG_DETOAST_DATUM_SLICE(datum, 0, header - VARHDRSZ);
 	int dim = size < header ? 0 : head->dim;
 
-	/* the caller does not say which of the two types it is */
+	/* the caller does not say whether the value is a vector or a halfvec */
 	if (dim < 1 || (size != header + sizeof(float) * (Size) dim &&
 	                size != header + sizeof(uint16) * (Size) dim))
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),

@@ -4,14 +4,15 @@
  *
  * Both have the layout and the rules of the pgvector type of the same name. They differ only in the
  * width of their elements and in the type name in messages. Each function on them is written once,
- * with a HybridDenseType as a parameter. HYBRID_DENSE_FUNCTION defines two SQL functions from it.
+ * with a HybridDenseType as a parameter. HYBRID_DENSE_FUNCTION defines the SQL functions of both
+ * types from it.
  *
  * Arithmetic is done in float, and the result is rounded to the element type at the end. Converting
  * a half to float is exact. The sum, difference or product of two halves is therefore the same as
  * if it had been rounded only once.
  *
  * Errors that name a type or its functions repeat the messages of pgvector, because clients rely on
- * them.
+ * these messages.
  */
 #ifndef HYBRID_DENSE_H
 #define HYBRID_DENSE_H
@@ -116,8 +117,8 @@ extern float *hybrid_dense_floats(const HybridDenseType *type, HybridDense *valu
 extern void hybrid_dense_free_floats(const HybridDense *value, float *floats);
 
 /*
- * hybrid_dense_round: store floats in the elements of value, rounded. A number beyond the type's
- * range becomes infinite.
+ * hybrid_dense_round: round floats to the type, and store them as the elements of value. A number
+ * beyond the type's range becomes infinite.
  * hybrid_dense_assign: do the same, but raise if a number is a NaN, is infinite or is beyond the
  * type's range.
  */

@@ -3,12 +3,13 @@
  *		The aggregates avg and sum of vector and halfvec.
  *
  * The state is a float8 array: the number of values, then the sum of each element. Before the first
- * value it is {0}. Sums are computed in fp64, so the order of the rows or a parallel plan can
- * change only the last bit. A sum overflows only if its final value does not fit the type.
- * Intermediate values may exceed the type's range.
+ * value it is {0}. Sums are computed in fp64, so the order of the rows or a parallel plan usually
+ * changes at most the last bit of the result. A sum overflows only if its final value does not fit
+ * the type. Intermediate values may exceed the type's range.
  *
- * Inside an aggregate, these functions change the state in place. Called directly from SQL, they
- * may get any array. They then check the array and return a new one.
+ * Inside an aggregate, accumulate and combine change the state in place, unless it has no elements
+ * yet. Called directly from SQL, all these functions may get any array. They therefore check the
+ * array, and outside an aggregate they return a new one.
  */
 #include "postgres.h"
 
@@ -20,7 +21,7 @@
 
 #include "types/dense.h"
 
-/* Mismatch: the message to raise if a value differs in dimensions from the earlier values. */
+/* Mismatch: which message to raise if a value differs in dimensions from the earlier values. */
 typedef enum Mismatch
 {
 	MISMATCH_EXPECTED, /* the message of a column with a type modifier */

@@ -95,8 +95,8 @@ check_underflow(const HybridDenseType *type, const HybridDense *product, const f
 }
 
 /*
- * concatenate: define || for vectors. Without this operator, vector || vector would silently
- * concatenate the text of both values.
+ * concatenate: return the elements of both arguments, for the operator ||. Without this operator,
+ * vector || vector would silently concatenate the text of both values.
  */
 static Datum
 concatenate(FunctionCallInfo fcinfo, const HybridDenseType *type)

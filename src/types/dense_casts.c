@@ -53,8 +53,8 @@ hybrid_halfvec_to_vector(PG_FUNCTION_ARGS)
 }
 
 /*
- * check_modifier: check the dimensions against the modifier. Only the dimensions are read, so a
- * value stored out of line is not fetched.
+ * check_modifier: check the dimensions against the modifier. Reads only the header of a value, so a
+ * value stored out of line is not fetched as a whole.
  */
 static Datum
 check_modifier(FunctionCallInfo fcinfo)

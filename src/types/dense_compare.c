@@ -2,8 +2,8 @@
  * dense_compare.c
  *		The sort order of vector and halfvec, for sorting, DISTINCT and btree.
  *
- * As with arrays, the first element that differs decides. If one value is a prefix of the other,
- * the shorter value is less. -0 equals 0.
+ * As with arrays, the first position at which two values differ decides. If one value is a prefix
+ * of the other, the shorter value is less. -0 equals 0.
  */
 #include "postgres.h"
 

@@ -90,9 +90,7 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	int first = -1;
 
 	hybrid_dense_check_dims(type, value[0], value[1]);
-	/*
-	 * the two arguments may be exchanged below, because a distance does not depend on their order
-	 */
+	/* a and b may be exchanged below, because a distance does not depend on their order */
 	if (call != NULL)
 	{
 		hybrid_prefetch_predict(&call->row, fcinfo, value[0], value[1]);
@@ -124,10 +122,10 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 }
 
 /*
- * look_up: return the results kept for a recurring value, or NULL if a lookup saves no time.
- * Comparing a vector with its copy takes as long as summing the squares of its elements. So a
- * vector is looked up only if it is a constant, which needs no comparison. A halfvec is always
- * looked up, because converting halves to floats takes longer than comparing them.
+ * look_up: return the results kept for a recurring value, or NULL if a lookup saves no time. A
+ * value that is not a constant must be compared with its copy. Comparing a vector takes as long as
+ * summing the squares of its elements, so a vector is looked up only if it is a constant. A halfvec
+ * is always looked up, because converting halves to floats takes longer than comparing them.
  */
 static HybridRecurringArgument *
 look_up(HybridRecurringArgument *recurring, const HybridDenseType *type, const HybridDense *value)

@@ -36,7 +36,7 @@ HYBRID_DENSE_FUNCTION(subvector, subvector(fcinfo, type));
 HYBRID_DENSE_FUNCTION(binary_quantize, quantize(fcinfo, type));
 
 /*
- * hybrid_vector_dims: return the dimensions of either type, because both types store them in the
+ * hybrid_vector_dims: return the dimensions of a vector or a halfvec. Both types store them in the
  * same place.
  */
 Datum
@@ -94,8 +94,9 @@ norm_of(const float *x, int n)
 }
 
 /*
- * subvector: return the part of the requested range that exists, counted from 1, as substring()
- * does. start and count are added in int64, where their sum cannot overflow.
+ * subvector: return `count` elements from element `start` on, counted from 1, as substring() does.
+ * Leaves out elements that do not exist. start and count are added in int64, where their sum cannot
+ * overflow.
  */
 static Datum
 subvector(FunctionCallInfo fcinfo, const HybridDenseType *type)

@@ -2,23 +2,22 @@
  * distance_cost.c
  *		Reports to the planner the cost of detoasting stored values for a distance.
  *
- * For a sequential scan the planner charges only the pages of the table. But a vector of 500
- * dimensions or more is stored in the TOAST table, and each distance has to fetch it from there.
- * Fetching takes ten times as long as the distance itself: it searches the TOAST table's index and
- * reads the chunks and their pages. Rows are usually stored in the TOAST table in the order of the
- * table, so its pages are read in sequence.
+ * For a sequential scan the planner charges only the pages of the table. But a vector of 500 dimensions or more is
+ * usually stored in the TOAST table, and each distance has to fetch it from there. Fetching takes about ten times as
+ * long as the distance itself: it searches the TOAST table's index and reads the chunks and their pages. Rows are
+ * usually stored in the TOAST table in the order of the table, so its pages are read in sequence.
  *
- * The distance of a foreign table's column costs one operator, because the foreign server computes it
- * if it sorts the rows. postgres_fdw compares a remote LIMIT with a local LIMIT above the same remote
- * sort. For the remote LIMIT, it adds a fifth to the cost of everything that is sorted, including the
- * distance. If a distance cost nine operators or more, the local LIMIT would therefore seem cheaper.
- * This server would then fetch up to 100 rows, even if fewer are wanted.
+ * The distance of a foreign table's column costs one operator, because the foreign server computes it if it sorts
+ * the rows. postgres_fdw compares a remote LIMIT with a local LIMIT above the same remote sort. For the remote
+ * LIMIT, it adds a fifth to the cost of everything that is sorted, including the distance. If a distance cost nine
+ * operators or more, the local LIMIT would therefore seem cheaper. This server would then fetch up to 100 rows, even
+ * if fewer are wanted.
  *
  * The COST of MaxSim in CREATE FUNCTION is for a query with HYBRID_QUERY_VECTORS vectors. The cost reported here is
  * proportional to the number of vectors of the query.
  *
- * An index stores copies of the values, so its cost excludes detoasting. A request without a
- * PlannerInfo gets the cost without detoasting (index/cost.c).
+ * An index stores copies of the values, so the cost of an index scan must exclude detoasting. index/cost.c therefore
+ * asks without a PlannerInfo, and such a request gets the cost of CREATE FUNCTION.
  */
 #include "postgres.h"
 #include "fmgr.h"
@@ -134,7 +133,10 @@ is_foreign(PlannerInfo *root, const Node *argument)
 	return table != NULL && table->relkind == RELKIND_FOREIGN_TABLE;
 }
 
-/* price_of_detoasting: return the cost of detoasting an argument. Returns 0 if table_of finds none. */
+/*
+ * price_of_detoasting: return the cost of detoasting an argument. Returns 0 if the argument reads no table, or if
+ * the values are not in TOAST.
+ */
 static Cost
 price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 {
@@ -160,12 +162,13 @@ price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 }
 
 /*
- * share_out_of_line: return the share of a column's values that are stored in TOAST, from 0 to 1.
- * The share is derived from the average width in the statistics, which counts only the pointer of a
- * value in TOAST. size is the size of a value in bytes, or 0 if unknown.
+ * share_out_of_line: return the share of a column's values that are stored in TOAST, from 0 to 1. size is the size
+ * of a value in bytes, or 0 if unknown. The share follows from the average width in the statistics, which counts
+ * only the pointer of a value in TOAST. Without statistics, the share is 1 if the column's storage allows TOAST and
+ * a value of this size is too large for the table, else 0.
  *
- * For a partition, the planner uses the cost of the expression on the partitioned table. That table
- * has statistics of all partitions but no TOAST table.
+ * For a partition, the planner uses the cost of the expression on the partitioned table. That table has statistics
+ * of all partitions but no TOAST table.
  */
 static double
 share_out_of_line(Oid relation, AttrNumber column, double size)

@@ -26,8 +26,9 @@ typedef struct HybridTextForm
 extern int32 hybrid_read_modifier(ArrayType *modifiers, const char *type, int32 max);
 
 /*
- * hybrid_report_text_error: raise the error that the parser found at position `where` of text. Does
- * not handle errors about the number of elements, because their messages depend on the type.
+ * hybrid_report_text_error: raise the error that the parser found at position `where` of text. The
+ * caller must handle errors about the number of elements, because their messages depend on the
+ * type.
  */
 pg_noreturn extern void hybrid_report_text_error(const HybridTextForm *form, HyTextError error,
                                                  const char *text, const char *where);

@@ -3,8 +3,8 @@
  *		MaxSim of two arrays of vectors or halfvecs.
  *
  * Vectors of the same dimensions have the same size, so they follow each other in an array at a fixed stride,
- * and the kernels read them in place. A query usually compares one array with each row. So the call site
- * keeps a copy of that array, and rounds it when it comes a second time (core/maxsim.h).
+ * and the kernels read them in place. An SQL query usually compares one array with each row. So the call site
+ * keeps a copy of that array, and rounds the copy when the array comes a second time (core/maxsim.h).
  */
 #include "postgres.h"
 
@@ -14,14 +14,14 @@
 #include "types/dense.h"
 #include "types/recurring.h"
 
-/* KnownQuery: the query of a call site. */
+/* KnownQuery: the query array that a call site keeps. */
 typedef struct KnownQuery
 {
 	HybridRecurringArgument recurring;
 	HyMatrix matrix; /* of the copy in recurring, in single precision */
 	HyAllocator allocator;
 	bool came_again;
-	HyMaxsim *rounded; /* NULL if rounding saves no time */
+	HyMaxsim *rounded; /* NULL until the query comes again, or if rounding saves no time */
 } KnownQuery;
 
 static Datum
@@ -37,7 +37,10 @@ PG_FUNCTION_INFO_V1(hybrid_halfvec_maxsim_distance);
 HYBRID_DENSE_FUNCTION(maxsim, maxsim_of_args(fcinfo, type, 0, 1.0));
 HYBRID_DENSE_FUNCTION(maxsim_distance, maxsim_of_args(fcinfo, type, 1, -1.0));
 
-/* maxsim_of_args: compute sign * MaxSim. `which` is the argument that is the query. */
+/*
+ * maxsim_of_args: compute sign * MaxSim. Argument number `which` is the query, and the other one is the
+ * document.
+ */
 static Datum
 maxsim_of_args(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, double sign)
 {
@@ -67,7 +70,10 @@ maxsim_of_args(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, 
 	PG_RETURN_FLOAT8(sign < 0 ? 0 - sum : sum);
 }
 
-/* know: return the query of this call site. Rounds the query when it is the same as in the previous call. */
+/*
+ * know: return the query of this call site. Rounds the query when a call has the same query as the previous
+ * call.
+ */
 static KnownQuery *
 know(FunctionCallInfo fcinfo, const HybridDenseType *type, int which, ArrayType *array,
      const HyMatrix *matrix)

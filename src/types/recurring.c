@@ -49,8 +49,8 @@ hybrid_recurring_known(HybridRecurringArgument *recurring, const void *value, in
 }
 
 /*
- * constant_argument: return the number of the argument that is a constant, or -1. A parameter is
- * not counted as a constant, although PostgreSQL calls it stable.
+ * constant_argument: return the number of the first argument that is a constant, or -1. A parameter
+ * does not count, although get_fn_expr_arg_stable() accepts parameters.
  */
 static int
 constant_argument(const FmgrInfo *function)
@@ -72,8 +72,8 @@ constant_argument(const FmgrInfo *function)
 }
 
 /*
- * make_room: allocate the copy and the floats. Clears each pointer and its size before it
- * allocates. If memory runs out, no stale value then looks valid.
+ * make_room: allocate the copy and the floats. Clears each pointer and its size before the
+ * allocation, so that no stale value looks valid if memory runs out.
  */
 static void
 make_room(HybridRecurringArgument *recurring, Size size, int length)

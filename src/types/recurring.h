@@ -3,13 +3,13 @@
  *		Recognizes the argument that stays the same from call to call, and keeps results
  *		computed from it.
  *
- * A query often computes the distances of many rows to one value. Intermediate results that depend
- * only on that value, such as its norm or its elements as floats, are computed once.
+ * A query often computes the distances of many rows to one value. Intermediate results that depend only on that
+ * value, such as its norm or its elements as floats, are computed once.
  *
- * A constant of the query certainly stays the same. A parameter or the result of a subquery may be
- * the same if it has the same address as in the previous call. But another value may have that
- * address, too: PL/pgSQL keeps the state of an expression while its variables change. So such a
- * value is also compared with a copy.
+ * A constant of the query certainly stays the same. A parameter or the result of a subquery may be the same if
+ * it has the same address as in the previous call. But the address may also hold another value: PL/pgSQL keeps
+ * the state of an expression while its variables change. So an argument that is not a constant is also compared
+ * with a copy.
  */
 #ifndef HYBRID_RECURRING_H
 #define HYBRID_RECURRING_H

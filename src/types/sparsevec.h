@@ -27,7 +27,7 @@ StaticAssertDecl(offsetof(HybridSparsevec, indices) == 16,
 /* hybrid_sparsevec_refuse: raise the error of hybrid_sparsevec_checked. */
 pg_noreturn extern void hybrid_sparsevec_refuse(const HybridSparsevec *value);
 
-/* hybrid_sparsevec_fits: return whether the header agrees with the length of the value. */
+/* hybrid_sparsevec_fits: return whether the header is in range and agrees with the length of the value. */
 static inline bool
 hybrid_sparsevec_fits(const HybridSparsevec *value)
 {
@@ -59,9 +59,9 @@ hybrid_sparsevec_within(const HybridSparsevec *value)
 }
 
 /*
- * hybrid_sparsevec_checked: return a detoasted value. Raises ERRCODE_DATA_CORRUPTED if the number of
- * elements in the header does not agree with the length of the value or is above the dimensions, or if
- * an index is out of range.
+ * hybrid_sparsevec_checked: return a detoasted value. Raises ERRCODE_DATA_CORRUPTED if a number in the
+ * header is out of range, if the number of elements does not agree with the length of the value, or if an
+ * index is out of range.
  */
 static inline HybridSparsevec *
 hybrid_sparsevec_checked(struct varlena *detoasted)
@@ -100,8 +100,8 @@ hybrid_sparsevec_view(HybridSparsevec *vector)
 extern HybridSparsevec *hybrid_sparsevec_new(int32 dim, int32 nnz);
 
 /*
- * hybrid_sparsevec_of_floats: convert the n elements of a dense vector. Makes the same checks as the input
- * function.
+ * hybrid_sparsevec_of_floats: convert the n elements of a dense vector. Raises if n, the number of nonzero
+ * elements or one of the elements is not allowed in a sparsevec.
  */
 extern HybridSparsevec *hybrid_sparsevec_of_floats(const float *x, int n);
 

@@ -19,7 +19,10 @@ PG_FUNCTION_INFO_V1(hybrid_sparsevec_to_vector);
 PG_FUNCTION_INFO_V1(hybrid_sparsevec_to_halfvec);
 PG_FUNCTION_INFO_V1(hybrid_array_to_sparsevec);
 
-/* Only the dimensions are read, so a vector stored out of line is not fetched. */
+/*
+ * hybrid_sparsevec_to_sparsevec: check the dimensions against the modifier. Reads only the header
+ * of a value, so a value stored out of line is not fetched as a whole.
+ */
 Datum
 hybrid_sparsevec_to_sparsevec(PG_FUNCTION_ARGS)
 {

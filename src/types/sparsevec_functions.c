@@ -19,8 +19,9 @@ hybrid_sparsevec_l2_norm(PG_FUNCTION_ARGS)
 }
 
 /*
- * A zero vector has no direction and stays zero. No quotient exceeds 1, so no quotient overflows.
- * Quotients that underflow to zero are not stored.
+ * hybrid_sparsevec_l2_normalize: divide the elements by the norm. A zero vector has no direction
+ * and stays zero. No quotient exceeds 1, so no quotient overflows. Quotients that underflow to zero
+ * are not stored.
  */
 Datum
 hybrid_sparsevec_l2_normalize(PG_FUNCTION_ARGS)

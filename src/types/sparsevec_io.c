@@ -18,7 +18,10 @@
 #include "types/input.h"
 #include "types/sparsevec.h"
 
-/* text length of an index or of the dimensions; includes one byte for a sign, which neither has */
+/*
+ * maximum length of an index or of the dimensions as text; includes one byte for a sign, which
+ * neither has
+ */
 #define MAX_INDEX_LENGTH 11
 
 static int32 max_elements_of_text(const char *text);
@@ -105,7 +108,10 @@ hybrid_sparsevec_typmod_in(PG_FUNCTION_ARGS)
 		hybrid_read_modifier(PG_GETARG_ARRAYTYPE_P(0), text_form.type, HY_SPARSE_MAX_DIMS));
 }
 
-/* The caller raises an error if bytes follow the last value, as for every type. */
+/*
+ * hybrid_sparsevec_recv: read the binary format. The caller raises an error if bytes follow the
+ * last value, as for every type.
+ */
 Datum
 hybrid_sparsevec_recv(PG_FUNCTION_ARGS)
 {

@@ -2,8 +2,8 @@
  * sphere.c
  *		The type hybrid_sphere, and whether a vector or a halfvec lies within a sphere.
  *
- * The distance is the one that the ordering operator returns. The center is always a vector. A
- * halfvec is compared with it directly, without rounding the center to halves.
+ * The distance from the center is the distance that the ordering operator returns. The center is
+ * always a vector. A halfvec is compared with it directly, without rounding the center to halves.
  */
 #include "postgres.h"
 

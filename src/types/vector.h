@@ -65,8 +65,8 @@ hybrid_dense_checked(struct varlena *detoasted, HyDtype dtype)
 #define PG_GETARG_HYBRID_VECTOR(n) DatumGetHybridVector(PG_GETARG_DATUM(n))
 
 /*
- * hybrid_dense_peek_dims: return the number of dimensions of a stored value without fetching its
- * elements. Raises ERRCODE_DATA_CORRUPTED if its length does not agree with this number.
+ * hybrid_dense_peek_dims: return the number of dimensions of a stored value without fetching all of its
+ * elements. Raises ERRCODE_DATA_CORRUPTED if the length of the value does not agree with this number.
  */
 extern int hybrid_dense_peek_dims(Datum datum);
 
