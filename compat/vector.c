@@ -2,16 +2,17 @@
  * vector.c
  *		The extension "vector": hnsw and ivfflat as names of the access method hybrid.
  *
- * The handlers return hybrid's routine with other options, so an index by either name is an ordinary
- * hybrid index. This library adds what clients of pgvector expect besides the names: the options m,
- * ef_construction and lists, and the settings "hnsw." and "ivfflat.".
+ * The handlers return hybrid's routine with other options, so an index by either name is an ordinary hybrid
+ * index. This library adds what clients of pgvector expect besides the names: the options m, ef_construction
+ * and lists, and the settings "hnsw." and "ivfflat.".
  *
- * While a setting has its default value, hybrid's own setting for the same purpose applies. pgvector's
- * clients raise ef_search and probes to miss fewer rows. So twice the default value lets a scan miss half
- * as many rows as hybrid.target_recall allows.
+ * While a setting has its default value, hybrid's own setting for the same purpose applies. pgvector's clients
+ * raise ef_search and probes to miss fewer rows. So twice the default value lets a scan miss half as many rows
+ * as hybrid.target_recall allows. m, ef_construction, lists and ivfflat.max_probes have no effect.
  *
- * This is a library of its own, because PostgreSQL loads a session's libraries into its parallel workers
- * before it passes the session's settings to them.
+ * This is a library of its own, which defines the settings when it is loaded. PostgreSQL loads a session's
+ * libraries into its parallel workers before it passes the session's settings to them, so the workers know
+ * these settings.
  */
 #include "postgres.h"
 
@@ -152,9 +153,9 @@ ivfflat_options(Datum reloptions, bool validate)
 }
 
 /*
- * named_options: parse the options of an index. The table lists the options of both names; an option that `kind`
- * does not have is an error, like any unknown option. If one of pgvector's options is set, a notice says once in a
- * session that they have no effect.
+ * named_options: parse the options of an index. `elements` lists the options of both access methods; an option
+ * that `kind` does not have is an error, like any unknown option. If one of pgvector's options is set, a notice
+ * says once in a session that these options have no effect.
  */
 static bytea *
 named_options(Datum reloptions, bool validate, relopt_kind kind)

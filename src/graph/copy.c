@@ -181,8 +181,8 @@ hybrid_copy_edges(const HybridGraph *graph, HybridEdges *edges)
 }
 
 /*
- * find_copy: return the copy for the query, or NULL if there is none. Drops copies of the index whose leaves or
- * column types are no longer those of the index.
+ * find_copy: return the copy for the query, or NULL if there is none. Drops copies of this index that were made for
+ * other leaves or other column types.
  */
 static HybridCopy *
 find_copy(const HybridRegistered *registered, const HybridEdgesQuery *query)
@@ -380,7 +380,7 @@ examine(Reading *reading)
 		drop_graph(copy);
 }
 
-/* take_shared: take the graph from shared memory if it is there. */
+/* take_shared: take the graph from shared memory if there is one for this copy. */
 static void
 take_shared(HybridCopy *copy)
 {
@@ -477,7 +477,7 @@ change(Reading *reading)
 	return is_offered;
 }
 
-/* patch: replace the edges of the pages that were read, and remove those of pages that are gone. */
+/* patch: replace the edges of the pages that were read, and remove the edges of pages that are gone. */
 static void
 patch(Reading *reading)
 {

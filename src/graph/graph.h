@@ -74,8 +74,8 @@ extern bool hybrid_graph_read_types(const HybridGraph *graph, const HybridEdgesQ
 extern void hybrid_graph_keep(HybridGraph *graph);
 
 /*
- * hybrid_graph_hub: return the divisors of hy_spread_hub for this exponent, or NULL if it is 0. They are
- * valid until the function is called with another exponent above 0.
+ * hybrid_graph_hub: return the divisors of hy_spread_hub for this exponent, or NULL if the exponent is 0.
+ * The divisors are valid until the next call with another exponent above 0.
  */
 extern const double *hybrid_graph_hub(HybridGraph *graph, double exponent);
 

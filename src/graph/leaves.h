@@ -1,11 +1,11 @@
 /*
  * leaves.h
- *		The tables that hold the rows of a registered graph, as a copy (copy.h) knows them.
+ *		The tables that hold the rows of a registered graph, and the numbers of their pages.
  *
- * A table that is not partitioned has one leaf, itself. The leaves of a partitioned table are the partitions
- * that have no partitions. Each page of each leaf has a number, which is the origin of the edges of its rows
- * (core/csr.h). The numbers of a leaf are consecutive. A leaf has more numbers than pages, so that it can grow
- * without a change to the numbers of other leaves.
+ * A copy (copy.h) keeps this data. A table that is not partitioned has one leaf, itself. The leaves of a
+ * partitioned table are the partitions that have no partitions. Each page of each leaf has a number, which is
+ * the origin of the edges of its rows (core/csr.h). The numbers of a leaf are consecutive. A leaf has more
+ * numbers than pages, so that it can grow without a change to the numbers of other leaves.
  */
 #ifndef HYBRID_GRAPH_LEAVES_H
 #define HYBRID_GRAPH_LEAVES_H

@@ -7,7 +7,7 @@
  * - SERIALIZABLE transactions, because only a scan by the executor records what they read
  * - row security for the caller
  * - expressions and predicates with more than columns, constants, casts and operators of plain types,
- *   because their values may change while no row does
+ *   because their values may change although no row changes
  * - indexes that are not valid
  * - tables of access methods other than heap, foreign tables, and materialized views without data
  * - tables whose rows Citus keeps in shards, because the local table is empty or contains old rows

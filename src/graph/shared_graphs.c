@@ -2,14 +2,14 @@
  * shared_graphs.c
  *		Graphs in shared memory: see shared_graphs.h.
  *
- * The memory is requested when the server starts. It has the same address in all processes, so pointers into
- * it can be stored in it. Each graph takes one contiguous stretch. There are few graphs, so the search for a
+ * The memory is requested when the server starts. It has the same address in all processes, so it can hold
+ * pointers to its own parts. Each graph takes one contiguous stretch. There are few graphs, so the search for a
  * free stretch looks at all of them. (PostgreSQL's dynamic shared areas would scatter small blocks of their own
- * over the memory. A graph half as large as the memory then found no room.)
+ * over the memory. With them, a graph half as large as the memory found no space.)
  *
- * One lock guards the table of graphs. A graph is freed when it is no longer current and no session uses it.
- * A session withdraws from a graph when it drops its copy, at the latest when it exits. If a session is killed,
- * the postmaster creates all shared memory again.
+ * One lock guards the table of graphs. A graph is freed when it is no longer current and no session uses it. A
+ * session withdraws from a graph when it drops its copy, at the latest when it exits. If a session is killed, the
+ * postmaster creates all shared memory again.
  */
 #include "postgres.h"
 

@@ -91,7 +91,7 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, bool ordered,
 	ListCell *cell;
 
 	candidates->index = NULL;
-	/* in other table access methods, a position may not contain a page number */
+	/* with another table access method, a tid need not contain a page number */
 	if (table == NULL || table->rd_rel->relam != HEAP_TABLE_AM_OID || hybrid_stores() == NULL ||
 	    (!enable_indexscan && !ordered) || !RelationGetForm(table)->relhasindex)
 		return false;

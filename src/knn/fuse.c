@@ -113,7 +113,7 @@ hybrid_fuse(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* read_list: return the elements of argument n, a bigint[]. There are none if it is NULL. */
+/* read_list: return the elements of argument n, a bigint[]. A NULL argument counts as an empty array. */
 static IdList
 read_list(FunctionCallInfo fcinfo, int n, const char *name)
 {

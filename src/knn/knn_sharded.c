@@ -383,7 +383,7 @@ take_answer(void *arg, int i, HeapTuple row, TupleDesc columns)
 
 /*
  * take_arrays: add an answer's candidates to the heaps. Three columns, from number `first` on, contain
- * arrays: the query numbers, ids and distances. Returns false if they are not an answer for the group.
+ * arrays: the query numbers, ids and distances. Returns false if the arrays are not an answer for the group.
  */
 static bool
 take_arrays(const Sharded *call, HeapTuple row, TupleDesc columns, int first)

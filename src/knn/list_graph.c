@@ -72,7 +72,10 @@ typedef struct Graph
 	HyNeighbor *out;
 	int32 *counts;
 
-	/* for each row of the sample: row number, number of exact neighbors without itself, distance of the farthest */
+	/*
+	 * for each row of the sample: its row number, how many exact neighbors it has besides itself, distance of the
+	 * farthest
+	 */
 	int samples;
 	int64 *sample;
 	int32 *wanted;

@@ -208,8 +208,8 @@ check_view(Relation view)
 }
 
 /*
- * trace_column: add the tables whose ctids a column of the query's result may contain to
- * trace->tables.
+ * trace_column: add to trace->tables the tables whose ctids a column of the query's result may
+ * contain.
  */
 static void
 trace_column(const Query *query, AttrNumber column, Trace *trace)

@@ -329,8 +329,8 @@ order_batch(HybridSearch *search)
 }
 
 /*
- * flush_batch: search the batch. Then search the rows that were read ahead meanwhile if they fill a batch,
- * and so on.
+ * flush_batch: search the batch. Repeats this as long as the rows that were read ahead meanwhile fill the
+ * next batch.
  */
 static void
 flush_batch(HybridSearch *search, HyFlush cause)

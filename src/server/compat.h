@@ -2,9 +2,10 @@
  * compat.h
  *		Differences between PostgreSQL versions, and nothing else.
  *
- * The source is written for PostgreSQL 18. This header gives older versions the names and parameters of newer
- * ones, and newer versions the names that they have removed. A file that uses one of these names includes this
- * header. All tests run with 15, and a part of them with 17 and 18 (test/versions.sh).
+ * The source is written for PostgreSQL 18. In older versions, this header defines the names and parameters
+ * that newer versions have. In newer versions, it defines names that these versions have removed. A file that
+ * uses one of these names includes this header. All tests run with 15, and some of them with 17 and 18
+ * (test/versions.sh).
  */
 #ifndef HYBRID_COMPAT_H
 #define HYBRID_COMPAT_H

@@ -62,7 +62,9 @@ is_known(const HyExecutor *executor, const HyDecision *decision)
 	return false;
 }
 
-/* has_lost: test whether the refused device is one that this process has lost and may not use again. */
+/*
+ * has_lost: test whether this process has lost the refused device, so that it may not use the device again.
+ */
 static bool
 has_lost(const HyExecutor *executor, const HyDecision *decision)
 {

@@ -132,7 +132,7 @@ hybrid_run_with_main_thread_work(HyTask *task, const char *what, bool (*work)(vo
 		task->allocator = &allocator;
 	/*
 	 * If the process exits while it does `work`, threads and devices must stop before another exit hook frees
-	 * their memory. Hooks run in reverse order.
+	 * their memory. Hooks run in reverse order, so this hook runs before the older ones.
 	 */
 	if (work != NULL)
 		before_shmem_exit(close_at_exit, MAIN_THREAD_WORK_HOOK);

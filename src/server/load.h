@@ -15,8 +15,8 @@
 extern void hybrid_load(HyLoad *load);
 
 /*
- * hybrid_cores: return how many cores this process may use: those of its affinity mask, within the CPU time
- * that its cgroups grant, but at least 1.  They are determined once per process.
+ * hybrid_cores: return how many cores this process may use: the cores of its affinity mask, limited by the CPU
+ * time that its cgroups grant, and at least 1. The number is determined once per process.
  */
 extern int hybrid_cores(void);
 

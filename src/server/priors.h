@@ -9,7 +9,7 @@
 
 #include "dispatch/tools/calibration.h"
 
-/* Columns of hybrid_calibration. hybrid_run_calibration() returns those before measured_at. */
+/* Columns of hybrid_calibration. hybrid_run_calibration() returns the columns before measured_at. */
 enum
 {
 	HYBRID_PRIOR_BACKEND,
@@ -37,8 +37,8 @@ extern Datum hybrid_prior_state(const HyPrior *prior);
 /*
  * hybrid_load_priors: pass the table's rows about the executor's devices to the executor. The executor uses
  * them for kinds and sizes of tasks for which it has no history. Returns false if the table cannot be read
- * now; the caller should then try again. Waits for no lock. If the table could not be read, it is tried at
- * most once a second.
+ * now; the caller should then try again. Waits for no lock. If another session holds a conflicting lock, the
+ * table is tried at most once a second.
  */
 extern bool hybrid_load_priors(HyExecutor *executor);
 

@@ -227,8 +227,8 @@ take_extension(void *arg, int i, HeapTuple row, TupleDesc columns)
 }
 
 /*
- * close_at_exit: close the connections of a session that is terminated, because it does not return
- * to hybrid_remotes_use.
+ * close_at_exit: close the connections of a session that is terminated, because such a session does not
+ * return to hybrid_remotes_use.
  */
 static void
 close_at_exit(int code, Datum arg)
@@ -403,8 +403,8 @@ receive(HybridRemotes *remotes, int i, const char *columns, HybridTakeRemote tak
 }
 
 /*
- * call: run a statement that calls dblink. Its parameters are the connection and, unless it is NULL,
- * the argument. Leaves the rows in SPI_tuptable.
+ * call: run a statement that calls dblink. The parameters of the statement are the connection and, unless it
+ * is NULL, `argument`. Leaves the rows in SPI_tuptable.
  */
 static void
 call(const Remote *remote, const char *text, const char *argument)

@@ -22,8 +22,8 @@ extern const HyCancel hybrid_cancel;
 extern void hybrid_check(HyStatus status, const char *what);
 
 /*
- * hybrid_parse_word: return the value of a keyword of this kind. Raises an error that lists the valid ones if
- * it is unknown.
+ * hybrid_parse_word: return the value of a keyword of this kind. If `name` is not such a keyword, raises an
+ * error that lists the valid ones.
  */
 extern int hybrid_parse_word(HyWords kind, const char *name);
 

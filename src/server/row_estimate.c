@@ -154,7 +154,7 @@ count_of(Node *argument)
 	table = SearchSysCache1(RELOID, value->constvalue);
 	if (!HeapTupleIsValid(table))
 		return -1;
-	/* -1: the rows were never counted; 0: rows may have been added since they were counted */
+	/* -1: the rows were never counted; 0: the table was empty when it was counted, and may have rows now */
 	if (((Form_pg_class) GETSTRUCT(table))->reltuples > 0)
 		count = ((Form_pg_class) GETSTRUCT(table))->reltuples;
 	ReleaseSysCache(table);

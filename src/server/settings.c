@@ -403,7 +403,10 @@ check_execution(char **newval, void **extra, GucSource source)
 	return false;
 }
 
-/* check_devices: allow auto, or a comma-separated list of device numbers as their backends count them. */
+/*
+ * check_devices: allow auto, or a comma-separated list of device numbers. Each backend counts its devices from
+ * 0.
+ */
 static bool
 check_devices(char **newval, void **extra, GucSource source)
 {

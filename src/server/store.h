@@ -155,7 +155,10 @@ hybrid_first_nearest(int64 k)
 
 typedef struct HybridIndexSearch HybridIndexSearch;
 
-/* HybridSearchMethods: a search by codes for each of many queries, like that of an index scan. */
+/*
+ * HybridSearchMethods: searches an index by codes for many queries, one after the other. Each search is like that
+ * of an index scan.
+ */
 typedef struct HybridSearchMethods
 {
 	/*

@@ -12,12 +12,12 @@
 extern int hybrid_threads; /* hybrid.threads; 0: no limit of its own */
 
 /*
- * hybrid_threads_lend: let the CPU backend take threads for each task, and give them back afterwards.  Their
- * number depends on the size of the task and on the limits (threads.c).
+ * hybrid_threads_lend: let the CPU backend take threads for each task, and give them back afterwards. The number
+ * of threads depends on the size of the task and on the limits (threads.c).
  *
- * hybrid_threads_check: raise the error that occurred while threads were taken for a task, if any.  Must be
- * called after each call of the dispatcher that may run tasks.  Such an error occurs only if memory is
- * exhausted.
+ * hybrid_threads_check: raise the error, if any, that was kept while threads were taken for a task or while the
+ * main thread did other work. Must be called after each call of the dispatcher that may run tasks. Taking
+ * threads fails only if memory is exhausted.
  */
 extern void hybrid_threads_lend(void);
 extern void hybrid_threads_check(void);
