@@ -273,9 +273,9 @@ drop_graph(HybridCopy *copy)
 }
 
 /*
- * fit_limits: return whether this session's copies fit hybrid.graph_memory_limit, and the copies of all
- * sessions fit hybrid.graph_memory_total. Drops other copies of this session, the least recently used first,
- * until they fit. If this copy alone exceeds a limit, no other copy is dropped for its sake.
+ * fit_limits: return whether this session's copies fit hybrid.graph_memory_limit, and the copies of all sessions fit
+ * hybrid.graph_memory_total. Drops other copies of this session, the least recently used first, until the remaining
+ * copies fit. If this copy alone exceeds a limit, no other copy is dropped for its sake.
  */
 static bool
 fit_limits(HybridCopy *copy)

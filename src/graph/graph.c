@@ -201,8 +201,8 @@ make_own(void *arg)
 }
 
 /*
- * check: raise unless status is HY_OK. HY_INVALID means that a sum of weights overflowed, because each weight
- * was checked when it was read.
+ * check: raise unless status is HY_OK. HY_INVALID can only mean that a sum of weights overflowed, because
+ * each weight was checked when it was read.
  */
 static void
 check(HyStatus status, const char *what)

@@ -31,7 +31,7 @@ typedef struct Part
 static struct
 {
 	MemoryContext context; /* a context for the block, so that views show its size */
-	MemoryContext owner;   /* of the call that uses the block; NULL if there is none */
+	MemoryContext owner;   /* context of the call that uses the block; NULL: none */
 	char *block;
 	Size size;
 	Size used;
@@ -50,7 +50,7 @@ static void scratch_free(void *arg, void *pointer);
 HyAllocator
 hybrid_scratch(MemoryContext context)
 {
-	/* made here, because an allocator raises no errors */
+	/* made here, because this may raise an error, and an allocator must not */
 	if (kept.context == NULL)
 		kept.context = AllocSetContextCreate(TopMemoryContext, "hybrid graph scratch",
 		                                     ALLOCSET_START_SMALL_SIZES);

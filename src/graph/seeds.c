@@ -111,7 +111,10 @@ hybrid_seeds_of_rank(const HyCsr *csr, const HybridSeed *seeds, int count, uint3
 	return starts;
 }
 
-/* elements: return the elements of an array. Raises if there are not as many as seeds, or if one is NULL. */
+/*
+ * elements: return the elements of an array. Raises if their number is not `given`, the number of
+ * seeds, or if one is NULL.
+ */
 static const void *
 elements(ArrayType *array, const char *name, int given)
 {

@@ -317,7 +317,7 @@ reserve(Size bytes)
 	char *memory;
 	int i;
 
-	/* evict nothing if even that would not make room */
+	/* evict nothing if there is not enough space even without all unused graphs */
 	if (find_room(bytes, true) == NULL)
 		return NULL;
 	for (;;)

@@ -18,7 +18,7 @@ typedef struct HybridSpreadRow
 	int64 id;
 	double activation;
 	int32 hop;
-	int64 via; /* number of the node that sent it the most activation; -1: none */
+	int64 via; /* number of the node that sent this node the most activation; -1: none */
 } HybridSpreadRow;
 
 /* HybridSpreadSets: what to spread, and which rows are wanted. */

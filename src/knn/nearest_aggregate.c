@@ -1,6 +1,6 @@
 /*
  * nearest_aggregate.c
- *		The aggregate hybrid_nearest: the ids of the nearest rows of each group.
+ *		The aggregate hybrid_nearest: the ids and distances of the nearest rows of each group.
  *
  * The state is a bytea that contains no addresses. PostgreSQL passes it from a parallel worker to the leader as it
  * is, and Citus sends it as text from a shard to the coordinator. It holds the query and the k best rows so far. Rows

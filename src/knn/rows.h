@@ -26,13 +26,13 @@ typedef struct HybridRow
 } HybridRow;
 
 /*
- * hybrid_rows_open: open a reader of a column of relation relid on the active snapshot. The type of
- * the column must be one of `types`, or a domain over one of them. filter is NULL, or a query that returns
- * tids: only rows with these tids are read. id_column is NULL, or the name of an integer column that is
- * read with each row.
+ * hybrid_rows_open: open a reader of a column of relation relid on the active snapshot. The type of the
+ * column must be one of `types`, or a domain over one of them. filter is NULL, or a query that returns tids:
+ * only rows with these tids are read. id_column is NULL, or the name of an integer column that is read with
+ * each row.
  *
- * Raises if hybrid_check_relation does, if a column is missing or has another type, or if the user
- * lacks a privilege.
+ * Raises if hybrid_check_relation rejects the relation, if a column is missing or has another type, or if
+ * the user lacks a privilege.
  */
 extern HybridRows *hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types,
                                     const char *filter, const char *id_column);
@@ -66,8 +66,8 @@ extern void hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg);
 
 /*
  * hybrid_rows_ahead: pass the next rows, at most `most`, to `take`. Must be called from the `take` function
- * of hybrid_rows_read, which continues after these rows. Ends when `take` returns false. Returns false if
- * there are no more rows, or if the rows come from a query, which cannot be read ahead.
+ * of hybrid_rows_read. hybrid_rows_read then continues after these rows. Ends when `take` returns false.
+ * Returns false if there are no more rows, or if the rows come from a query, which cannot be read ahead.
  */
 extern bool hybrid_rows_ahead(HybridRows *rows, int most, HybridTakeRow take, void *arg);
 

@@ -14,7 +14,7 @@ typedef enum HybridShardKind
 {
 	HYBRID_SHARD_LOCAL,   /* a relation that hybrid_knn can search here */
 	HYBRID_SHARD_FOREIGN, /* a table on a foreign server */
-	HYBRID_SHARD_CITUS    /* a table of Citus, all shards of it */
+	HYBRID_SHARD_CITUS    /* all shards of a table of Citus */
 } HybridShardKind;
 
 typedef struct HybridShard
@@ -23,7 +23,10 @@ typedef struct HybridShard
 	Oid relid;
 	Oid server; /* of HYBRID_SHARD_FOREIGN */
 
-	/* names on the server of the shard: the relation's, qualified and quoted; the columns', unquoted */
+	/*
+	 * names on the server of the shard: the relation's name is qualified and quoted, the columns' names
+	 * are not quoted
+	 */
 	const char *relation;
 	const char *column;
 	const char *id_column;

@@ -95,8 +95,8 @@ hybrid_units_next(HybridUnits *units)
 }
 
 /*
- * by_device: search the unit on a device. Returns false if the caller must read the rest of the
- * unit instead.
+ * by_device: search the unit on a device. Returns false if the caller must read the unit from the store
+ * instead.
  */
 static bool
 by_device(HybridUnits *units, const HybridStoreUnit *unit)

@@ -406,7 +406,7 @@ static void
 flush_at_end(XactEvent event, void *arg)
 {
 	(void) arg;
-	/* in the events before a commit or a prepare, an error may still occur */
+	/* the events before a commit or a prepare are too early, because an error may still occur */
 	if (executor != NULL && event != XACT_EVENT_PRE_COMMIT &&
 	    event != XACT_EVENT_PARALLEL_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
 		hy_executor_settle(executor);

@@ -28,8 +28,8 @@ typedef struct HybridReader
 	void (*columns)(void *arg, TupleDesc columns);
 
 	/*
-	 * Takes a row; returns false to stop the query.  The current memory context belongs to the row and is
-	 * reset after it.
+	 * Takes a row; returns false to stop the query. The current memory context belongs to the row and is
+	 * reset afterwards.
 	 */
 	bool (*row)(void *arg, TupleTableSlot *slot);
 

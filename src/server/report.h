@@ -12,7 +12,7 @@
 #include "core/status.h"
 #include "dispatch/tools/words.h"
 
-/* hybrid_cancel: polls true while a query cancel or a termination is pending; raises nothing. */
+/* hybrid_cancel: tells pure code whether a query cancel or a termination is pending. Raises nothing. */
 extern const HyCancel hybrid_cancel;
 
 /*
