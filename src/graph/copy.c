@@ -121,7 +121,7 @@ hybrid_copy_open(const HybridRegistered *registered, const HybridEdgesQuery *que
 	hybrid_set_types(&reading.wanted, query->types);
 	if (copy == NULL)
 		copy = make_copy(registered, query);
-	/* an outer call is reading pages, and the predicate of the index has called this function */
+	/* The predicate of the index has called this function: an outer call is reading pages of this copy. */
 	if (copy->in_use)
 		return NULL;
 	reading.copy = copy;

@@ -121,7 +121,7 @@ pack(HybridGraph *graph, uint64 room)
 	return true;
 }
 
-/* send_graph: send each part of the graph directly from its own memory. */
+/* send_graph: send each part of the graph directly from the array that holds it. */
 static bool
 send_graph(HybridGraph *graph, HyResident *resident)
 {

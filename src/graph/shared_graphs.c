@@ -307,8 +307,8 @@ find(const HybridCopyKey *key, const ArrayType *types)
 }
 
 /*
- * reserve: make an entry with a stretch of memory, used only by this session. Evicts graphs until there is room.
- * Returns NULL if there cannot be enough. The caller holds the lock.
+ * reserve: make an entry with a stretch of memory, used only by this session. Evicts unused graphs until there is
+ * enough space. Returns NULL if even evicting all of them is not enough. The caller holds the lock.
  */
 static SharedGraph *
 reserve(Size bytes)

@@ -96,7 +96,7 @@ make_slice(const HybridSpreadSets *all, Slice *slice)
 
 	for (end = 0; end < all->seed_count; end = end_of_set(all, end))
 		sets++;
-	/* several threads may share the sets; their additional memory is at most half of the room */
+	/* several threads may share the sets; their additional memory is at most half of call->room */
 	wanted = Min(hybrid_threads_limit(), Max(sets / HY_SPREAD_SETS_PER_THREAD, 1));
 	threads = Min(wanted, 1 + (int64) (call->room / 2 / thread_bytes));
 	call->room -= (uint64) (threads - 1) * thread_bytes;

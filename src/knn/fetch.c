@@ -2,9 +2,9 @@
  * fetch.c
  *		Fetches rows of a table by the tids that an index stores: see fetch.h.
  *
- * An index entry names the root of a chain of versions. After a HOT update, the version that a
- * query sees is a different one on the same page, and the result must carry the ctid of that
- * version.
+ * An index entry names the root of a chain of versions. After a HOT update, a query may see a later
+ * version of the chain, on the same page. The result must carry the ctid of the version that the
+ * query sees.
  */
 #include "postgres.h"
 

@@ -5,9 +5,9 @@
  * The executor is created when the first batch or the first use of a view needs it, never in the postmaster. Log
  * lines of the dispatcher are kept until it has returned, so that no ereport runs inside pure code.
  *
- * If there is a shared table, the end of every transaction adds the executor's counters to the table. Cost models
- * are written less often (hy_executor_settle). When the backend exits, everything is flushed. The executor itself
- * also flushes from time to time.
+ * If there is a shared table, the executor adds its counters to the table at the end of every transaction, and
+ * its cost models less often (hy_executor_settle). When the backend exits, everything is flushed. The executor
+ * itself also flushes from time to time.
  */
 #include "postgres.h"
 
@@ -311,7 +311,7 @@ drop_executor(void)
 	MemoryContextReset(executor_context);
 }
 
-/* load_plugins: load each plug-in of a list, which this function modifies. */
+/* load_plugins: load each plug-in of a list. Modifies the list. */
 static void
 load_plugins(char *names)
 {

@@ -133,7 +133,7 @@ typedef struct HybridFoundRow
 {
 	double distance; /* lower bound of the operator's distance; infinite if there is no distance */
 	float width;     /* the operator's distance is at most distance + width */
-	float bound;     /* lower bound from the row's code; equal for copies of a row in one list */
+	float bound;     /* lower bound from the row's code; the same for copies of a row in one list */
 	int32 list;      /* private to the search, as is the next field */
 	int32 row;
 	int64 position; /* position of the entry's tid */

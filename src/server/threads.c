@@ -109,7 +109,10 @@ hybrid_threads_set_main_thread_work(bool (*work)(void *arg), void *arg)
 	main_thread_work = work;
 	current = (HyMainThreadWork){run_main_thread_work, arg};
 	hy_threads_set_main_thread_work(work != NULL ? &current : NULL);
-	/* hooks run in reverse order, and another hook, which drops temporary tables, frees the memory of the task */
+	/*
+	 * Hooks run in reverse order. This hook must run before the hook that drops temporary tables, because that hook
+	 * also frees the memory of the task.
+	 */
 	if (work != NULL && !was_set)
 		before_shmem_exit(stop_at_exit, MAIN_THREAD_WORK_HOOK);
 	else if (work == NULL && was_set)
@@ -126,7 +129,7 @@ hybrid_threads_run(void *arg, HyOp op, double work, int64_t parts, HyPart part, 
 	(void) arg;
 	if (lends)
 		(void) lend_for(limit, work);
-	/* the other work of the main thread could call the device, which is busy with this task */
+	/* pause the other work of the main thread: it could call the device, which is busy with this task */
 	hy_threads_pause_main_thread_work(true);
 	status = hy_threads_run_soon(hy_threads_allowed(), parts, part, part_arg, NULL);
 	hy_threads_pause_main_thread_work(false);
