@@ -61,9 +61,9 @@ endif
 endif
 
 # Loops over all elements of all rows, which are made vector instructions of; the bits are the same.
-src/core/csr_apply.o src/core/prefilter_rows.o src/core/tail.o src/index/scan/frontier.o src/index/page/frame.o src/index/page/storage.o src/index/build/build_sample.o: CFLAGS += -O3
+src/core/csr_apply.o src/core/prefilter_rows.o src/core/tail.o src/index/scan/frontier.o src/index/scan/frontier_slots.o src/index/page/frame.o src/index/page/storage.o src/index/build/build_sample.o: CFLAGS += -O3
 # and these have comparisons besides, which a trap could be set on
-src/core/tail.o src/index/scan/frontier.o: CFLAGS += -fno-trapping-math
+src/core/tail.o src/index/scan/frontier.o src/index/scan/frontier_slots.o: CFLAGS += -fno-trapping-math
 
 -include $(patsubst %.o,%.d,$(OBJS))
 

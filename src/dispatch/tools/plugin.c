@@ -53,10 +53,7 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 	}
 	if (access(path, R_OK) != 0)
 	{
-		/*
-		 * Check this before dlopen, because it is the most common error, and dlopen's message for
-		 * it is unclear.
-		 */
+		/* the most common error, for which dlopen's message is unclear */
 		if (errno == ENOENT)
 			snprintf(why, length, "%s.so is not installed", name);
 		else

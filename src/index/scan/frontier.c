@@ -54,17 +54,8 @@
 #include "index/scan/frontier.h"
 #include "index/tree/tree.h"
 
-#define LANES 8 /* number of keys of a block that are compared at a time */
-/* the width of a list is computed with its squared distance plus this share of its squared radius */
-#define RADIAL 0.1f
-#define LOG_2 0.69314718f
+#define LANES 8        /* number of keys of a block that are compared at a time */
 #define STEEPEST 1e30f /* maximum inverse width, as of a list whose rows are all equal */
-/*
- * With a fixed number of lists, a key computed from a code is lowered by this number of standard deviations, so that the
- * list's centroid is read in time. (117,000 glosses of WordNet: 20 lists take 97 us with 0, 106 us with .5 and 118 us
- * with 1, for the same recall. Rows of two scales in 48 dimensions: 5 lists have a recall of .28, .37 and .37.)
- */
-#define LOWERED 0.5f
 /*
  * Inner lists stay closed while the rows expected below them are at most CLOSED_SHARE of the rows expected in the lists
  * below opened inner lists, or of the number that may be missed if this is greater.
@@ -77,24 +68,13 @@ static const HybridInner *add_inner(HybridFrontier *frontier, const HybridLink *
 static void add_only_leaf(HybridFrontier *frontier, const HybridReach *reach);
 static void
 expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach, int level);
-static bool may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry);
 static int open_next(HybridFrontier *frontier);
 static bool open_more(HybridFrontier *frontier, bool by_distance);
 static bool has_leaf(const HybridFrontier *frontier);
 static double beyond(HybridFrontier *frontier, HybridSlots *slots, int first);
 static double rows_per_list(const HybridFrontier *frontier);
 static void count_rows(HybridFrontier *frontier);
-static void add_lists(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner,
-                      const HybridReach *reach);
-static void allocate(HybridFrontier *frontier, HybridSlots *slots, int count);
 static void make_blocks(HybridFrontier *frontier);
-static void
-describe(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner, int block);
-static void leave_out(HybridSlots *slots, int slot);
-static void describe_lists(const HybridFrontier *frontier, HybridSlots *slots,
-                           const float *restrict radii, int at);
-static inline float nearest_u(float rows, float dims);
-static inline float width_of(float reach_squared, float radius);
 static float least_of(const float *keys);
 static int slot_of(const HybridFrontier *frontier);
 static void know(HybridFrontier *frontier, int slot);
@@ -256,7 +236,7 @@ hybrid_frontier_take_rest(HybridFrontier *frontier, int most, int *taken)
 			continue;
 		taken[count++] =
 			frontier->which[slot] < 0 ? add_leaf(frontier, slot) : frontier->which[slot];
-		leave_out(leaves, slot);
+		hybrid_slots_leave_out(leaves, slot);
 	}
 	/* the heap of blocks is outdated, because its keys include lists that were taken here */
 	frontier->blocks_count = 0;
@@ -272,25 +252,6 @@ hybrid_frontier_reach(HybridFrontier *frontier, int which)
 		return;
 	list->reach = hybrid_inner_reach(frontier->scorer, list->inner, 1, list->entry, NULL);
 	list->inner = NULL;
-}
-
-void
-hybrid_frontier_u_scale(const HybridFrontier *frontier, int which, float *middle, float *inverse)
-{
-	const HybridLeafCandidate *list = &frontier->lists[which];
-
-	if (frontier->scorer->open.metric == HY_METRIC_IP)
-	{
-		*middle = list->reach.base;
-		*inverse = 1 / (frontier->scorer->length * list->radius);
-	}
-	else
-	{
-		*middle = list->reach.base + list->radius * list->radius;
-		*inverse = 1 / width_of(list->reach.base, list->radius);
-	}
-	*middle = *middle <= FLT_MAX ? *middle : -INFINITY;
-	*inverse = *inverse <= STEEPEST ? Max(*inverse, FLT_MIN) : STEEPEST;
 }
 
 Size
@@ -337,7 +298,8 @@ expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *re
 	CHECK_FOR_INTERRUPTS();
 	if (level <= 2)
 	{
-		add_lists(frontier, level == 1 ? &frontier->leaves : &frontier->closed, inner, reach);
+		hybrid_slots_add(frontier, level == 1 ? &frontier->leaves : &frontier->closed, inner,
+		                 reach);
 		return;
 	}
 	/* this list names inner lists: go on to the lists below each of them */
@@ -345,7 +307,7 @@ expand(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *re
 	{
 		HybridReach below;
 
-		if (!may_have(frontier, inner, i))
+		if (!hybrid_slots_may_have(frontier, inner, i))
 			continue;
 		below = hybrid_inner_reach(frontier->scorer, inner, level, i, NULL);
 		expand(frontier, add_inner(frontier, &inner->below[i], level - 1), &below, level - 1);
@@ -373,9 +335,9 @@ open_next(HybridFrontier *frontier)
 	frontier->opened_lists += closed->size[slot];
 	frontier->closed_lists -= closed->size[slot];
 	frontier->closed_count--;
-	leave_out(closed, slot);
-	add_lists(frontier, &frontier->leaves, add_inner(frontier, &origin->inner->below[i], 1),
-	          &reach);
+	hybrid_slots_leave_out(closed, slot);
+	hybrid_slots_add(frontier, &frontier->leaves, add_inner(frontier, &origin->inner->below[i], 1),
+	                 &reach);
 	return first;
 }
 
@@ -439,59 +401,6 @@ count_rows(HybridFrontier *frontier)
 	frontier->rows = frontier->opened_rows + frontier->closed_lists * rows_per_list(frontier);
 }
 
-/* may_have: test whether rows below an entry of an inner list may satisfy the conditions. */
-static bool
-may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry)
-{
-	return inner->bounds == NULL ||
-	       hybrid_bounds_may_have(&inner->bounds[entry], frontier->conditions,
-	                              frontier->conditions_count);
-}
-
-/* add_lists: add the lists that an inner list names. Their distances from the query are estimated from their codes. */
-static void
-add_lists(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner,
-          const HybridReach *reach)
-{
-	int first = slots->count, block;
-
-	allocate(frontier, slots, first + inner->blocks * HY_CODE_ROWS);
-	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps, slots->middle + first,
-	                   slots->keys + first);
-	for (block = 0; block < inner->blocks; block++)
-	{
-		slots->origins[slots->count / HY_CODE_ROWS].inner = inner;
-		slots->origins[slots->count / HY_CODE_ROWS].first = block * HY_CODE_ROWS;
-		describe(frontier, slots, inner, block);
-		slots->count += HY_CODE_ROWS;
-	}
-}
-
-/* allocate: provide memory for this number of slots. */
-static void
-allocate(HybridFrontier *frontier, HybridSlots *slots, int count)
-{
-	MemoryContext context = frontier->context;
-	Size size;
-
-	if (count <= slots->allocated)
-		return;
-	slots->allocated = Max(slots->allocated * 2, count);
-	size = slots->allocated * sizeof(float);
-	slots->keys = hybrid_enlarge(context, slots->keys, size);
-	slots->middle = hybrid_enlarge(context, slots->middle, size);
-	slots->inverse = hybrid_enlarge(context, slots->inverse, size);
-	slots->doubt = hybrid_enlarge(context, slots->doubt, size);
-	slots->size = hybrid_enlarge(context, slots->size, size);
-	slots->origins = hybrid_enlarge(context, slots->origins,
-	                                slots->allocated / HY_CODE_ROWS * sizeof(HybridBlockOrigin));
-	if (slots == &frontier->closed)
-		return;
-	frontier->which = hybrid_enlarge(context, frontier->which, slots->allocated * sizeof(int));
-	frontier->blocks = hybrid_enlarge(context, frontier->blocks,
-	                                  slots->allocated / HY_CODE_ROWS * sizeof(HyHeapItem));
-}
-
 /* make_blocks: make the heap of blocks, ordered by the smallest key of each block. */
 static void
 make_blocks(HybridFrontier *frontier)
@@ -505,126 +414,6 @@ make_blocks(HybridFrontier *frontier)
 		frontier->blocks[block].which = block;
 	}
 	hy_heap_make(frontier->blocks, frontier->blocks_count);
-}
-
-/*
- * describe: fill in the next block of slots. On entry, `middle` has the base of each list (squared distance of its
- * centroid, or negated inner product) as estimated from the code, and `keys` has the lower bound of the base.
- */
-static void
-describe(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner, int block)
-{
-	int count = Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS), at = slots->count, i;
-	float *restrict keys = slots->keys + at;
-	double sizes = 0;
-
-	memcpy(slots->size + at, inner->rows + block * HY_CODE_ROWS, HY_CODE_ROWS * sizeof(float));
-	describe_lists(frontier, slots, inner->radii + block * HY_CODE_ROWS, at);
-	for (i = 0; i < HY_CODE_ROWS; i++)
-	{
-		/* a key above FLT_MAX becomes FLT_MAX; NaN becomes -INFINITY, so that the list is examined first */
-		keys[i] = keys[i] > FLT_MAX ? FLT_MAX : keys[i];
-		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
-	}
-	for (i = 0; i < HY_CODE_ROWS; i++)
-	{
-		if (i >= count || !may_have(frontier, inner, block * HY_CODE_ROWS + i))
-			leave_out(slots, at + i);
-		sizes += slots->size[at + i];
-		frontier->closed_count += slots == &frontier->closed && keys[i] < INFINITY;
-	}
-	if (slots == &frontier->closed)
-	{
-		frontier->closed_lists += sizes;
-		return;
-	}
-	frontier->opened_rows += sizes;
-	memset(frontier->which + at, -1, HY_CODE_ROWS * sizeof(int));
-}
-
-/* leave_out: mark a slot as one without a list. */
-static void
-leave_out(HybridSlots *slots, int slot)
-{
-	slots->keys[slot] = INFINITY;
-	slots->middle[slot] = INFINITY;
-	slots->inverse[slot] = 1;
-	slots->doubt[slot] = 0;
-	slots->size[slot] = 0;
-}
-
-/*
- * describe_lists: do the arithmetic of describe for all 32 lists of a block. Each loop is one that compilers vectorize.
- * (117,000 glosses of WordNet in 990 lists, target .7: 96 us per query with a single loop of three divisions, 92 us with
- * these.)
- */
-static void
-describe_lists(const HybridFrontier *frontier, HybridSlots *slots, const float *restrict radii,
-               int at)
-{
-	float *restrict keys = slots->keys + at, *restrict middle = slots->middle + at;
-	float *restrict inverse = slots->inverse + at, *restrict doubt = slots->doubt + at;
-	const float *restrict sizes = slots->size + at;
-	const bool products = frontier->scorer->open.metric == HY_METRIC_IP;
-	const float length = frontier->scorer->length, deviations = 1 / frontier->limits.eps;
-	const float dims = (float) frontier->scorer->open.layout.dims, root = sqrtf(dims);
-	int i;
-
-	for (i = 0; i < HY_CODE_ROWS; i++)
-		doubt[i] = (middle[i] - keys[i]) * deviations;
-	if (products)
-	{
-		for (i = 0; i < HY_CODE_ROWS; i++)
-			inverse[i] = length * radii[i];
-	}
-	else
-	{
-		for (i = 0; i < HY_CODE_ROWS; i++)
-			inverse[i] = width_of(middle[i], radii[i]);
-	}
-	if (frontier->limits.probes > 0)
-	{
-		for (i = 0; i < HY_CODE_ROWS; i++)
-			keys[i] = middle[i] - LOWERED * doubt[i] + (products ? 0 : radii[i] * radii[i]) -
-			          nearest_u(sizes[i], dims) * inverse[i];
-	}
-	/* treat a narrow list as wider if the distance of its centroid is uncertain */
-	for (i = 0; i < HY_CODE_ROWS; i++)
-		inverse[i] = inverse[i] > root * doubt[i] ? inverse[i] : root * doubt[i];
-	for (i = 0; i < HY_CODE_ROWS; i++)
-	{
-		float steep = 1 / inverse[i], base, error;
-
-		steep = steep <= STEEPEST ? steep : STEEPEST;
-		inverse[i] = steep >= FLT_MIN ? steep : FLT_MIN;
-		error = doubt[i] * inverse[i];
-		doubt[i] = error <= FLT_MAX ? error : 0;
-		base = products ? middle[i] : middle[i] + radii[i] * radii[i];
-		middle[i] = base <= FLT_MAX ? base : -INFINITY;
-	}
-}
-
-/*
- * nearest_u: return the u expected of the nearest of `rows` rows in random directions, about sqrt(2 ln(rows) / dims).
- * Between powers of 2, the logarithm is interpolated linearly.
- */
-static inline float
-nearest_u(float rows, float dims)
-{
-	int32 bits;
-
-	rows = rows > 1 ? rows : 1;
-	memcpy(&bits, &rows, sizeof(bits));
-	return sqrtf((float) (bits - (127 << 23)) * (2 * LOG_2 / (1 << 23)) / dims);
-}
-
-/* width_of: return the width of a list whose centroid is at this squared distance. */
-static inline float
-width_of(float reach_squared, float radius)
-{
-	float squared = (reach_squared > 0 ? reach_squared : 0) + RADIAL * radius * radius;
-
-	return 2 * radius * sqrtf(squared);
 }
 
 /* least_of: return the smallest key of a block. */
@@ -682,7 +471,8 @@ know(HybridFrontier *frontier, int slot)
 	if (frontier->tail != NULL)
 		key = (leaves->middle[slot] - frontier->limit) * leaves->inverse[slot];
 	else if (frontier->limits.probes > 0)
-		key = leaves->middle[slot] - nearest_u(leaves->size[slot], dims) / leaves->inverse[slot];
+		key = leaves->middle[slot] -
+		      hybrid_slots_nearest_u(leaves->size[slot], dims) / leaves->inverse[slot];
 	else
 		key = frontier->lists[which].reach.base;
 	settle(frontier, slot, isnan(key) ? -INFINITY : Min(key, FLT_MAX));

@@ -170,4 +170,26 @@ hybrid_frontier_u_scale(const HybridFrontier *frontier, int which, float *middle
 /* hybrid_frontier_memory: return the number of bytes that the slots and lists take. */
 extern Size hybrid_frontier_memory(const HybridFrontier *frontier);
 
+/* The functions below, in frontier_slots.c, are for frontier.c. */
+
+/*
+ * hybrid_slots_add: add the lists that an inner list names. Their distances from the query are estimated from their
+ * codes.
+ */
+extern void hybrid_slots_add(HybridFrontier *frontier, HybridSlots *slots, const HybridInner *inner,
+                             const HybridReach *reach);
+
+/* hybrid_slots_may_have: test whether rows below an entry of an inner list may satisfy the conditions. */
+extern bool
+hybrid_slots_may_have(const HybridFrontier *frontier, const HybridInner *inner, int entry);
+
+/* hybrid_slots_leave_out: mark a slot as one without a list. */
+extern void hybrid_slots_leave_out(HybridSlots *slots, int slot);
+
+/*
+ * hybrid_slots_nearest_u: return the u expected of the nearest of `rows` rows in random directions, about
+ * sqrt(2 ln(rows) / dims). Between powers of 2, the logarithm is interpolated linearly.
+ */
+extern float hybrid_slots_nearest_u(float rows, float dims);
+
 #endif
