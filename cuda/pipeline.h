@@ -54,7 +54,7 @@ struct HyCudaOperation
 	/* delivers the results of a finished piece; not called after a cancel */
 	void (*collect)(HyDevice *device, const HyCudaSlot *slot);
 	/*
-	 * returns the memory that start took.  No piece is in flight then.  In a fork, frees only the
+	 * frees the memory that start took.  No piece is in flight then.  In a fork, frees only the
 	 * host memory.  May be NULL.
 	 */
 	void (*end)(HyDevice *device);

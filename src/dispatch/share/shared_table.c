@@ -18,8 +18,8 @@ typedef struct DeviceEntry
 typedef struct ModelEntry
 {
 	/*
-	 * HySharedTable.writes at the last write; a new model replaces the entry of its set with the
-	 * smallest value
+	 * HySharedTable.writes when this entry was last written. A new model is stored in one of several
+	 * entries (set_of): it replaces the one with the smallest value.
 	 */
 	uint64_t used;
 	HyTableModel model;

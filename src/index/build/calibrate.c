@@ -428,8 +428,8 @@ range_of_nearness(const Measuring *measuring, float *nearness)
 }
 
 /*
- * add_up_outliers: set the share of outliers among the rows that all searches sampled, and the root
- * mean square of their reach.
+ * add_up_outliers: set the share of outliers among the rows that all searches sampled, and the root mean
+ * square of the outliers' distances from their centroids, in radii of their lists.
  */
 static void
 add_up_outliers(const Measuring *measuring, HybridCurve *curve)

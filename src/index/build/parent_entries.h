@@ -29,7 +29,7 @@ hybrid_parent_entries_init(HybridParentEntries *entries, const HybridIndex *open
 extern void hybrid_parent_entries_add(HybridParentEntries *entries, const HybridCopy *list);
 
 /*
- * hybrid_parent_entries_place: compute the centroid of a list, minus the center, from the stored one.
+ * hybrid_parent_entries_place: convert the stored centroid of a list to floats. It is stored minus the center.
  */
 extern void
 hybrid_parent_entries_place(const HybridParentEntries *entries, int number, float *place);

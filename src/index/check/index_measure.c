@@ -90,7 +90,7 @@ typedef struct Measure
 	int count;
 	int32 k;
 	bool keep;
-	/* the distinct queries, detoasted, without those that have no distances */
+	/* the distinct queries, detoasted; by cosine, without those of length 0 */
 	const void **kept;
 	int kept_count;
 	Nearest *nearest; /* exact answer to each query */

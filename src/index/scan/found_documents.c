@@ -199,7 +199,7 @@ static void
 measure_gap(HybridFoundDocuments *found, int part)
 {
 	HybridLevel *level = &found->level[part];
-	/* start from an assumed gap, which counts as one document: half the mean difference of last and first distances */
+	/* start as if one document had been compared, with an assumed gap: half of the spread */
 	double unseen = found->vectors, sum = unseen * level->spread / 2;
 	documents_iterator each;
 	HybridDocument *document;
