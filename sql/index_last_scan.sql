@@ -99,6 +99,23 @@ SELECT index, rows_rescored FROM hybrid_last_scan();
 SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT rows_rescored FROM hybrid_last_scan();
 SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
+-- EXPLAIN ANALYZE shows what the scans of each index have read, unless there is no summary.
+CREATE FUNCTION read_from(query text, options text DEFAULT 'ANALYZE, TIMING OFF') RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
+		IF line LIKE 'Read from %' THEN RETURN NEXT line; END IF;
+	END LOOP;
+END $$;
+SELECT line = (SELECT format('Read from item_v: scans=1 lists=%s scored=%s rescored=%s excluded=0 expected recall=%s', lists, rows_scored, rows_rescored, round(expected_recall::numeric, 3))
+	FROM hybrid_last_scan()) AS same FROM read_from(format('SELECT id FROM item ORDER BY v <-> %L LIMIT 10', :q)) line;
+SELECT regexp_replace(line, '(lists|scored|rescored|recall)=[0-9.]+', '\1=n', 'g') AS line
+	FROM read_from('SELECT q.id, n.id FROM (SELECT id, v FROM item LIMIT 3) q, LATERAL (SELECT id FROM item ORDER BY item.v <-> q.v LIMIT 2) n') line;
+SELECT count(*) FROM read_from(format('SELECT id FROM item ORDER BY v <-> %L LIMIT 10', :q), 'COSTS OFF');
+SELECT count(*) FROM read_from(format('SELECT id FROM item ORDER BY v <-> %L LIMIT 10', :q), 'ANALYZE, TIMING OFF, SUMMARY OFF');
+SELECT count(*) FROM read_from('SELECT 1', 'ANALYZE');
+DROP FUNCTION read_from;
 DROP TABLE item, part;
 
 -- copies of one vector, which the rounded vectors of the index do not separate, are put in order without another batch

@@ -13,6 +13,7 @@
 #include "index/handler.h"
 #include "index/page/index.h"
 #include "index/scan/index_search.h"
+#include "index/scan/explain_scans.h"
 #include "index/scan/plan_limit.h"
 #include "index/scan/unread_distance.h"
 #include "index/build/build.h"
@@ -32,6 +33,7 @@ hybrid_index_init(void)
 {
 	hybrid_index_register(hybridbuild);
 	hybrid_plan_limit_init();
+	hybrid_explain_init();
 	hybrid_unread_init();
 	hybrid_register_stores(&hybrid_store_methods, &hybrid_search_methods);
 	own_kind = add_reloption_kind();

@@ -18,6 +18,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
+#include "commands/explain.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
@@ -25,6 +26,7 @@
 #include "pgstat.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
+#include "tcop/tcopprot.h"
 #include "utils/acl.h"
 #include "utils/guc_tables.h"
 #include "utils/rel.h"
@@ -87,6 +89,30 @@ object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 #define ConditionalLockTuple(relation, tid, mode, log) ConditionalLockTuple(relation, tid, mode)
 #define LockAcquireExtended(tag, mode, session, dont_wait, memory_error, local, log)               \
 	LockAcquireExtended(tag, mode, session, dont_wait, memory_error, local)
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#elif PG_VERSION_NUM < 170000
+/* standard_ExplainOneQuery: plan a query and let EXPLAIN show the plan, as the server does without a hook. */
+static inline void
+standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
+                         const char *text, ParamListInfo params, QueryEnvironment *environment)
+{
+	BufferUsage before = pgBufferUsage, used;
+	instr_time begin, duration;
+	PlannedStmt *plan;
+
+	memset(&used, 0, sizeof(used));
+	INSTR_TIME_SET_CURRENT(begin);
+	plan = pg_plan_query(query, text, cursor_options, params);
+	INSTR_TIME_SET_CURRENT(duration);
+	INSTR_TIME_SUBTRACT(duration, begin);
+	BufferUsageAccumDiff(&used, &pgBufferUsage, &before);
+	ExplainOnePlan(plan, into, es, text, params, environment, &duration,
+	               es->buffers ? &used : NULL);
+}
 #endif
 
 /* hybrid_local_transaction: return the local ID of this backend's current transaction. */

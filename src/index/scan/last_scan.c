@@ -16,6 +16,7 @@
 #include "funcapi.h"
 #include "utils/syscache.h"
 
+#include "index/scan/explain_scans.h"
 #include "index/scan/last_scan.h"
 
 #define COLUMNS 11
@@ -31,6 +32,7 @@ hybrid_last_scan_end(void *arg)
 		return;
 	last.number++;
 	last.done = *done;
+	hybrid_explain_add(done);
 	memset(done, 0, sizeof(*done));
 }
 
