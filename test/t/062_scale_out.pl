@@ -92,7 +92,7 @@ SKIP:
 	my @simulated = grep { /^simulated,/ } split /\n/, $figures;
 	is(scalar @simulated, 30, 'for 8, 32 and 128 shards');
 	my %value = map { my @field = split /,/; ("$field[1]|$field[2]" => $field[3]) } grep { !/"/ } @simulated;
-	my ($table) = $page =~ /^## How far it would go\n(.*?)^These figures were published/ms;
+	my ($table) = $page =~ /^## How far it would go\n(.*?)^For orientation/ms;
 	my ($compared, @wrong) = (0);
 	for my $line ($table =~ /^\| ([^|\n]+ \|(?: [^|\n]+ \|){3})$/mg)
 	{
