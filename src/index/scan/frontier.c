@@ -54,8 +54,7 @@
 #include "index/scan/frontier.h"
 #include "index/tree/tree.h"
 
-#define LANES 8        /* number of keys of a block that are compared at a time */
-#define STEEPEST 1e30f /* maximum inverse width, as of a list whose rows are all equal */
+#define LANES 8 /* number of keys of a block that are compared at a time */
 /*
  * Inner lists stay closed while the rows expected below them are at most CLOSED_SHARE of the rows expected in the lists
  * below opened inner lists, or of the number that may be missed if this is greater.
