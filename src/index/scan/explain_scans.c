@@ -73,7 +73,7 @@ hybrid_explain_add(const HybridScanDone *done)
 	}
 	totals->scans++;
 	totals->work.lists += done->work.lists;
-	totals->work.rows += Max(done->work.rows - done->work.excluded, 0);
+	totals->work.rows += hybrid_scan_scored(done);
 	totals->work.rescored += done->work.rescored;
 	totals->work.excluded += done->work.excluded;
 	if (!isnan(done->expected))

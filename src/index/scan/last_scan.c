@@ -61,7 +61,7 @@ hybrid_last_scan(PG_FUNCTION_ARGS)
 	values[i++] = Int32GetDatum(done->probes);
 	values[i++] = Int64GetDatum(done->rounds);
 	values[i++] = Int64GetDatum(done->work.lists);
-	values[i++] = Int64GetDatum(Max(done->work.rows - done->work.excluded, 0));
+	values[i++] = Int64GetDatum(hybrid_scan_scored(done));
 	values[i++] = Int64GetDatum(done->work.rescored);
 	values[i++] = Int64GetDatum(done->work.rejected);
 	values[i++] = Int64GetDatum(done->work.excluded);

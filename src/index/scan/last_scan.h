@@ -23,6 +23,13 @@ typedef struct HybridScanDone
 	HybridLookupWork work; /* work of all rounds */
 } HybridScanDone;
 
+/* hybrid_scan_scored: return the number of rows of the examined lists, without those that conditions excluded. */
+static inline int64
+hybrid_scan_scored(const HybridScanDone *done)
+{
+	return Max(done->work.rows - done->work.excluded, 0);
+}
+
 /* HybridLastScan: the scan that ended last. */
 typedef struct HybridLastScan
 {

@@ -67,6 +67,7 @@ static inline bool is_best(const HybridLookup *search, const HybridFoundRow *row
 static inline bool are_copies(const HybridFoundRow *a, const HybridFoundRow *b);
 static void examine(HybridLookup *search, int which, BlockNumber following);
 static int judge(HybridLookup *search, Page page, BlockNumber next);
+static inline const uint32 *masks_of_wanted(const HybridLookup *search);
 static void take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber at,
                       BlockNumber next);
 static void aim_at(HybridLookup *search, Examination *examination);
@@ -330,6 +331,13 @@ judge(HybridLookup *search, Page page, BlockNumber next)
 	                          search->conditions_count, search->wanted);
 }
 
+/* masks_of_wanted: return the masks that judge has set, or NULL without conditions: then all live rows are wanted. */
+static inline const uint32 *
+masks_of_wanted(const HybridLookup *search)
+{
+	return search->conditions_count > 0 ? search->wanted : NULL;
+}
+
 /* take_rows: score a page of a list and take its rows. */
 static void
 take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber at,
@@ -338,7 +346,7 @@ take_rows(HybridLookup *search, Examination *examination, Page page, BlockNumber
 	HybridScorer *scorer = &search->scorer;
 	HybridLeafCandidate *list = &search->frontier.lists[examination->which];
 	HybridAim *aim = &examination->aim, *before = &examination->before;
-	const uint32 *wanted = search->conditions_count > 0 ? search->wanted : NULL;
+	const uint32 *wanted = masks_of_wanted(search);
 	bool again = examination->again;
 	int blocks = hybrid_list_blocks(page), b;
 
@@ -406,13 +414,14 @@ add_rows(HybridLookup *search, int which, Page page, BlockNumber at, const uint3
 {
 	HybridScorer *scorer = &search->scorer;
 	HyLazyHeap *order = &search->rows_order;
+	const uint32 *wanted = masks_of_wanted(search);
 	int blocks = hybrid_list_blocks(page), b;
 
 	for (b = 0; b < blocks; b++)
 	{
 		const HybridBlock *entries = hybrid_block(&scorer->open.layout.leaf, page, b);
-		uint32 wanted = search->conditions_count > 0 ? search->wanted[b] : entries->live;
-		uint32 mask = scorer->masks[b] & wanted & ~(without != NULL ? without[b] : 0);
+		uint32 mask = scorer->masks[b] & (wanted != NULL ? wanted[b] : entries->live) &
+		              ~(without != NULL ? without[b] : 0);
 
 		for (; mask != 0; mask &= mask - 1)
 		{
